@@ -8,6 +8,7 @@ import { lockAccount } from './accounts.sql.js';
 import { storedResponseFormat } from './api-keys.js';
 import { erasedPerson } from './person-store.js';
 import { forgetSecondFactors } from './second-factor-store.js';
+import { leaveSignIn } from './shared-sign-in.js';
 
 /** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
 export interface AccountLimits {
@@ -125,14 +126,18 @@ export class AccountStore {
       await lockAccount(transaction, id);
       const now = new Date();
       await transaction.account.update({ where: { id }, data: { deletedAt: now, disabledAt: now } });
-      await transaction.session.deleteMany({ where: { person: { accountId: id } } });
       await transaction.signInLink.deleteMany({ where: { accountId: id } });
-      await forgetSecondFactors(transaction, { accountId: id });
       const people = await transaction.person.findMany({
         where: { accountId: id, deletedAt: null },
         select: { id: true },
       });
-      for (const person of people) await transaction.person.update({ where: person, data: erasedPerson(person.id) });
+      for (const { id: personId } of people) {
+        await leaveSignIn(transaction, personId);
+        await transaction.person.update({ where: { id: personId }, data: erasedPerson(personId) });
+      }
+      await forgetSecondFactors(transaction, { accountId: id });
+      // Behind their people, as whoever switches accounts does it, so that the two don't wait in a circle.
+      await transaction.session.deleteMany({ where: { person: { accountId: id } } });
     });
   }
 }

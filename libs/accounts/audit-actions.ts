@@ -26,7 +26,9 @@ const overlap = ({ text }: Told): string =>
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
 };
-const SIGN_IN_WAYS: Readonly<Record<string, string>> = { openid: ' by single sign-on', passkey: ' with a passkey' };
+const SIGN_IN_WAYS: Readonly<Record<string, string>> = {
+  ...{ openid: ' by single sign-on', passkey: ' with a passkey', switch: ' from another account' },
+};
 const role = (name = ''): string => ROLE_NAMES[name] ?? 'a member';
 
 function personChange({ name, details, text }: Told): string {
@@ -120,7 +122,10 @@ export const AUDIT_ACTIONS = {
   'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },
   'account.limits_set': { kind: 'team', says: accountChange },
   'account.budget_set': { kind: 'team', says: ({ name }) => `set the budget of the account ${name}` },
-  'person.joined': { kind: 'team', says: () => 'joined' },
+  'person.joined': {
+    kind: 'team',
+    says: ({ text }) => `joined${withDetail(text('invited'), (email) => `, invited as “${email}”`)}`,
+  },
   'person.became_first_admin': { kind: 'team', says: () => 'became the first admin' },
   'person.signed_in': {
     kind: 'sign_in',

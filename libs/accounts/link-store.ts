@@ -29,6 +29,8 @@ interface LinkFor {
   /** Whom it is for, as `storedEmailOf` spells it; null = whoever holds it. */
   readonly email?: string | null;
   readonly role?: InvitedRole;
+  /** Of a link for a new password: for all accounts of the user; otherwise for this one alone. */
+  readonly allAccounts?: boolean;
 }
 
 /** Where the console's pages take each kind of link; the token is a fragment, which browsers never send. */
@@ -46,14 +48,15 @@ export class LinkStore {
    * Makes a link that works once, for 24 hours. The answer is the only place where it can be read. It takes the place of
    * an unused one of the same purpose for the same person; of links for the first admin only the newest works.
    */
-  async create({ purpose, accountId = DEFAULT_ACCOUNT, email = null, role = 'admin' }: LinkFor): Promise<string> {
+  async create(wanted: LinkFor): Promise<string> {
+    const { purpose, accountId = DEFAULT_ACCOUNT, email = null, role = 'admin', allAccounts = false } = wanted;
     const [token, now] = [newToken(), new Date()];
     const link = { purpose, accountId, email };
     await this.prisma.$transaction([
       this.prisma.signInLink.deleteMany({ where: { ...link, usedAt: null } }),
       this.prisma.signInLink.create({
         data: {
-          ...{ ...link, id: `link_${ulid()}`, role, createdAt: now },
+          ...{ ...link, id: `link_${ulid()}`, role, allAccounts, createdAt: now },
           ...tokenColumns(this.secrets, 'link', token),
           expiresAt: new Date(now.getTime() + LINK_HOURS * 3_600_000),
         },
@@ -81,9 +84,12 @@ export class LinkStore {
     return await this.create({ purpose: 'invite', accountId, email, role });
   }
 
-  /** A link with which a person chooses a new password, once, within 24 hours; an older one ends. */
-  async resetPassword({ accountId, email, role }: Person): Promise<string> {
-    return await this.create({ purpose: 'password', accountId, email, role: roleColumns(role).role });
+  /**
+   * A link with which a person chooses a new password, once, within 24 hours; an older one ends. `allAccounts` is for whoever
+   * has asked for it from their own mailbox, and for the operator's command: an admin has no say in other accounts.
+   */
+  async resetPassword({ accountId, email, role }: Person, allAccounts = false): Promise<string> {
+    return await this.create({ purpose: 'password', accountId, email, role: roleColumns(role).role, allAccounts });
   }
 
   /** The open invitations of an account, also those whose time is over, oldest first. */

@@ -4,6 +4,7 @@ import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { type Claims, type Identity, OpenIdRefusal } from './openid-provider.js';
 import { forgetSecondFactors } from './second-factor-store.js';
 import { newPersonId, personOf, useLink, writePerson, type Person } from './person-store.js';
+import { leaveSignIn } from './shared-sign-in.js';
 
 /** A person whom the provider vouches for. */
 interface Vouched extends Identity {
@@ -67,22 +68,32 @@ export class OpenIdPeople {
       const holder = await transaction.person.findFirst({
         where: {
           ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
-          AND: { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
+          AND: [
+            { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
+            // Whoever signs in with what another person holds has the identity of that one.
+            { OR: [{ signsInAs: null }, { signIn: { OR: elsewhere } }] },
+          ],
         },
         orderBy: [{ emailVerifiedAt: { sort: 'desc', nulls: 'last' } }, { id: 'asc' }],
       });
       if (holder === null) return undefined;
       const proven = holder.emailVerifiedAt !== null;
-      const [linked] = await transaction.person.updateManyAndReturn({
-        where: { id: holder.id, OR: elsewhere },
+      const { id } = holder;
+      // A write, for its lock.
+      const { count } = await transaction.person.updateMany({ where: { id, OR: elsewhere }, data: { email } });
+      if (count === 0) return undefined;
+      // Whoever shares this sign-in goes on without the person: the mailbox may not be theirs.
+      if (!proven) await leaveSignIn(transaction, id);
+      const linked = await transaction.person.update({
+        where: { id },
         data: {
           ...{ openidIssuer: issuer, openidSubject: subject, emailVerifiedAt: new Date() },
           ...(!proven && { passwordHash: null }),
         },
       });
-      if (linked === undefined || proven) return linked;
-      await transaction.session.deleteMany({ where: { personId: linked.id } });
-      await forgetSecondFactors(transaction, { id: linked.id });
+      if (proven) return linked;
+      await transaction.session.deleteMany({ where: { personId: id } });
+      await forgetSecondFactors(transaction, { id });
       return linked;
     });
   }

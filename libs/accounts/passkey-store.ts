@@ -4,6 +4,7 @@ import type { Passkey as PasskeyRow } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/database-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { personOf, type Person } from './person-store.js';
+import { CAN_SIGN_IN, userHandleOf } from './shared-sign-in.js';
 
 /** Of one person at most. */
 export const MAX_PASSKEYS = 20;
@@ -32,9 +33,10 @@ export interface Credential {
 export interface KnownPasskey extends Credential {
   readonly id: string;
   readonly person: Person;
+  readonly userHandle: string;
 }
 
-/** The passkeys of people, and the challenges that were answered with them. */
+/** The passkeys of people, who hold a sign-in where several share one, and the challenges that were answered with them. */
 @Injectable()
 export class PasskeyStore {
   constructor(private readonly prisma: PrismaService) {}
@@ -48,6 +50,12 @@ export class PasskeyStore {
   /** Those of a person, for their authenticators. */
   async credentials(personId: string): Promise<Credential[]> {
     return (await this.prisma.passkey.findMany({ where: { personId } })).map(credentialOf);
+  }
+
+  /** As what authenticators know a person. */
+  async userHandle(personId: string): Promise<string> {
+    const select = { id: true, userHandle: true };
+    return userHandleOf(await this.prisma.person.findUniqueOrThrow({ where: { id: personId }, select }));
   }
 
   /** Undefined when the credential is somebody's passkey already. */
@@ -74,13 +82,15 @@ export class PasskeyStore {
     return row === null || count === 0 ? undefined : passkeyOf(row);
   }
 
-  /** Whose passkey a credential is, as far as they may come in. */
+  /** Whose passkey a credential is, as far as they may come in to their account, or to another one by the same sign-in. */
   async forSignIn(credentialId: string): Promise<KnownPasskey | undefined> {
     const row = await this.prisma.passkey.findFirst({
-      where: { credentialId, person: { disabledAt: null, account: { disabledAt: null } } },
+      where: { credentialId, person: CAN_SIGN_IN },
       include: { person: true },
     });
-    return row === null ? undefined : { id: row.id, person: personOf(row.person), ...credentialOf(row) };
+    if (row === null) return undefined;
+    const { id, person } = row;
+    return { id, person: personOf(person), userHandle: userHandleOf(person), ...credentialOf(row) };
   }
 
   /** Writes down a use; false when another one came first, so that of two with one count of the authenticator one gets in. */

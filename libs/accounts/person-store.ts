@@ -9,6 +9,7 @@ import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleColumns, roleOf, type Role } from './person-rules.js';
 import { forgetSecondFactors } from './second-factor-store.js';
+import { CAN_SIGN_IN, leaveSignIn, withSignIn } from './shared-sign-in.js';
 import { tokenHashes } from './tokens.js';
 
 /** Somebody who may use the console for one account. */
@@ -27,6 +28,8 @@ export interface Person {
   readonly hasPassword: boolean;
   /** Whether they sign in with the OpenID Connect provider. */
   readonly hasIdentity: boolean;
+  /** The person who holds what they sign in with: themselves, or one of another account. */
+  readonly signInId: string;
 }
 
 /** What others may change of somebody. */
@@ -51,9 +54,19 @@ type NewPerson = Credential & {
   readonly name: string;
 };
 
+/** Somebody who has shown who they are; with a session, for as long as that lasts. */
+interface SignedIn {
+  readonly signInId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly sessionId?: string;
+}
+
 /** A person who signs in with a password. */
 export type WithPassword = Person & { readonly passwordHash: string };
 
+/** What people sign in with is in their own row, or in this. */
+const SIGN_IN = { signIn: { select: { passwordHash: true, openidSubject: true } } } as const;
 /** Accounts in which one address is looked up. */
 const MAX_NAMESAKES = 100;
 
@@ -97,45 +110,78 @@ export class PersonStore {
   }
 
   /**
-   * Uses up a `password` link: its person signs in with this from now on, and all their sessions end. Whoever comes with
-   * an identity has no password any more: it may be another's. Whose the mailbox is must be proven anew. Undefined when
-   * the link can't be used, or when the identity is somebody else's.
+   * Uses up an `invite` link for somebody who signs in already: they become a person of its account with the same sign-in
+   * and address, whomever the link was made for. `member` when somebody of the account has their address; undefined when
+   * the link can't be used, or their session is over.
+   */
+  async createLinked(
+    token: string,
+    { signInId, email, name, sessionId }: SignedIn,
+  ): Promise<Person | 'member' | undefined> {
+    const wanted = { ...this.link(token), purpose: 'invite', account: { disabledAt: null } };
+    const found = await this.prisma.signInLink.findFirst({ where: { ...wanted, usedAt: null } });
+    if (found !== null && (await this.hasEmail(found.accountId, email))) return 'member';
+    return await writePerson(this.prisma, async (transaction) => {
+      // A write, for its lock: see leaveSignIn.
+      const holder = { id: signInId, email, signsInAs: null, deletedAt: null };
+      const { count } = await transaction.person.updateMany({ where: holder, data: { signsInAs: null } });
+      if (count === 0) return undefined;
+      const session = { id: sessionId ?? '', person: withSignIn(signInId) };
+      if (sessionId !== undefined && (await transaction.session.count({ where: session })) === 0) return undefined;
+      const link = await useLink(transaction, wanted);
+      if (link === undefined) return undefined;
+      const columns = { id: newPersonId(), accountId: link.accountId, email, name, role: link.role };
+      return await transaction.person.create({ data: { ...columns, signsInAs: signInId }, include: SIGN_IN });
+    });
+  }
+
+  /**
+   * Uses up a `password` link: its person signs in with this from now on, and the sessions of the sign-in end. A link for
+   * one account takes its person out of a sign-in that is shared with others, where its maker has no say. Whoever comes
+   * with an identity has no password any more: it may be another's. Whose the mailbox is must be proven anew. Undefined
+   * when the link can't be used, or when the identity is somebody else's.
    */
   async resetCredential(token: string, credential: Credential): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
-      const { accountId, email } = (await useLink(transaction, { ...this.link(token), purpose: 'password' })) ?? {
-        email: null,
-      };
-      if (email === null) return undefined;
-      const [person] = await transaction.person.updateManyAndReturn({
-        where: { accountId, email },
-        data: columnsOf(credential, email),
-      });
-      if (person === undefined) return undefined;
-      await transaction.session.deleteMany({ where: { personId: person.id } });
-      if (person.passwordHash === null) await forgetSecondFactors(transaction, { id: person.id });
-      return person;
+      const link = await useLink(transaction, { ...this.link(token), purpose: 'password' });
+      if (link === undefined || link.email === null) return undefined;
+      const { accountId, email, allAccounts } = link;
+      const person = await transaction.person.findFirst({ where: { accountId, email } });
+      if (person === null) return undefined;
+      const signInId = allAccounts ? (person.signsInAs ?? person.id) : person.id;
+      if (!allAccounts) await leaveSignIn(transaction, person.id);
+      await transaction.person.update({ where: { id: signInId }, data: columnsOf(credential, email) });
+      await transaction.session.deleteMany({ where: { person: withSignIn(signInId) } });
+      if (credential.passwordHash === undefined) await forgetSecondFactors(transaction, { id: signInId });
+      return await transaction.person.findUniqueOrThrow({ where: { id: person.id }, include: SIGN_IN });
     });
   }
 
-  /** Sets a password and ends all sessions of its person but one. */
-  async changePassword(personId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
+  /** Sets the password of a sign-in and ends all its sessions but one. */
+  async changePassword(signInId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
+    const others = { person: withSignIn(signInId), id: { not: sessionToKeep } };
     await this.prisma.$transaction([
-      this.prisma.person.updateMany({ where: { id: personId }, data: { passwordHash } }),
-      this.prisma.session.deleteMany({ where: { personId, id: { not: sessionToKeep } } }),
+      this.prisma.person.updateMany({ where: { id: signInId }, data: { passwordHash } }),
+      this.prisma.session.deleteMany({ where: others }),
     ]);
   }
 
-  /** Who may come in with an email address and a password: one of each account at most, who was here last first. */
+  /**
+   * Whose password it may be that comes with an email address, who was here last first: those of them who can come in to
+   * their account, or to another one by the same sign-in.
+   */
   async forSignIn(email: string): Promise<WithPassword[]> {
     const rows = await this.prisma.person.findMany({
-      where: { email, passwordHash: { not: null }, disabledAt: null, account: { disabledAt: null } },
+      where: { email, passwordHash: { not: null }, ...CAN_SIGN_IN },
       orderBy: [{ seenAt: { sort: 'desc', nulls: 'last' } }, { id: 'asc' }],
       take: MAX_NAMESAKES,
+      include: { linked: { select: { seenAt: true } } },
     });
-    return rows.flatMap((row) =>
-      row.passwordHash === null ? [] : [{ ...personOf(row), passwordHash: row.passwordHash }],
-    );
+    const seen = ({ seenAt, linked }: (typeof rows)[number]) =>
+      Math.max(...[seenAt, ...linked.map((one) => one.seenAt)].map((time) => time?.getTime() ?? 0));
+    return rows
+      .sort((a, b) => seen(b) - seen(a))
+      .flatMap((row) => (row.passwordHash === null ? [] : [{ ...personOf(row), passwordHash: row.passwordHash }]));
   }
 
   /**
@@ -165,13 +211,14 @@ export class PersonStore {
     const rows = await this.prisma.person.findMany({
       where: { deletedAt: null, ...(accountId !== undefined && { accountId }) },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      include: SIGN_IN,
     });
     return rows.map(personOf);
   }
 
   /** A person of an account; undefined when it has no such person. */
   async find(accountId: string, id: string): Promise<Person | undefined> {
-    const row = await this.prisma.person.findFirst({ where: { id, accountId, deletedAt: null } });
+    const row = await this.prisma.person.findFirst({ where: { id, accountId, deletedAt: null }, include: SIGN_IN });
     return row === null ? undefined : personOf(row);
   }
 
@@ -206,8 +253,10 @@ export class PersonStore {
       const isNoOwner = isLess || columns?.owner === false;
       if (isNoOwner && before.owner && !admins.some((admin) => admin.owner && admin.id !== id)) return 'last_owner';
       const disabledAt = disabled === true ? (before.disabledAt ?? new Date()) : null;
+      if (deleted) await leaveSignIn(transaction, id);
       const person = await transaction.person.update({
         where: { id },
+        include: SIGN_IN,
         data: { ...columns, ...(disabled !== undefined && { disabledAt }), ...(deleted && erasedPerson(id)) },
       });
       if (deleted) {
@@ -217,6 +266,11 @@ export class PersonStore {
       if (isOut) await transaction.session.deleteMany({ where: { personId: id } });
       return personOf(person);
     });
+  }
+
+  /** Whether people of other accounts sign in with the same. */
+  async sharesSignIn({ id, signInId }: Person): Promise<boolean> {
+    return signInId !== id || (await this.prisma.person.count({ where: { signsInAs: id, deletedAt: null } })) > 0;
   }
 
   /** Changes somebody's name. */
@@ -259,12 +313,15 @@ export async function useLink(transaction: Transaction, where: Prisma.SignInLink
   return link;
 }
 
+type CredentialColumns = Pick<PersonRow, 'passwordHash' | 'openidSubject'>;
+
 /** A row of people as it is shown. */
-export function personOf(row: PersonRow): Person {
-  const { id, accountId, email, name, createdAt, seenAt, disabledAt, passwordHash, openidSubject } = row;
+export function personOf(row: PersonRow & { readonly signIn?: CredentialColumns | null }): Person {
+  const { id, accountId, email, name, createdAt, seenAt, disabledAt } = row;
+  const { passwordHash, openidSubject } = row.signIn ?? row;
   return {
     ...{ id, accountId, email, name, role: roleOf(row), createdAt, seenAt, disabledAt },
-    ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null },
+    ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null, signInId: row.signsInAs ?? id },
   };
 }
 
@@ -278,6 +335,8 @@ export function erasedPerson(id: string) {
       passwordHash: null,
       openidIssuer: null,
       openidSubject: null,
+      signsInAs: null,
+      userHandle: null,
     },
     ...{ owner: false, disabledAt: now, deletedAt: now },
   };

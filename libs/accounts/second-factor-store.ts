@@ -3,6 +3,7 @@ import type { Prisma } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { TextSealer, UnreadableSecret } from '#secrets/sealed-text.js';
+import { userHandleOf } from './shared-sign-in.js';
 import { newRecoveryCodes, newTotpSecret, recoveryHash, totpStep, totpUri } from './totp.js';
 
 /** For the TextSealer of this store. */
@@ -27,11 +28,18 @@ export interface SecondFactorState {
 /** A secret as its row holds it. */
 interface SealedSecret {
   readonly personId: string;
+  readonly person: { readonly id: string; readonly userHandle: string | null };
   readonly keyId: string;
   readonly sealed: Uint8Array<ArrayBuffer>;
 }
 
-/** Authenticator apps and recovery codes. Secrets are sealed, and shown once, before they count. */
+/** Of the person of a secret. */
+const HANDLE = { person: { select: { id: true, userHandle: true } } } as const;
+
+/**
+ * Authenticator apps and recovery codes. Secrets are sealed, and shown once, before they count. `personId` is whoever holds
+ * the sign-in, where several people share one.
+ */
 @Injectable()
 export class SecondFactorStore {
   constructor(
@@ -55,9 +63,9 @@ export class SecondFactorStore {
   }
 
   /** A new secret, which counts once it is confirmed; undefined when the person has one that counts. */
-  async begin({ personId, email }: { personId: string; email: string }): Promise<NewAuthenticator | undefined> {
+  async begin(personId: string, email: string): Promise<NewAuthenticator | undefined> {
     const secret = newTotpSecret();
-    const columns = { ...this.columns(personId, secret), lastStep: 0n, createdAt: new Date() };
+    const columns = { ...this.columns(await this.handleOf(personId), secret), lastStep: 0n, createdAt: new Date() };
     await this.prisma.secondFactor.createMany({ data: { personId, ...columns }, skipDuplicates: true });
     const { count } = await this.prisma.secondFactor.updateMany({
       where: { personId, confirmedAt: null },
@@ -74,19 +82,18 @@ export class SecondFactorStore {
   /** Takes a code of the app, or a recovery code, each once; what it was, or undefined for a wrong or used one. */
   async take(personId: string, code: string): Promise<'app' | 'recovery' | undefined> {
     if (await this.takeCode(personId, code, true)) return 'app';
-    const { count } = await this.prisma.recoveryCode.deleteMany({
-      where: { personId, codeHash: recoveryHash(personId, code) },
-    });
+    const codeHash = recoveryHash(await this.handleOf(personId), code);
+    const { count } = await this.prisma.recoveryCode.deleteMany({ where: { personId, codeHash } });
     return count === 1 ? 'recovery' : undefined;
   }
 
   /** New recovery codes in place of all others; the answer is the only place where they can be read. */
   async renewRecoveryCodes(personId: string): Promise<string[]> {
-    const codes = newRecoveryCodes();
+    const [codes, handle] = [newRecoveryCodes(), await this.handleOf(personId)];
     await this.prisma.$transaction([
       this.prisma.recoveryCode.deleteMany({ where: { personId } }),
       this.prisma.recoveryCode.createMany({
-        data: codes.map((code) => ({ personId, codeHash: recoveryHash(personId, code) })),
+        data: codes.map((code) => ({ personId, codeHash: recoveryHash(handle, code) })),
       }),
     ]);
     return codes;
@@ -117,7 +124,7 @@ export class SecondFactorStore {
 
   /** Seals secrets anew that are under the previous SECRET_KEY, so that it can go. */
   async sealAnew(): Promise<void> {
-    for (const row of await this.prisma.secondFactor.findMany()) {
+    for (const row of await this.prisma.secondFactor.findMany({ include: HANDLE })) {
       const secret = this.secretOf(row);
       if (secret !== undefined) await this.keepSealed(row, secret);
     }
@@ -125,7 +132,7 @@ export class SecondFactorStore {
 
   private async takeCode(personId: string, code: string, confirmed: boolean): Promise<boolean> {
     const which = { personId, confirmedAt: confirmed ? { not: null } : null };
-    const row = await this.prisma.secondFactor.findFirst({ where: which });
+    const row = await this.prisma.secondFactor.findFirst({ where: which, include: HANDLE });
     const secret = row === null ? undefined : this.secretOf(row);
     if (row === null || secret === undefined) return false;
     const step = totpStep(secret, code.replace(/\s/g, ''));
@@ -139,23 +146,29 @@ export class SecondFactorStore {
   }
 
   /** Undefined under a SECRET_KEY that is not set: recovery codes, which no key seals, still work. */
-  private secretOf({ personId, keyId, sealed }: SealedSecret): string | undefined {
+  private secretOf({ person, keyId, sealed }: SealedSecret): string | undefined {
     try {
-      return this.sealer.open(personId, { keyId, sealed: Buffer.from(sealed) });
+      return this.sealer.open(userHandleOf(person), { keyId, sealed: Buffer.from(sealed) });
     } catch (error) {
       if (error instanceof UnreadableSecret) return undefined;
       throw error;
     }
   }
 
-  private async keepSealed({ personId, keyId, sealed }: SealedSecret, secret: string): Promise<void> {
+  private async keepSealed({ personId, person, keyId, sealed }: SealedSecret, secret: string): Promise<void> {
     if (!this.sealer.isOutdated({ keyId, sealed: Buffer.from(sealed) })) return;
-    await this.prisma.secondFactor.updateMany({ where: { personId, sealed }, data: this.columns(personId, secret) });
+    const data = this.columns(userHandleOf(person), secret);
+    await this.prisma.secondFactor.updateMany({ where: { personId, sealed }, data });
   }
 
-  private columns(personId: string, secret: string) {
-    const { keyId, sealed } = this.sealer.seal(personId, secret);
+  private columns(handle: string, secret: string) {
+    const { keyId, sealed } = this.sealer.seal(handle, secret);
     return { keyId, sealed: new Uint8Array(sealed) };
+  }
+
+  private async handleOf(personId: string): Promise<string> {
+    const where = { id: personId };
+    return userHandleOf(await this.prisma.person.findUniqueOrThrow({ where, select: HANDLE.person.select }));
   }
 }
 

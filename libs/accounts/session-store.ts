@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { roleOf, type Role } from './person-rules.js';
+import { CAN_ENTER, withSignIn } from './shared-sign-in.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** A session ends this long after its last request, and this long after its sign-in, whichever is first. */
@@ -17,14 +18,24 @@ const HOUR_MS = 3_600_000;
 export interface Session {
   readonly id: string;
   readonly personId: string;
+  /** The person with whose password and identity they sign in: themselves, or one of another account. */
+  readonly signInId: string;
   readonly accountId: string;
   readonly accountName: string;
   readonly email: string;
   readonly name: string;
   readonly role: Role;
-  /** What the person may sign in with. */
+  /** What they may sign in with. */
   readonly hasPassword: boolean;
   readonly hasIdentity: boolean;
+}
+
+/** An account that a user may open, and who they are there. */
+export interface Membership {
+  readonly personId: string;
+  readonly accountId: string;
+  readonly accountName: string;
+  readonly role: Role;
 }
 
 /** A session as its person sees it, to tell one device from another. */
@@ -67,33 +78,76 @@ export class SessionStore {
       where: {
         ...aliveSessions(),
         tokenHash: { in: tokenHashes(this.secrets, 'session', token) },
-        person: { disabledAt: null, account: { disabledAt: null } },
+        person: CAN_ENTER,
       },
-      include: { person: { include: { account: { select: { name: true } } } } },
+      include: { person: { include: { account: { select: { name: true } }, signIn: true } } },
     });
     if (row === null) return undefined;
     const { id, personId, lastSeenAt, person } = row;
     await this.renewHash(token, row);
     if (Date.now() - lastSeenAt.getTime() > TOUCH_MS) await this.touch(id, personId);
-    const { accountId, account, email, name, passwordHash, openidSubject } = person;
+    const { accountId, account, email, name } = person;
+    const { id: signInId, passwordHash, openidSubject } = person.signIn ?? person;
     return {
-      ...{ id, personId, accountId, accountName: account.name, email, name, role: roleOf(person) },
+      ...{ id, personId, signInId, accountId, accountName: account.name, email, name, role: roleOf(person) },
       ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null },
     };
   }
 
-  /** The sessions of a person that are alive, newest first. */
-  async list(personId: string): Promise<SessionRow[]> {
+  /** The accounts that the user of a sign-in may open, by name. */
+  async accounts(signInId: string): Promise<Membership[]> {
+    const people = await this.prisma.person.findMany({
+      where: { ...withSignIn(signInId), ...CAN_ENTER },
+      include: { account: { select: { name: true } } },
+      orderBy: [{ account: { name: 'asc' } }, { id: 'asc' }],
+    });
+    return people.map(({ id: personId, accountId, account, ...row }) => {
+      return { personId, accountId, accountName: account.name, role: roleOf(row) };
+    });
+  }
+
+  /** The person as whom a user was here last, of those who can come in; the given one when nobody can. */
+  async lastUsed(signInId: string): Promise<string> {
+    const last = await this.prisma.person.findFirst({
+      where: { ...withSignIn(signInId), ...CAN_ENTER },
+      orderBy: [{ seenAt: { sort: 'desc', nulls: 'last' } }, { id: 'asc' }],
+      select: { id: true },
+    });
+    return last?.id ?? signInId;
+  }
+
+  /**
+   * Opens another account of the user in a session, which gets a new token and ends when it would have. Undefined when
+   * the user can't open that account, or the session is over.
+   */
+  async move({ id, personId, signInId }: Session, accountId: string): Promise<string | undefined> {
+    const where = { accountId, ...withSignIn(signInId), ...CAN_ENTER };
+    const target = await this.prisma.person.findFirst({ where, select: { id: true } });
+    if (target === null) return undefined;
+    const [token, now] = [newToken(), new Date()];
+    const columns = { personId: target.id, lastSeenAt: now, ...tokenColumns(this.secrets, 'session', token) };
+    return await this.prisma.$transaction(async ({ person, session }) => {
+      // First, for its lock: whoever takes the person out of the sign-in meanwhile ends this session, or has before.
+      const member = { id: target.id, ...withSignIn(signInId) };
+      const { count } = await person.updateMany({ where: member, data: { seenAt: now } });
+      if (count === 0) return undefined;
+      const moved = await session.updateMany({ where: { id, personId }, data: columns });
+      return moved.count === 0 ? undefined : token;
+    });
+  }
+
+  /** The sessions of a sign-in that are alive, newest first. */
+  async list(signInId: string): Promise<SessionRow[]> {
     return await this.prisma.session.findMany({
-      where: { ...aliveSessions(), personId },
+      where: { ...aliveSessions(), person: withSignIn(signInId) },
       select: { id: true, userAgent: true, createdAt: true, lastSeenAt: true },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     });
   }
 
-  /** Ends a session of a person; false when they have no such session. */
-  async end(personId: string, id: string): Promise<boolean> {
-    const { count } = await this.prisma.session.deleteMany({ where: { id, personId } });
+  /** Ends a session of a sign-in; false when it has no such session. */
+  async end(signInId: string, id: string): Promise<boolean> {
+    const { count } = await this.prisma.session.deleteMany({ where: { id, person: withSignIn(signInId) } });
     return count === 1;
   }
 

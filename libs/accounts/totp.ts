@@ -47,9 +47,9 @@ export function newRecoveryCodes(): string[] {
 }
 
 /** What is stored of a recovery code, however it is spelled; too random for anybody to try. */
-export function recoveryHash(personId: string, code: string): Uint8Array<ArrayBuffer> {
+export function recoveryHash(userHandle: string, code: string): Uint8Array<ArrayBuffer> {
   const spelled = code.toLowerCase().replace(/[^a-z2-7]/g, '');
-  return new Uint8Array(createHash('sha256').update(`${personId} ${spelled}`).digest());
+  return new Uint8Array(createHash('sha256').update(`${userHandle} ${spelled}`).digest());
 }
 
 function base32(bytes: Uint8Array): string {

@@ -194,6 +194,9 @@ describe('people and accounts in a browser', () => {
     await open(other, '/keys');
     await heading(other, 'Keys').waitFor();
     await come(other, link, '');
+    // A page that asks for nothing by itself, and so learns nothing before the click.
+    await menu(other).getByRole('link', { name: 'Keys' }).click();
+    await heading(other, 'Keys').waitFor();
     await act(ada, HOSTILE, 'Sign out everywhere');
     await button(ada, 'Sign out').last().click();
     await ada.page.getByText('is signed out everywhere.').waitFor();
@@ -406,7 +409,46 @@ describe('people and accounts in a browser', () => {
     expect(await takeLink(ada)).toMatch(/^\/invite#token=/);
   });
 
+  it('joins another account with the sign-in in use, and switches between them', async () => {
+    await act(ada, ACCOUNT, 'Invite admin');
+    await ada.page.getByLabel('Email').fill('ada@elsewhere.example');
+    await button(ada, 'Create invitation').click();
+    const link = await takeLink(ada);
+    await open(await fresh(), link);
+    await button(other, 'Sign in to accept').waitFor();
+    expect(await other.inspect('invite')).toEqual([]);
+    await button(other, 'Sign in to accept').click();
+    await heading(other, 'Sign in').waitFor();
+    await other.page.getByLabel('Email').fill('ada@example.org');
+    await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(other, 'Sign in').click();
+    await button(other, 'Join as Ada L.').waitFor();
+    expect(await other.inspect('invite-signed-in')).toEqual([]);
+    await button(other, 'Join as Ada L.').click();
+    await heading(other, 'Overview').waitFor();
+    await menu(other).getByText(ACCOUNT).waitFor();
+    expect(await menu(other).getByRole('link', { name: 'Accounts' }).count()).toBe(0);
+    await button(other, /^Switch account/).click();
+    const choice = (name: string) => other.page.getByRole('menuitem').filter({ hasText: name });
+    await choice(HOSTILE).waitFor();
+    expect(await choice(ACCOUNT).getAttribute('aria-current')).toBe('true');
+    expect(await other.inspect('account-switch')).toEqual([]);
+    await choice(HOSTILE).click();
+    await menu(other).getByRole('link', { name: 'Accounts' }).waitFor();
+    await menu(other).getByText(HOSTILE).waitFor();
+    // A tab of the account before goes along.
+    const tab = await other.page.context().newPage();
+    await tab.goto('/console/team');
+    await tab.getByRole('row').filter({ hasText: 'mo@example.org' }).waitFor();
+    await button(other, /^Switch account/).click();
+    await choice(ACCOUNT).click();
+    await tab.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await tab.getByRole('navigation', { name: 'Pages' }).getByText(ACCOUNT).waitFor();
+    await tab.close();
+  });
+
   it('deletes a user and an account once their name is typed, and says before what goes', async () => {
+    await open(ada, '/accounts');
     await act(ada, ACCOUNT, 'Delete');
     await ada.page.getByText('Kept: charges, usage, and the audit log.').waitFor();
     expect(await button(ada, 'Delete account').isDisabled()).toBe(true);

@@ -169,6 +169,7 @@ describe('signing in to the console with OpenID Connect', () => {
         ...{ password: false, oidc: true },
       },
       account: { id: accountId, name: accountId },
+      accounts: [{ id: accountId, name: accountId, role: 'owner' }],
       operator: false,
       currency: 'USD',
       image_providers: [],

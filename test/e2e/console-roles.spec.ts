@@ -15,6 +15,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   'DELETE /sessions/{id}': 'oamvb',
   'POST /password': 'oamvb',
   'PATCH /person': 'oamvb',
+  'POST /person/join': 'oamvb',
+  'POST /session/account': 'oamvb',
   'GET /two-factor': 'oamvb',
   'POST /two-factor': 'oamvb',
   'POST /two-factor/confirm': 'oamvb',

@@ -84,6 +84,7 @@ describe('signing in to the console', () => {
         ...{ password: true, oidc: false },
       },
       account: { id: 'acct_default', name: expect.any(String) },
+      accounts: [{ id: 'acct_default', name: expect.any(String), role: 'owner' }],
       operator: true,
       abilities: Object.keys(ABILITIES),
       currency: 'USD',

@@ -171,6 +171,47 @@ describe('M1: an email address that a stranger claims', () => {
     expect(await come('ivy@example.org', { subject: 'ivy-there' })).toBe('not_invited');
   });
 
+  it('M1: keeps other accounts from whoever turns out to own the mailbox', async () => {
+    const thief = await join(await invite(ada, 'jo@example.org'), OTHER_PASSWORD);
+    await thief.ask('/person/join', { body: { token: await invite(eve, 'jo@elsewhere.example') } });
+    const accounts = async (who: Browser) =>
+      (await who.ask<{ accounts: { id: string }[] }>('/session')).accounts.map(({ id }) => id).sort();
+    expect(await accounts(thief)).toEqual(['acct_default', evesAccount].sort());
+    // The mailbox's owner gets the first account alone; the other goes on with the password that it was joined with.
+    expect(await come('jo@example.org')).toBe('acct_default');
+    expect(await accounts(thief)).toEqual([evesAccount]);
+    expect(await accountOf('jo@example.org', OTHER_PASSWORD)).toBe(evesAccount);
+    // And the other way round: who is linked in the first account leaves the sign-in of another one.
+    const guest = await join(await invite(eve, 'kit@example.org'), OTHER_PASSWORD);
+    await guest.ask('/person/join', { body: { token: await invite(ada, 'kit@elsewhere.example') } });
+    expect(await come('kit@example.org')).toBe('acct_default');
+    expect((await guest.call('/session')).status).toBe(401);
+    expect(await accountOf('kit@example.org', OTHER_PASSWORD)).toBe(evesAccount);
+  });
+
+  it('M1: joins another account by its link as whom the provider knows, and comes back to either', async () => {
+    expect(await come('liz@corp.example')).toBe('acct_default');
+    const token = await invite(eve, 'liz@corp.example');
+    expect(await come('liz@corp.example', { token })).toBe(evesAccount);
+    expect(await come('liz@corp.example')).toBe(evesAccount);
+    expect(await come('liz@corp.example', { token })).toBe('link_used');
+    const { rows } = await platform.pool.query(
+      `SELECT account_id, openid_subject IS NOT NULL AS holds FROM people WHERE email = 'liz@corp.example' ORDER BY id`,
+    );
+    expect(rows).toEqual([
+      { account_id: 'acct_default', holds: true },
+      { account_id: evesAccount, holds: false },
+    ]);
+  });
+
+  it('M1: is not taken out of a sign-in that the provider knows, by another subject with the address', async () => {
+    const email = 'max@corp.example';
+    expect(await come(email, { token: await invite(eve, email) })).toBe(evesAccount);
+    expect(await come(email, { token: await invite(ada, email) })).toBe('acct_default');
+    expect(await come(email, { subject: 'another-max' })).toBe('taken');
+    expect(await come(email)).toBe('acct_default');
+  });
+
   it('M1: is invited alike whether or not another account knows it, and so is the first admin of a new account', async () => {
     await squat('known@example.org');
     await invite(eve, 'invited@example.org');

@@ -75,7 +75,7 @@ export async function firstAdminLink(
 
 async function passwordLink(database: PrismaService, secretKey: string, url: string, person: Person): Promise<string> {
   const { id, accountId, name, email } = person;
-  const path = await new LinkStore(database, { secretKey }).resetPassword(person);
+  const path = await new LinkStore(database, { secretKey }).resetPassword(person, true);
   const details = { name, email };
   await noteCommand(database, 'person.reset_link_made', { account: accountId, target: id, details });
   return url + path;
@@ -84,9 +84,9 @@ async function passwordLink(database: PrismaService, secretKey: string, url: str
 async function resetTwoFactor(
   database: PrismaService,
   secretKey: string,
-  { id, accountId, name, email }: Person,
+  { id, signInId, accountId, name, email }: Person,
 ): Promise<string> {
-  const wasOn = await new SecondFactorStore(database, new TextSealer({ secretKey }, SECOND_FACTORS)).reset(id);
+  const wasOn = await new SecondFactorStore(database, new TextSealer({ secretKey }, SECOND_FACTORS)).reset(signInId);
   if (!wasOn) throw new SetupError(`${email} has neither two-factor authentication nor a passkey.`);
   await noteCommand(database, 'person.second_factor_reset', {
     account: accountId,

@@ -24,6 +24,7 @@ import {
 } from '@tabler/icons-react';
 import { Mark } from '../parts/logo.tsx';
 import { NoAccess } from '../parts/page.tsx';
+import { AccountSwitch } from './account-switch.tsx';
 import { DensitySwitch } from './density.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 
@@ -149,7 +150,7 @@ function Brand() {
 }
 
 function Person({ onLeave }: { readonly onLeave: () => void }) {
-  const { person, account } = useSession();
+  const { person, account, accounts } = useSession();
   const navigate = useNavigate();
   const signOut = useMutation({
     mutationFn: () => send('POST', '/sign-out'),
@@ -162,13 +163,14 @@ function Person({ onLeave }: { readonly onLeave: () => void }) {
   });
   return (
     <Box pt="sm" style={{ borderTop: '1px solid var(--line)' }}>
+      <AccountSwitch />
       <Group justify="space-between" wrap="nowrap" gap="xs">
         <Link to="/account" className="person" onClick={onLeave} title={person.email}>
           <Text size="sm" fw={600} truncate>
             {person.name}
           </Text>
           <Text size="xs" c="dimmed" truncate>
-            {account.name}
+            {accounts.length > 1 ? person.email : account.name}
           </Text>
         </Link>
         <Group gap={2} wrap="nowrap">

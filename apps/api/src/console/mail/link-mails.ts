@@ -52,7 +52,7 @@ export class LinkMails {
       ...{ to, subject: 'Reset your Darkroom password' },
       paragraphs: [
         `Someone, probably you, asked to reset the password for ${to} at ${this.host}.` +
-          (several ? ' You belong to several accounts; each has a password of its own.' : ''),
+          (several ? ' You have more than one password here; choose which one to reset.' : ''),
       ],
       links: links.map(({ link, account }) => ({
         label: `Reset password${several ? ` for ${account}` : ''}`,

@@ -22,10 +22,10 @@ export class NewPasskeys {
   /** Throws AppError: `sign_in_failed` for a wrong password, `account_limit_reached`, `not_permitted`. */
   async begin(address: string, session: Session, password: string): Promise<WithCookies<PasskeyOptionsView>> {
     await this.passwords.prove(address, session, password);
-    const known = await this.passkeys.credentials(session.personId);
+    const known = await this.passkeys.credentials(session.signInId);
     if (known.length >= MAX_PASSKEYS)
       throw new AppError('account_limit_reached', `You have ${MAX_PASSKEYS} passkeys already. Remove one first.`);
-    const options = await this.webAuthn.askForNew(session, known);
+    const options = await this.webAuthn.askForNew(session, await this.passkeys.userHandle(session.signInId), known);
     return new WithCookies({ options }, [this.challenges.set(`passkey of ${session.id}`, options.challenge)]);
   }
 
@@ -40,7 +40,7 @@ export class NewPasskeys {
     if (!credential) {
       throw new AppError('invalid_value', 'This passkey was not accepted. Try again.', { param: 'response' });
     }
-    const passkey = await this.passkeys.add(session.personId, name, credential);
+    const passkey = await this.passkeys.add(session.signInId, name, credential);
     if (passkey === undefined) throw new AppError('already_exists', 'This passkey was added already.');
     return new WithCookies(passkeyView(passkey), [this.challenges.clear()]);
   }

@@ -29,8 +29,8 @@ export class PasskeysController {
 
   @Get()
   @ApiResponse({ status: 200, type: PasskeyListView })
-  async list(@Session() { personId }: Session): Promise<PasskeyListView> {
-    return { data: (await this.passkeys.list(personId)).map(passkeyView) };
+  async list(@Session() { signInId }: Session): Promise<PasskeyListView> {
+    return { data: (await this.passkeys.list(signInId)).map(passkeyView) };
   }
 
   @Post('options')
@@ -65,7 +65,7 @@ export class PasskeysController {
     @Param() { id }: IdParam,
     @Body() { name }: NameBody,
   ): Promise<PasskeyView> {
-    const passkey = await this.passkeys.rename(session.personId, id, name);
+    const passkey = await this.passkeys.rename(session.signInId, id, name);
     if (passkey === undefined) throw noPasskey();
     await this.audit.record(session, 'person.passkey_renamed', id, { name });
     return passkeyView(passkey);
@@ -75,7 +75,7 @@ export class PasskeysController {
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async remove(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
-    const passkey = await this.passkeys.remove(session.personId, id);
+    const passkey = await this.passkeys.remove(session.signInId, id);
     if (passkey === undefined) throw noPasskey();
     await this.audit.record(session, 'person.passkey_removed', id, { name: passkey.name });
   }

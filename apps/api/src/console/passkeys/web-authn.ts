@@ -29,11 +29,11 @@ export class WebAuthn {
   }
 
   /** A passkey that its authenticator finds without an address. Throws AppError `not_permitted` where there are none. */
-  async askForNew({ personId, email, name }: Session, known: readonly Credential[]): Promise<Question> {
+  async askForNew({ email, name }: Session, userHandle: string, known: readonly Credential[]): Promise<Question> {
     const { generateRegistrationOptions } = await library();
     return await generateRegistrationOptions({
       ...{ rpName: SERVICE, rpID: this.asked().id, userName: email, userDisplayName: name },
-      userID: new Uint8Array(Buffer.from(personId)),
+      userID: new Uint8Array(Buffer.from(userHandle)),
       attestationType: 'none',
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       excludeCredentials: known.map(({ credentialId: id, transports }) => ({ id, transports: [...transports] })),
@@ -67,14 +67,14 @@ export class WebAuthn {
   async readKnown(
     response: AuthenticationResponse,
     challenge: string,
-    { credentialId, publicKey, counter, person }: KnownPasskey,
+    { credentialId, publicKey, counter, userHandle: expectedUser }: KnownPasskey,
   ): Promise<{ counter: number; synced: boolean } | undefined> {
     const { id, origin } = this.asked();
     const { verifyAuthenticationResponse } = await library();
     const expected = { expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: id };
     return await this.orRefused(async () => {
       const { userHandle } = response.response;
-      if (userHandle !== undefined && Buffer.from(userHandle, 'base64url').toString() !== person.id)
+      if (userHandle !== undefined && Buffer.from(userHandle, 'base64url').toString() !== expectedUser)
         throw new Error('of another person');
       const credential = { id: credentialId, publicKey, counter };
       const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({

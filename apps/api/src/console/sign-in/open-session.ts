@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
@@ -21,7 +22,8 @@ export class OpenSession {
   ) {}
 
   /**
-   * Always a new session with a new token, whatever cookie came with the request; the one it belonged to ends.
+   * Always a new session with a new token, whatever cookie came with the request; the one it belonged to ends. Who
+   * signs in comes to the account that they used last, of those that share the sign-in.
    * Throws AppError `sign_in_failed` for a person, or of an account, that is disabled.
    */
   async open(
@@ -30,24 +32,34 @@ export class OpenSession {
     action: AuditAction,
     details: Readonly<Record<string, unknown>> = {},
   ): Promise<WithCookies<SessionView>> {
-    const { id, token } = await this.sessions.begin(person.id, browser.userAgent);
+    const personId = action === 'person.signed_in' ? await this.sessions.lastUsed(person.signInId) : person.id;
+    const { id, token } = await this.sessions.begin(personId, browser.userAgent);
     const session = await this.sessions.find(token);
     if (session === undefined) {
-      await this.sessions.end(person.id, id);
+      await this.sessions.end(personId, id);
       throw signInFailed();
     }
     const before = browser.session;
-    if (before !== undefined) await this.sessions.end(before.personId, before.id);
-    await this.audit.record({ accountId: person.accountId, personId: person.id }, action, person.id, details);
-    return new WithCookies(this.view(session), [this.cookie.set(token)]);
+    if (before !== undefined) await this.sessions.end(before.signInId, before.id);
+    await this.audit.record(session, action, personId, details);
+    return new WithCookies(await this.view(session), [this.cookie.set(token)]);
   }
 
-  view(session: Session): SessionView {
-    return sessionView(session, this.source.current);
+  /** Opens another account of the user. Throws AppError `not_found`. */
+  async switchTo(before: Session, accountId: string): Promise<WithCookies<SessionView>> {
+    const token = await this.sessions.move(before, accountId);
+    const session = token === undefined ? undefined : await this.sessions.find(token);
+    if (token === undefined || session === undefined) throw new AppError('not_found', 'You have no such account.');
+    await this.audit.record(session, 'person.signed_in', session.personId, { by: 'switch' });
+    return new WithCookies(await this.view(session), [this.cookie.set(token)]);
+  }
+
+  async view(session: Session): Promise<SessionView> {
+    return sessionView(session, await this.sessions.accounts(session.signInId), this.source.current);
   }
 
   async close(session: Session): Promise<WithCookies<undefined>> {
-    await this.sessions.end(session.personId, session.id);
+    await this.sessions.end(session.signInId, session.id);
     await this.audit.record(session, 'person.signed_out', session.personId);
     return new WithCookies(undefined, [this.cookie.clear()]);
   }

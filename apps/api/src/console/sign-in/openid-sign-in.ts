@@ -77,6 +77,11 @@ export class OpenIdSignIn {
     if (founder !== undefined) return { person: founder, action: 'person.became_first_admin' };
     const invited = await this.people.createInvited(link, who);
     if (invited !== undefined) return { person: invited, action: 'person.joined' };
+    // Whoever the provider knows as a person of another account joins with the same sign-in.
+    const known = await this.known.find({ issuer, subject });
+    const joined = known && (await this.people.createLinked(link, known));
+    if (joined === 'member') return undefined;
+    if (joined !== undefined) return { person: joined, action: 'person.joined' };
     const person = await this.people.resetCredential(link, credential);
     return person === undefined ? undefined : { person, action: 'person.reset_sign_in' };
   }

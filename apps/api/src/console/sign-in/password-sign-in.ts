@@ -52,7 +52,7 @@ export class PasswordSignIn {
   }
 
   /**
-   * Whoever has the address and the password; of several accounts with the same ones, who was here last.
+   * Whoever has the address and the password; of several with the same ones, who was here last.
    * Throws AppError `sign_in_failed`.
    */
   async signIn(address: string, { email, password }: SignInBody): Promise<Person> {
@@ -69,21 +69,21 @@ export class PasswordSignIn {
   /** Ends the person's other sessions. Throws AppError `sign_in_failed`, and `invalid_value` for a weak password. */
   async changePassword(
     address: string,
-    { id, personId, email, name }: Session,
+    { id, signInId, email, name }: Session,
     { current_password: current, password }: ChangePasswordBody,
   ): Promise<void> {
-    await this.prove(address, { personId, email }, current);
-    await this.people.changePassword(personId, await this.hash(address, password, [name], email), id);
+    await this.prove(address, { signInId, email }, current);
+    await this.people.changePassword(signInId, await this.hash(address, password, [name], email), id);
   }
 
   /** Whoever is signed in shows that they know their password. Throws AppError `sign_in_failed`. */
   async prove(
     address: string,
-    { personId, email }: Pick<Session, 'personId' | 'email'>,
+    { signInId, email }: Pick<Session, 'signInId' | 'email'>,
     password: string,
   ): Promise<void> {
     await this.admit(address, email);
-    const person = (await this.people.forSignIn(email)).find((one) => one.id === personId);
+    const person = (await this.people.forSignIn(email)).find((one) => one.id === signInId);
     const hashes = person === undefined ? [] : [person.passwordHash];
     const matching = await this.passwords.matching(networkOf(address), password, hashes);
     if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is wrong.');

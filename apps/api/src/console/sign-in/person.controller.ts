@@ -25,6 +25,6 @@ export class PersonController {
     const { accountId, personId, name: from, email } = session;
     await this.people.rename(accountId, personId, name);
     await this.audit.record(session, 'person.changed', personId, { name, email, from });
-    return this.session.view({ ...session, name });
+    return await this.session.view({ ...session, name });
   }
 }

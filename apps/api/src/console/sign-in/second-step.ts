@@ -23,7 +23,7 @@ export class SecondStep {
     person: Person,
     action: AuditAction,
   ): Promise<WithCookies<SessionView | SecondStepView>> {
-    const { since } = await this.factors.state(person.id);
+    const { since } = await this.factors.state(person.signInId);
     if (since === null) return await this.session.open(browser, person, action);
     const { id: personId, accountId } = person;
     return new WithCookies({ second_step: true }, [this.cookie.set({ personId, accountId, action })]);

@@ -25,15 +25,15 @@ export class SessionsController {
 
   @Get('sessions')
   @ApiResponse({ status: 200, type: SessionListView })
-  async list(@Session() { id, personId }: Session): Promise<SessionListView> {
-    return sessionListView(await this.sessions.list(personId), id);
+  async list(@Session() { id, signInId }: Session): Promise<SessionListView> {
+    return sessionListView(await this.sessions.list(signInId), id);
   }
 
   @Delete('sessions/:id')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async end(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
-    if (!(await this.sessions.end(session.personId, id))) throw new AppError('not_found', 'There is no such session.');
+    if (!(await this.sessions.end(session.signInId, id))) throw new AppError('not_found', 'There is no such session.');
     await this.audit.record(session, 'session.ended', id);
   }
 

@@ -14,8 +14,8 @@ export const SIGN_IN_WINDOW_SECONDS = Symbol('seconds of a window of sign-ins');
 const PER_EMAIL_AND_ADDRESS = 10;
 const PER_EMAIL = 50;
 const PER_ADDRESS = 100;
-/** Codes of one person, from anywhere: of a million, three are right at a time. */
-const CODES_PER_PERSON = 10;
+/** Codes of one sign-in, from anywhere: of a million, three are right at a time. */
+const CODES_PER_SIGN_IN = 10;
 /** The same of mails that anybody can have sent to a person. */
 const MAILS_PER_EMAIL = 3;
 const MAILS_PER_ADDRESS = 20;
@@ -52,9 +52,9 @@ export class SignInLimits {
   }
 
   /** The same for a code after the password. */
-  async admitCode(address: string, personId: string): Promise<void> {
+  async admitCode(address: string, signInId: string): Promise<void> {
     await this.admit(address);
-    await this.count(`sign-in:code:${personId}`, CODES_PER_PERSON);
+    await this.count(`sign-in:code:${signInId}`, CODES_PER_SIGN_IN);
   }
 
   /** The same for a mail to whoever has an address, whether or not anybody has it. */

@@ -37,8 +37,8 @@ export class SignInController {
 
   @Get('session')
   @ApiResponse({ status: 200, type: SessionView })
-  current(@Session() session: Session): SessionView {
-    return this.session.view(session);
+  async current(@Session() session: Session): Promise<SessionView> {
+    return await this.session.view(session);
   }
 
   @Post('first-admin')

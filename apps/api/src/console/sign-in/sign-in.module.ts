@@ -10,6 +10,7 @@ import { PendingSignInCookie } from './pending-sign-in-cookie.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { ForgottenPassword } from './forgotten-password.js';
 import { LinksController } from './links.controller.js';
+import { MembershipsController } from './memberships.controller.js';
 import { OpenSession } from './open-session.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { openIdUrl } from './openid-url.js';
@@ -49,6 +50,7 @@ const sealer = {
     OpenIdController,
     SessionsController,
     PersonController,
+    MembershipsController,
   ],
   providers: [
     OpenSession,

@@ -32,8 +32,8 @@ export class TeamController {
   @ApiResponse({ status: 200, type: TeamView })
   async list(@Session() session: Session): Promise<TeamView> {
     const people = await this.people.list(session.accountId);
-    const twoFactor = await this.factors.whoHas(people.map(({ id }) => id));
-    return { data: people.map((person) => personView(person, twoFactor.has(person.id))) };
+    const twoFactor = await this.factors.whoHas(people.map(({ signInId }) => signInId));
+    return { data: people.map((person) => personView(person, twoFactor.has(person.signInId))) };
   }
 
   @Post('people')
@@ -57,7 +57,7 @@ export class TeamController {
     const person = await this.people.change(accountId, id, changes);
     assertChanged(person);
     await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
-    return personView(person, (await this.factors.whoHas([id])).has(id));
+    return personView(person, (await this.factors.whoHas([person.signInId])).has(person.signInId));
   }
 
   @Post('people/:id/delete')
@@ -114,6 +114,11 @@ export class TeamController {
   @HttpCode(204)
   async resetTwoFactor(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
     const person = await this.another(session, id);
+    if (await this.people.sharesSignIn(person))
+      throw new AppError(
+        'not_permitted',
+        'This user signs in to other accounts the same way. Create a password-reset link: it gives them a separate sign-in for this account.',
+      );
     if (!(await this.factors.reset(id)))
       throw new AppError('not_found', 'There is neither two-factor authentication nor a passkey.');
     await this.audit.record(session, 'person.second_factor_reset', id, named(person));

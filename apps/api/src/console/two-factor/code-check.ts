@@ -17,20 +17,20 @@ export class CodeCheck {
   /** Uses up a code of the app, or a recovery code. Throws AppError `sign_in_failed` and `rate_limit_exceeded`. */
   async take(
     address: string,
-    person: Pick<Person, 'id' | 'accountId' | 'name' | 'email'>,
+    person: Pick<Person, 'id' | 'signInId' | 'accountId' | 'name' | 'email'>,
     code: string,
   ): Promise<'app' | 'recovery'> {
-    await this.limits.admitCode(address, person.id);
-    const used = await this.factors.take(person.id, code);
+    await this.limits.admitCode(address, person.signInId);
+    const used = await this.factors.take(person.signInId, code);
     if (used !== undefined) return used;
     this.failures.note(person, 'person.code_failed');
     throw wrongCode();
   }
 
   /** A code of an app that is not asked for yet; answers recovery codes. Throws like `take`. */
-  async confirm(address: string, personId: string, code: string): Promise<string[]> {
-    await this.limits.admitCode(address, personId);
-    const codes = await this.factors.confirm(personId, code);
+  async confirm(address: string, signInId: string, code: string): Promise<string[]> {
+    await this.limits.admitCode(address, signInId);
+    const codes = await this.factors.confirm(signInId, code);
     if (codes === undefined) throw wrongCode();
     return codes;
   }

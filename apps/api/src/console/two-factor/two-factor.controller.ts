@@ -26,8 +26,8 @@ export class TwoFactorController {
 
   @Get()
   @ApiResponse({ status: 200, type: TwoFactorView })
-  async state(@Session() { personId }: Session): Promise<TwoFactorView> {
-    return twoFactorView(await this.factors.state(personId));
+  async state(@Session() { signInId }: Session): Promise<TwoFactorView> {
+    return twoFactorView(await this.factors.state(signInId));
   }
 
   @Post()
@@ -37,7 +37,7 @@ export class TwoFactorController {
   async begin(@Session() session: Session): Promise<AuthenticatorView> {
     if (!session.hasPassword)
       throw new AppError('not_permitted', 'Codes are asked for after a password, and you have none.');
-    const made = await this.factors.begin(session);
+    const made = await this.factors.begin(session.signInId, session.email);
     if (made === undefined) throw new AppError('already_exists', 'Two-factor authentication is already on.');
     return made;
   }
@@ -49,7 +49,7 @@ export class TwoFactorController {
     @Ip() address: string,
     @Body() { code }: CodeBody,
   ): Promise<RecoveryCodesView> {
-    const recovery_codes = await this.check.confirm(address, session.personId, code);
+    const recovery_codes = await this.check.confirm(address, session.signInId, code);
     await this.audit.record(session, 'person.second_factor_added', session.personId);
     return { recovery_codes };
   }
@@ -62,7 +62,7 @@ export class TwoFactorController {
     @Body() { code }: CodeBody,
   ): Promise<RecoveryCodesView> {
     await this.check.take(address, personOf(session), code);
-    const recovery_codes = await this.factors.renewRecoveryCodes(session.personId);
+    const recovery_codes = await this.factors.renewRecoveryCodes(session.signInId);
     await this.audit.record(session, 'person.recovery_codes_renewed', session.personId);
     return { recovery_codes };
   }
@@ -77,11 +77,11 @@ export class TwoFactorController {
   ): Promise<void> {
     await this.passwords.prove(address, session, password);
     await this.check.take(address, personOf(session), code);
-    await this.factors.remove(session.personId);
+    await this.factors.remove(session.signInId);
     await this.audit.record(session, 'person.second_factor_removed', session.personId);
   }
 }
 
-function personOf({ personId: id, accountId, name, email }: Session) {
-  return { id, accountId, name, email };
+function personOf({ personId: id, signInId, accountId, name, email }: Session) {
+  return { id, signInId, accountId, name, email };
 }

@@ -10,6 +10,8 @@ import { isHalfway, type Session } from '../../api/types.ts';
 import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
+import { forgetInvitation, keptInvitation } from '../../app/return-address.ts';
+import { JoinSignedIn } from './join-signed-in.tsx';
 import { Outside, useEnter } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
 
@@ -80,9 +82,14 @@ interface ByLinkProps {
   readonly renew: ReactNode;
 }
 
+/** An invitation that waited for a sign-in. */
+function keptToken(purpose: ByLinkProps['purpose']): string {
+  return purpose === 'invite' ? keptInvitation() : '';
+}
+
 /** What a one-time link leads to: the token is in the fragment, which no server and no log gets to see. */
 function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkProps) {
-  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
+  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? keptToken(purpose));
   const enter = useEnter();
   const navigate = useNavigate();
   const form = useForm({
@@ -106,6 +113,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   // The link is a secret: it stays neither in the address bar nor in the history.
   useEffect(() => {
     history.replaceState(history.state, '', location.pathname);
+    forgetInvitation();
   }, []);
   const redeem = useMutation({
     mutationFn: ({ password, ...values }: typeof form.values) =>
@@ -148,6 +156,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
     <Outside title={title} about={about}>
       <Stack>
         {ways === undefined && error === null && <Rows count={2} />}
+        {ways !== undefined && purpose === 'invite' && <JoinSignedIn token={token} />}
         {error !== null && (
           <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
         )}

@@ -60,7 +60,8 @@ const ACTS = {
   },
   reset: {
     title: (name) => `Reset password for ${name}?`,
-    about: 'You get a link to share. Nothing changes until they use it; then all their other sessions end.',
+    about:
+      'You get a link to share. Nothing changes until they use it; then all their other sessions end. If they use other accounts too, they get a separate sign-in for this one.',
     action: 'Create reset link',
     harmless: true,
     done: () => 'Reset link created.',

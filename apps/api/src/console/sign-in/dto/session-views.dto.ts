@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { imageProvidersOf, type Catalog } from '#catalog/catalog.js';
 import { ABILITIES, abilitiesOf, may, ROLES, type Ability, type Role } from '#accounts/person-rules.js';
-import type { Session, SessionRow } from '#accounts/session-store.js';
+import type { Membership, Session, SessionRow } from '#accounts/session-store.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 class PersonView {
@@ -32,6 +32,11 @@ class AccountView {
   name!: string;
 }
 
+class MembershipView extends AccountView {
+  @ApiProperty({ enum: ROLES })
+  role!: Role;
+}
+
 /** Who is signed in, for which account, and what the console shows them. */
 export class SessionView {
   @ApiProperty({ type: PersonView })
@@ -39,6 +44,9 @@ export class SessionView {
 
   @ApiProperty({ type: AccountView })
   account!: AccountView;
+
+  @ApiProperty({ type: [MembershipView], description: 'The accounts that they may switch between, this one included.' })
+  accounts!: MembershipView[];
 
   @ApiProperty({ description: 'Looks after the whole installation: an admin of the first account.' })
   operator!: boolean;
@@ -113,11 +121,12 @@ class OpenSessionView {
 export class SessionListView extends ListOf(OpenSessionView) {}
 
 /** The catalog says what amounts are counted in, and who generates images. */
-export function sessionView(session: Session, catalog: Catalog): SessionView {
+export function sessionView(session: Session, accounts: readonly Membership[], catalog: Catalog): SessionView {
   const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {
     person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
     account: { id: accountId, name: accountName },
+    accounts: accounts.map((one) => ({ id: one.accountId, name: one.accountName, role: one.role })),
     operator: may(session, 'installation.manage'),
     abilities: abilitiesOf(session),
     currency: catalog.currency,

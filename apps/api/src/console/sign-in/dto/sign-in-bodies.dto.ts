@@ -65,6 +65,14 @@ export class LinkBody {
   token!: string;
 }
 
+/** Which account to open. */
+export class SwitchBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  account_id!: string;
+}
+
 /** A link, and what for: whether it still works can be asked before it is used. */
 export class CheckLinkBody extends LinkBody {
   @ApiProperty({ enum: LINK_PURPOSES })

@@ -1,0 +1,82 @@
+import { Button, Menu, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconCheck, IconSelector } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { forgetDraft } from '../api/kept-draft.ts';
+import { useSession } from '../api/queries.ts';
+import { send } from '../api/request.ts';
+import { ROLE_NAMES } from '../pages/team/role-choice.tsx';
+
+/** A session is in one account at a time, so other tabs hear of it too. */
+const CHANNEL = 'darkroom.account';
+
+/** Begins anew, so that nothing of the account before stays in a page. */
+function reopen(): void {
+  location.assign('/console/');
+}
+
+/** Opens another account of whoever is signed in; nothing for those who have one. */
+export function AccountSwitch() {
+  const { account, accounts } = useSession();
+  useEffect(() => {
+    const channel = new BroadcastChannel(CHANNEL);
+    channel.onmessage = reopen;
+    return () => channel.close();
+  }, []);
+  const open = useMutation({
+    mutationFn: (id: string) => send('POST', '/session/account', { account_id: id }),
+    onSuccess: () => {
+      forgetDraft();
+      new BroadcastChannel(CHANNEL).postMessage(null);
+      reopen();
+    },
+    onError: (failure) => {
+      notifications.show({ color: 'red', title: 'Could not switch accounts', message: failure.message });
+    },
+  });
+  if (accounts.length < 2) return null;
+  return (
+    <Menu
+      position="top"
+      width="target"
+      withinPortal={false}
+      styles={{ itemLabel: { minWidth: 0 }, dropdown: { maxHeight: '60vh', overflowY: 'auto' } }}
+    >
+      <Menu.Target>
+        <Button
+          variant="default"
+          justify="space-between"
+          fullWidth
+          mb="sm"
+          aria-label={`Switch account: ${account.name}`}
+          rightSection={<IconSelector size={16} aria-hidden />}
+          loading={open.isPending || open.isSuccess}
+        >
+          <Text span inherit truncate lh="md">
+            {account.name}
+          </Text>
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {accounts.map(({ id, name, role }) => (
+          <Menu.Item
+            key={id}
+            aria-current={id === account.id}
+            rightSection={id === account.id ? <IconCheck size={16} aria-hidden /> : null}
+            onClick={() => {
+              if (id !== account.id) open.mutate(id);
+            }}
+          >
+            <Text size="sm" truncate>
+              {name}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {ROLE_NAMES[role]}
+            </Text>
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
