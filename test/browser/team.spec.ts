@@ -447,6 +447,28 @@ describe('people and accounts in a browser', () => {
     await tab.close();
   });
 
+  it('leaves an account once its name is typed, but not as its last owner', async () => {
+    await open(ada, '/account');
+    await ada.page.getByText('You are the last owner of').waitFor();
+    expect(await button(ada, 'Leave account').count()).toBe(0);
+    expect(await ada.inspect('account-last-owner')).toEqual([]);
+    await open(other, '/account');
+    await button(other, 'Leave account').click();
+    const leave = other.page.getByRole('dialog').getByRole('button', { name: 'Leave account' });
+    await other.page.getByText('Your sign-in stays for your other accounts.').waitFor();
+    expect(await leave.isDisabled()).toBe(true);
+    expect(await other.inspect('account-leave')).toEqual([]);
+    await other.page.getByLabel('Type the name to confirm').fill(ACCOUNT);
+    await leave.click();
+    await heading(other, 'Sign in').waitFor();
+    await other.page.getByText(`You left ${ACCOUNT}.`).waitFor();
+    await other.page.getByLabel('Email').fill('ada@example.org');
+    await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
+    await button(other, 'Sign in').click();
+    await menu(other).getByText(HOSTILE).waitFor();
+    expect(await button(other, /^Switch account/).count()).toBe(0);
+  });
+
   it('deletes a user and an account once their name is typed, and says before what goes', async () => {
     await open(ada, '/accounts');
     await act(ada, ACCOUNT, 'Delete');

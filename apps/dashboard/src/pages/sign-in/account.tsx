@@ -11,6 +11,7 @@ import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { Passkeys } from '../passkeys/passkeys.tsx';
 import { TwoFactor } from '../two-factor/two-factor.tsx';
+import { LeaveAccount } from './leave-account.tsx';
 
 const SESSIONS = ['sessions'];
 
@@ -29,6 +30,7 @@ export function AccountPage() {
         </>
       )}
       <Sessions />
+      <LeaveAccount />
     </PageFrame>
   );
 }

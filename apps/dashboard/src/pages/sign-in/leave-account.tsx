@@ -1,0 +1,73 @@
+import { Box, Button, Group, List, Text, Title } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { forgetDraft } from '../../api/kept-draft.ts';
+import { queryClient, useSession } from '../../api/queries.ts';
+import { send } from '../../api/request.ts';
+import { peopleQuery } from '../../api/team-queries.ts';
+import { TypedConfirm } from '../../parts/typed-confirm.tsx';
+
+/** Out of the account by oneself; its last owner is told to name another one first. */
+export function LeaveAccount() {
+  const { person, account, accounts } = useSession();
+  const [isOpen, setIsOpen] = useState(false);
+  const navigate = useNavigate();
+  const isOwner = person.role === 'owner';
+  const { data: people } = useQuery({ ...peopleQuery, enabled: isOwner });
+  const others = people?.data.filter(({ id, role, disabled_at: out }) => id !== person.id && role === 'owner' && !out);
+  const leave = useMutation({
+    mutationFn: () => send('POST', '/person/leave', { name: account.name }),
+    onSuccess: async () => {
+      queryClient.clear();
+      forgetDraft();
+      await navigate({ to: '/sign-in' });
+      notifications.show({ color: 'green', message: `You left ${account.name}.` });
+    },
+  });
+  if (isOwner && others === undefined) return null;
+  return (
+    <Box className="surface" p="lg" component="section">
+      <Title order={2} fz="md" mb="xs">
+        Leave this account
+      </Title>
+      {others?.length === 0 ? (
+        <Text size="sm">You are the last owner of {account.name}. Make another user an owner before you leave.</Text>
+      ) : (
+        <>
+          <Text size="sm" mb="sm">
+            You lose access to {account.name} immediately. To come back, you need a new invitation.
+          </Text>
+          <Group>
+            <Button variant="default" onClick={() => setIsOpen(true)}>
+              Leave account
+            </Button>
+          </Group>
+        </>
+      )}
+      {isOpen && (
+        <TypedConfirm
+          title={`Leave ${account.name}?`}
+          action="Leave account"
+          name={account.name}
+          busy={leave.isPending}
+          error={leave.error}
+          onConfirm={() => leave.mutate()}
+          onClose={() => setIsOpen(false)}
+        >
+          <List size="sm">
+            <List.Item>
+              {accounts.length > 1
+                ? 'Deleted: your email address and sessions in this account. Your sign-in stays for your other accounts.'
+                : 'Deleted: your email address, password, two-factor authentication, passkeys, single sign-on, and sessions.'}
+            </List.Item>
+            <List.Item>
+              Kept: your tasks, the keys you created, which keep working, and your name in the audit log.
+            </List.Item>
+          </List>
+        </TypedConfirm>
+      )}
+    </Box>
+  );
+}
