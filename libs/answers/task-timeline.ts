@@ -6,9 +6,11 @@ import type { TaskHistory } from '#tasks/task.js';
 /** What has happened to a task, in order. Keys of providers are shown by their names. */
 export function timelineOf(task: TaskHistory): TaskEventView[] {
   const { status, createdAt, startedAt, finishedAt, calls } = task;
+  // The first call begins with the start itself, and its time may be rounded to a millisecond before it.
+  const picked = startedAt && earlier(startedAt, calls[0]?.startedAt);
   return [
     { event: 'accepted', at: seconds(createdAt) },
-    ...(startedAt === null ? [] : [{ event: 'started', at: seconds(startedAt) } as const]),
+    ...(picked === null ? [] : [{ event: 'started', at: seconds(picked) } as const]),
     ...calls.map((call) => callView(call, task.callRuns && call === calls.at(-1))),
     ...(finishedAt === null || status === 'pending' ? [] : [{ event: status, at: seconds(finishedAt) }]),
   ];
@@ -30,6 +32,10 @@ function callView(call: ProviderCall, mayRun: boolean): TaskEventView {
     ...(code === undefined ? {} : { code: publicCode(code) }),
     ...(isRunning ? {} : { charged }),
   };
+}
+
+function earlier(start: Date, call: string | undefined): Date {
+  return call === undefined || new Date(call) > start ? start : new Date(call);
 }
 
 function seconds(time: Date): number {
