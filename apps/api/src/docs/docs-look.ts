@@ -20,7 +20,7 @@ html.dark-mode, .swagger-ui, html.dark-mode .swagger-ui { background: none !impo
 .swagger-ui .info .title { font-size: 26px; font-weight: 650; }
 .swagger-ui .info .title small { background: var(--line) !important; border-radius: 6px; vertical-align: middle; }
 .swagger-ui .scheme-container, html.dark-mode .swagger-ui .scheme-container { background: none; box-shadow: none; padding: 0 0 12px; margin: 0; }
-.swagger-ui .opblock-tag, html.dark-mode .swagger-ui .opblock-tag { font-size: 18px; border-color: var(--line); }
+.swagger-ui .opblock-tag, html.dark-mode .swagger-ui .opblock-tag { gap: 8px; font-size: 18px; border-color: var(--line); }
 .swagger-ui :is(.parameter__in, .parameter__type, .opblock-summary-description, .opblock-tag small, .response-col_links, .response-control-media-type__accept-message, .model-example .tab li) { color: var(--dimmed) !important; }
 .swagger-ui .opblock { border: 1px solid var(--line) !important; border-radius: 12px; background: var(--surface) !important; box-shadow: none !important; }
 .swagger-ui .opblock .opblock-summary { border-color: var(--line) !important; }

@@ -9,7 +9,7 @@ import { describeDefaults, finishDocument } from './finish-document.js';
 
 const DESCRIPTION = [
   'OpenAI-compatible images: point an OpenAI SDK at this address and use your key.',
-  'Every call, sync ones too, is a task that can be polled by its `x-task-id`.',
+  'Every call, synchronous or not, is a task that you can poll by its `x-task-id`.',
   'Clients must ignore response fields they do not know; fields are only ever added within `/v1`.',
 ].join('\n\n');
 

@@ -21,7 +21,7 @@ export function DescribeModel(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getModel',
-      summary: 'Look at one model',
+      summary: 'Get a model',
       description: 'A model that the key may not use is answered like one that does not exist.',
     }),
     ApiParam({ name: 'modelId', type: String, example: 'gpt-image-2' }),

@@ -10,7 +10,7 @@ export function DescribeTask(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getTask',
-      summary: 'Look at a task',
+      summary: 'Get a task',
       description: 'A failed task is answered with 200 too: `data.error` says what went wrong.',
     }),
     TaskIdParam(),
@@ -65,7 +65,7 @@ export function DescribeTaskBatch(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getTasks',
-      summary: 'Look at several tasks at once',
+      summary: 'Get several tasks at once',
       description: 'Ids of tasks that do not exist, or belong to another account, are in `missing`.',
     }),
     ApiBody({ type: TaskBatchRequest }),
