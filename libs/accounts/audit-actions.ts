@@ -21,7 +21,7 @@ const withDetail = (text: string | undefined, sentence: (text: string) => string
   text === undefined ? '' : sentence(text);
 const overlap = ({ text }: Told): string =>
   withDetail(text('overlap_hours'), (hours) =>
-    hours === '0' ? '; the old one ended at once' : `; the old one works ${hours} hours more`,
+    hours === '0' ? '; the old one ended immediately' : `; the old one works for ${hours} more hours`,
   );
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
@@ -35,8 +35,8 @@ function personChange({ name, details, text }: Told): string {
   const from = text('from');
   if (from !== undefined) return `changed their name from “${from}” to ${name}`;
   const made = withDetail(text('role'), (to) => `made ${name} ${role(to)}`);
-  if (details['disabled'] === true) return `${made === '' ? '' : `${made} and `}shut ${name} out`;
-  if (details['disabled'] === false) return `${made === '' ? '' : `${made} and `}let ${name} in again`;
+  if (details['disabled'] === true) return `${made === '' ? '' : `${made} and `}disabled ${name}`;
+  if (details['disabled'] === false) return `${made === '' ? '' : `${made} and `}enabled ${name}`;
   return made === '' ? `changed ${name}` : made;
 }
 
@@ -65,13 +65,16 @@ export const AUDIT_ACTIONS = {
   'key.revoked': { kind: 'keys', says: ({ name }) => `revoked the key ${name}` },
   'task.made': { kind: 'tasks', says: ({ text }) => `generated an image in the playground${inModel(text('model'))}` },
   'task.made_again': { kind: 'tasks', says: () => 'ran a task again' },
-  'tasks.redriven': { kind: 'tasks', says: ({ text }) => `ran ${text('count') ?? 'some'} failed tasks again` },
-  'tasks.cancelled': { kind: 'tasks', says: ({ text }) => `cancelled ${text('count') ?? 'some'} tasks` },
-  'task.cancelled': { kind: 'tasks', says: () => 'cancelled a task' },
+  'tasks.redriven': { kind: 'tasks', says: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
+  'tasks.cancelled': { kind: 'tasks', says: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
+  'task.cancelled': { kind: 'tasks', says: () => 'canceled a task' },
   'webhook_endpoint.added': { kind: 'webhooks', says: ({ name }) => `added the webhook endpoint ${name}` },
-  'webhook_endpoint.changed': { kind: 'webhooks', says: ({ name }) => `changed what ${name} is told of` },
-  'webhook_endpoint.disabled': { kind: 'webhooks', says: ({ name }) => `switched off the webhook endpoint ${name}` },
-  'webhook_endpoint.enabled': { kind: 'webhooks', says: ({ name }) => `switched on the webhook endpoint ${name}` },
+  'webhook_endpoint.changed': {
+    kind: 'webhooks',
+    says: ({ name }) => `changed the events of the webhook endpoint ${name}`,
+  },
+  'webhook_endpoint.disabled': { kind: 'webhooks', says: ({ name }) => `disabled the webhook endpoint ${name}` },
+  'webhook_endpoint.enabled': { kind: 'webhooks', says: ({ name }) => `enabled the webhook endpoint ${name}` },
   'webhook_endpoint.removed': { kind: 'webhooks', says: ({ name }) => `removed the webhook endpoint ${name}` },
   'webhook_endpoint.tested': { kind: 'webhooks', says: ({ name }) => `sent a test to the webhook endpoint ${name}` },
   'webhook_secret.rotated': { kind: 'webhooks', says: (told) => `rotated the signing secret${overlap(told)}` },
@@ -108,10 +111,10 @@ export const AUDIT_ACTIONS = {
   'person.left': { kind: 'team', says: () => 'left the account' },
   'person.reset_link_made': {
     kind: 'team',
-    says: ({ name }) => `made a link with which ${name} chooses a new password`,
+    says: ({ name }) => `created a password reset link for ${name}`,
   },
-  'first_admin.link_made': { kind: 'team', says: () => 'made a link for the first admin' },
-  'invitation.withdrawn': { kind: 'team', says: ({ name }) => `withdrew the invitation of ${name}` },
+  'first_admin.link_made': { kind: 'team', says: () => 'created a link for the first admin' },
+  'invitation.withdrawn': { kind: 'team', says: ({ name }) => `withdrew the invitation for ${name}` },
   'account.created': { kind: 'team', says: ({ name }) => `created the account ${name}` },
   'account.renamed': {
     kind: 'team',
@@ -131,23 +134,23 @@ export const AUDIT_ACTIONS = {
     kind: 'sign_in',
     says: ({ text }) => `signed in${SIGN_IN_WAYS[text('by') ?? ''] ?? ''}`,
   },
-  'person.sign_in_failed': { kind: 'sign_in', says: ({ name }) => `gave a wrong password for ${name}` },
+  'person.sign_in_failed': { kind: 'sign_in', says: ({ name }) => `entered an incorrect password for ${name}` },
   'person.signed_out': {
     kind: 'sign_in',
     says: ({ name, text }) => (text('name') === undefined ? 'signed out' : `signed ${name} out everywhere`),
   },
   'person.changed_password': { kind: 'sign_in', says: () => 'changed their password' },
-  'person.forgot_password': { kind: 'sign_in', says: ({ name }) => `asked for a password reset link for ${name}` },
-  'person.reset_password': { kind: 'sign_in', says: () => 'chose a new password by a link' },
-  'person.reset_sign_in': { kind: 'sign_in', says: () => 'chose a new way to sign in by a link' },
-  'person.code_failed': { kind: 'sign_in', says: ({ name }) => `entered a wrong two-factor code for ${name}` },
+  'person.forgot_password': { kind: 'sign_in', says: ({ name }) => `requested a password reset link for ${name}` },
+  'person.reset_password': { kind: 'sign_in', says: () => 'set a new password with a link' },
+  'person.reset_sign_in': { kind: 'sign_in', says: () => 'set up a new sign-in with a link' },
+  'person.code_failed': { kind: 'sign_in', says: ({ name }) => `entered an incorrect two-factor code for ${name}` },
   'person.second_factor_added': { kind: 'sign_in', says: () => 'turned on two-factor authentication' },
   'person.second_factor_removed': { kind: 'sign_in', says: () => 'turned off two-factor authentication' },
   'person.recovery_codes_renewed': { kind: 'sign_in', says: () => 'created new recovery codes' },
   'person.passkey_added': { kind: 'sign_in', says: ({ name }) => `added the passkey ${name}` },
   'person.passkey_renamed': { kind: 'sign_in', says: ({ name }) => `renamed a passkey to ${name}` },
   'person.passkey_removed': { kind: 'sign_in', says: ({ name }) => `removed the passkey ${name}` },
-  'person.passkey_refused': { kind: 'sign_in', says: ({ name }) => `had a passkey of ${name} refused` },
+  'person.passkey_refused': { kind: 'sign_in', says: ({ name }) => `failed to sign in with a passkey of ${name}` },
   'person.second_factor_reset': { kind: 'team', says: ({ name }) => `reset two-factor authentication for ${name}` },
   'session.ended': { kind: 'sign_in', says: () => 'ended one of their sessions' },
 } satisfies Record<string, ActionMeaning>;

@@ -73,7 +73,8 @@ export class EditCatalog {
   async saveProvider(name: string, body: ProviderChange, author: string): Promise<Changed> {
     const before = await this.begin(body.revision, 'providers', name);
     const old = ownEntry(before.providers, name);
-    if ('keys' in body.entry) throw new AppError('invalid_value', 'keys stand beside the entry.', { param: 'keys' });
+    if ('keys' in body.entry)
+      throw new AppError('invalid_value', 'keys go beside the entry, not in it.', { param: 'keys' });
     const given = new Map<SealedKey, string>();
     const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
     const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };
@@ -90,7 +91,7 @@ export class EditCatalog {
     const named = (Array.isArray(aliases) ? aliases : []).filter((alias): alias is string => typeof alias === 'string');
     const taken = named.find((alias) => this.source.isOfFile('models', alias));
     if (taken !== undefined) {
-      throw new AppError('invalid_value', `models.yaml has the name ${taken}.`, { param: 'aliases' });
+      throw new AppError('invalid_value', `The name ${taken} is already in models.yaml.`, { param: 'aliases' });
     }
     const entries = { ...before, models: { ...before.models, [name]: entry } };
     const next = { on: revision, entries, of: ['models', name] } as const;
@@ -108,7 +109,7 @@ export class EditCatalog {
     const users = Object.entries(before.models).filter(([, { routes }]) => routes.some((one) => one.provider === name));
     if (section === 'providers' && users.length > 0) {
       const names = users.map(([user]) => user).join(', ');
-      throw new AppError('invalid_value', `Models have routes to it: ${names}. Change these first.`);
+      throw new AppError('invalid_value', `Some models have routes to it: ${names}. Change those first.`);
     }
     const left = Object.fromEntries(Object.entries(before[section]).filter(([other]) => other !== name));
     const action = `${SECTIONS[section]}.removed` as const;
@@ -136,7 +137,7 @@ export class EditCatalog {
     await this.added.refresh();
     if (on !== this.added.revision.number) throw changedMeanwhile();
     if (section !== undefined && this.source.isOfFile(section, name)) {
-      throw new AppError('not_permitted', 'models.yaml has this name, so it is changed there.', { param: 'name' });
+      throw new AppError('not_permitted', 'This name is in models.yaml, so change it there.', { param: 'name' });
     }
     return this.added.revision.entries;
   }
@@ -222,5 +223,8 @@ function refusal(problems: readonly EntryProblem[], of: NextState['of']): AppErr
 }
 
 function changedMeanwhile(): AppError {
-  return new AppError('already_exists', 'Somebody else changed providers or models meanwhile. Reload and try again.');
+  return new AppError(
+    'already_exists',
+    'Someone else changed providers or models in the meantime. Reload and try again.',
+  );
 }

@@ -27,7 +27,7 @@ function providerProblems(name: string, provider: ProviderSource, secretOf: Secr
     if (secretOf !== undefined && !secretOf(key)) say(['keys', index], missingSecret(key));
   }
   const names = (provider.keys ?? []).map(keyName);
-  if (new Set(names).size < names.length) say(['keys'], 'has two keys of one name');
+  if (new Set(names).size < names.length) say(['keys'], 'has two keys with the same name');
   return problems;
 }
 
@@ -67,7 +67,7 @@ function priceProblems(name: string, model: ModelSource, file: CatalogFile): Ent
   const path = ['models', name, 'prices'];
   const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
   for (const [index, price] of (model.prices ?? []).entries()) {
-    if (Number.isNaN(Date.parse(price.from))) say([index, 'from'], 'is no day of the calendar');
+    if (Number.isNaN(Date.parse(price.from))) say([index, 'from'], 'is not a valid date');
     if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
       say([index], model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
     const useless = uselessPrice(acceptedBy(model, descriptorsOf(model, file)), price.per_image ?? {});

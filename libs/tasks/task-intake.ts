@@ -246,7 +246,7 @@ function made(task: Task): Intake {
 function retriedAlready(error: unknown): AppError | undefined {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   if (code !== '23505' || constraint !== 'tasks_redrive_of_key') return undefined;
-  return new AppError('already_exists', 'It was retried already.');
+  return new AppError('already_exists', 'It was already retried.');
 }
 
 function unreadable(): AppError {

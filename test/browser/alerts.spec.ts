@@ -38,7 +38,7 @@ describe('alerts in a browser', () => {
 
   it('adds a channel, says what is wrong with a private address, and shows how a test went', async () => {
     await page().getByRole('link', { name: 'Alerts' }).click();
-    await page().getByText('No alert is on.').waitFor();
+    await page().getByText('All alerts are off.').waitFor();
     await page().getByText('No channels yet').waitFor();
     await page().getByText('No past alerts').waitFor();
     expect(await screen.inspect('alerts-empty')).toEqual([]);
@@ -49,7 +49,7 @@ describe('alerts in a browser', () => {
     const eve = await signInInvited(room.platform, { email: 'eve@example.org', role: 'admin' });
     const refused = await eve.call('/alerts/channels', { body: { kind: 'email', address: 'eve@example.org' } });
     expect(await refused.json()).toMatchObject({ error: { code: 'invalid_value', param: 'kind' } });
-    await page().getByText('To send alerts by email, an operator sets SMTP_URL.').waitFor();
+    await page().getByText('Email becomes available when an operator sets SMTP_URL.').waitFor();
     expect(await screen.inspect('alert-channel-form')).toEqual([]);
     await page().getByRole('combobox', { name: 'Kind' }).click();
     expect(await page().getByRole('option').allTextContents()).toEqual(['Webhook', 'Slack']);
@@ -74,7 +74,7 @@ describe('alerts in a browser', () => {
 
   it('turns an alert on with one click, edits it, and shows it while it fires, also on the overview', async () => {
     await button('Edit Budget threshold').click();
-    const thresholds = page().getByLabel('Thresholds in percent');
+    const thresholds = page().getByLabel('Thresholds (%)');
     await thresholds.fill('many');
     await button('Save').click();
     await page().getByText('Enter up to five whole numbers').waitFor();

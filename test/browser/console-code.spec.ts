@@ -91,10 +91,10 @@ models:
 
   async function makeKey(name: string, more: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     await page().goto('/console/keys');
-    await button('New key').first().click();
+    await button('Create key').first().click();
     await page().getByRole('textbox', { name: 'Name' }).fill(name);
     await more();
-    await button('Create key').click();
+    await button('Create key').last().click();
     await page().getByTestId('secret').waitFor();
   }
 
@@ -106,12 +106,12 @@ models:
 
   it('shows amounts in the currency of the installation', async () => {
     await page().goto('/console/keys');
-    await button('New key').first().click();
+    await button('Create key').first().click();
     const budget = page().getByRole('textbox', { name: 'Budget' });
     await budget.fill('1250');
     expect(await budget.inputValue()).toBe('€1,250');
     await page().getByRole('textbox', { name: 'Name' }).fill('in euros');
-    await button('Create key').click();
+    await button('Create key').last().click();
     await button('I’ve saved it').click();
     await page().getByText('€0.00 of €1,250.00').waitFor();
   });

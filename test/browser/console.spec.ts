@@ -61,7 +61,7 @@ describe('the console in a browser', () => {
     await heading('Overview').waitFor();
     const step = (name: string) => page().getByRole('listitem').filter({ hasText: name });
     await page().getByText('Nothing needs attention.').waitFor();
-    await step('Connect a provider').getByText('The sandbox answers until then').waitFor();
+    await step('Connect a provider').getByText('Until then, the sandbox answers').waitFor();
     expect(await screen.inspect('overview-first')).toEqual([]);
     await step('Create a key').getByRole('button', { name: 'Create key' }).click();
     await page().getByRole('textbox', { name: 'Name' }).fill('first');
@@ -128,10 +128,10 @@ describe('the console in a browser', () => {
   });
 
   it('makes a key whose secret works with the OpenAI client at once', async () => {
-    await button('New key').first().click();
+    await button('Create key').first().click();
     await page().getByRole('textbox', { name: 'Name' }).fill(NAME);
     expect(await screen.inspect('key-form')).toEqual([]);
-    await button('Create key').click();
+    await button('Create key').last().click();
     secret = (await page().getByTestId('secret').textContent())!;
     expect(secret).toMatch(/^sk-\S{20,}$/);
     expect(await page().getByRole('tabpanel').textContent()).toContain(`Bearer ${secret}`);
@@ -186,9 +186,9 @@ describe('the console in a browser', () => {
       page().evaluate<string>(`document.activeElement.ariaLabel ?? document.activeElement.textContent`);
     const isFocused = async (text: string) =>
       await waitUntil(async () => (await focused()).startsWith(text), { timeoutMs: 10_000 });
-    await button('New key').click();
+    await button('Create key').click();
     await page().getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-    expect(await isFocused('New key')).toBe(true);
+    expect(await isFocused('Create key')).toBe(true);
     await button(`Actions for ${NAME}`).click();
     await page().getByRole('menuitem', { name: 'Edit' }).click();
     await page().getByRole('dialog').waitFor();
@@ -331,7 +331,7 @@ describe('the console in a browser', () => {
 
   it('shows what was made and spent as charts, and gives it out as CSV', async () => {
     await page().getByRole('link', { name: 'Usage' }).click();
-    await page().getByText('Latency (p95)').waitFor();
+    await page().locator('section', { hasText: 'Latency (p95)' }).waitFor();
     const today = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
     await page().locator('section', { hasText: 'Images' }).getByText(today.format(), { exact: true }).waitFor();
     await page().locator('section', { hasText: 'Failures' }).getByText('None in this period').waitFor();
@@ -358,7 +358,7 @@ describe('the console in a browser', () => {
     expect(await row.getByRole('cell').allTextContents()).toEqual([
       ...['alpha', '180', '180', '$0.18', '0', '1.0 s', '1.0 s'],
     ]);
-    await page().getByText('Figures begin on').waitFor();
+    await page().getByText('Data starts on').waitFor();
     expect(await screen.inspect('usage-month')).toEqual([]);
     const color = await colorOfRow();
     await open('/usage?days=90&model=alpha');

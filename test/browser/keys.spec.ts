@@ -35,9 +35,9 @@ describe('keys of members, admins and operators in a browser', () => {
       name,
     );
   const createKey = async (screen: Screen, name: string): Promise<void> => {
-    await button(screen, 'New key').first().click();
+    await button(screen, 'Create key').first().click();
     await field(screen, 'Name').fill(name);
-    await button(screen, 'Create key').click();
+    await button(screen, 'Create key').last().click();
     await button(screen, 'I’ve saved it').click();
     await rowOf(screen, name).waitFor();
   };
@@ -91,12 +91,12 @@ describe('keys of members, admins and operators in a browser', () => {
     await createKey(grace, 'shop of Grace');
     await open(mo, '/keys');
     await mo.page.getByText('No keys yet').waitFor();
-    await button(mo, 'New key').first().click();
+    await button(mo, 'Create key').first().click();
     await field(mo, 'Name').fill('script of Mo');
     for (const absent of ['Budget', 'Weight', 'Requests per minute']) expect(await field(mo, absent).count()).toBe(0);
     expect(await button(mo, 'Rate limits and priority').count()).toBe(0);
     expect(await mo.inspect('key-form-member')).toEqual([]);
-    await button(mo, 'Create key').click();
+    await button(mo, 'Create key').last().click();
     await button(mo, 'I’ve saved it').click();
     await rowOf(mo, 'script of Mo').waitFor();
     expect(await mo.page.getByText('shop of Grace').count()).toBe(0);
@@ -105,9 +105,9 @@ describe('keys of members, admins and operators in a browser', () => {
   });
 
   it('H6: a full account says so, and says who can allow more', async () => {
-    await button(mo, 'New key').click();
-    await field(mo, 'Name').fill('one too many');
     await button(mo, 'Create key').click();
+    await field(mo, 'Name').fill('one too many');
+    await button(mo, 'Create key').last().click();
     await mo.page.getByText('The account has 2 keys, and may have 2.').waitFor();
     expect(await mo.inspect('keys-full')).toEqual([]);
     await button(mo, 'Cancel').click();
@@ -132,7 +132,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await open(mo, '/keys');
     await button(mo, 'Actions for script of Mo').click();
     await mo.page.getByRole('menuitem', { name: 'Rotate' }).click();
-    await button(mo, 'Rotate').click();
+    await button(mo, 'Rotate key').click();
     await button(mo, 'I’ve saved it').click();
     const old = rowOf(mo, 'script of Mo').filter({ hasText: 'rotated' });
     await old.waitFor();

@@ -300,7 +300,7 @@ describe('providers and queue in a browser', () => {
     expect(await screen.inspect('operation-no-worker')).toEqual([]);
     await redis.stop();
     await page().getByText('Could not load the queue').waitFor();
-    await page().getByText('Redis does not answer right now.').first().waitFor();
+    await page().getByText('Redis is not responding right now.').first().waitFor();
     expect(await screen.inspect('operation-no-redis')).toEqual([]);
   });
 });

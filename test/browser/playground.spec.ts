@@ -201,7 +201,7 @@ describe('making pictures in a browser', () => {
     await page().getByRole('menuitem', { name: 'Rotate' }).click();
     await page().getByText('Hours the old secret keeps working').waitFor();
     expect(await screen.inspect('rotate')).toEqual([]);
-    await button('Rotate').click();
+    await button('Rotate key').click();
     const secret = (await page().getByTestId('secret').textContent())!;
     for (const key of [secret, platform.key]) {
       expect((await platform.call('/v1/models', { key })).status).toBe(200);

@@ -109,7 +109,7 @@ describe('people and accounts in a browser', () => {
     expect(await other.inspect('team-member')).toEqual([]);
     await open(other, '/accounts');
     await other.page.getByText('Operators only').waitFor();
-    expect(await button(other, 'New account').count()).toBe(0);
+    expect(await button(other, 'Create account').count()).toBe(0);
   });
 
   it('withdraws an invitation', async () => {
@@ -151,7 +151,7 @@ describe('people and accounts in a browser', () => {
     } finally {
       client.release();
     }
-    await ada.page.getByText('An account needs an admin, and this is the last one.').waitFor();
+    await ada.page.getByText('This is the last admin, and an account needs at least one.').waitFor();
     expect(await ada.inspect('team-last')).toEqual([]);
     await open(other, '/team');
     // As the last admin, Mo became the owner.
@@ -265,7 +265,7 @@ describe('people and accounts in a browser', () => {
     await heading(other, 'Two-factor authentication').waitFor();
     await page.getByRole('textbox', { name: 'Code' }).fill('000000');
     await page.keyboard.press('Enter');
-    await page.getByRole('alert').getByText('The code is wrong or was already used.').waitFor();
+    await page.getByRole('alert').getByText('The code is incorrect or was already used.').waitFor();
     expect(await other.inspect('two-factor-sign-in')).toEqual([]);
     await page.getByRole('textbox', { name: 'Code' }).fill(codes[0]!);
     await button(other, 'Continue').click();
@@ -349,21 +349,21 @@ describe('people and accounts in a browser', () => {
     await button(ada, /^Generate/).click();
     await ada.page.getByRole('img', { name: 'The secret of the first account' }).waitFor();
     await menu(ada).getByRole('link', { name: 'Accounts' }).click();
-    await button(ada, 'New account').click();
+    await button(ada, 'Create account').click();
     await ada.page.getByRole('textbox', { name: 'Name' }).fill(ACCOUNT);
     await ada.page.getByLabel('Admin email').fill('grace@example.org');
     await ada.page.getByLabel('Budget', { exact: true }).fill('25');
     expect(await ada.inspect('account-form')).toEqual([]);
-    await button(ada, 'Create account').click();
+    await button(ada, 'Create account').last().click();
     const link = await takeLink(ada);
     await rowOf(ada, ACCOUNT).getByText('no admin yet').waitFor();
     expect(await ada.inspect('accounts')).toEqual([]);
 
     await come(await fresh(), link, 'Grace');
     await menu(other).getByRole('link', { name: 'Keys' }).click();
-    await button(other, 'New key').first().click();
+    await button(other, 'Create key').first().click();
     await other.page.getByRole('textbox', { name: 'Name' }).fill('shop');
-    await button(other, 'Create key').click();
+    await button(other, 'Create key').last().click();
     const secret = (await other.page.getByTestId('secret').textContent())!;
     await button(other, 'I’ve saved it').click();
     expect((await platform.call('/v1/models', { key: secret })).status).toBe(200);

@@ -186,7 +186,7 @@ describe('webhooks and the audit log in a browser', () => {
         .getByRole('button', { name: `${NAME} ${sentence}` })
         .first();
     await said(`removed the webhook endpoint “${shown}”`).waitFor();
-    await said('rotated the signing secret; the old one works 48 hours more').waitFor();
+    await said('rotated the signing secret; the old one works for 48 more hours').waitFor();
     await said(`resent a webhook to “${shown}”`).waitFor();
     await said(`added the webhook endpoint “${shown}”`).click();
     await page().getByText('webhook_endpoint.added').waitFor();

@@ -66,13 +66,13 @@ describe('the audit log in the console', () => {
       'Ada resumed the provider “sandbox”',
       'Ada drained the provider “sandbox”',
       'Ada removed the webhook endpoint “https://example.org/hook”',
-      'Ada rotated the signing secret; the old one ended at once',
-      'Ada switched on the webhook endpoint “https://example.org/hook”',
-      'Ada switched off the webhook endpoint “https://example.org/hook”',
-      'Ada changed what “https://example.org/hook” is told of',
+      'Ada rotated the signing secret; the old one ended immediately',
+      'Ada enabled the webhook endpoint “https://example.org/hook”',
+      'Ada disabled the webhook endpoint “https://example.org/hook”',
+      'Ada changed the events of the webhook endpoint “https://example.org/hook”',
       'Ada added the webhook endpoint “https://example.org/hook”',
       'Somebody revoked the key “phone”',
-      'Somebody rotated the key “phone”; the old one works 2 hours more',
+      'Somebody rotated the key “phone”; the old one works for 2 more hours',
       'Somebody changed the key “phone”: name, scopes',
       'Somebody created the key “mobile app”',
       expect.stringMatching(/ joined$/),
@@ -115,7 +115,7 @@ describe('the audit log in the console', () => {
     for (let times = 0; times < 3; times++) expect((await guess('mo@example.org')).status).toBe(401);
     expect((await guess('nobody@example.org')).status).toBe(401);
     expect(await waitUntil(async () => (await log('?who=nobody')).data.length > 0, { timeoutMs: 10_000 })).toBe(true);
-    expect(told(await log('?who=nobody'))).toEqual(['Somebody gave a wrong password for “Somebody”']);
+    expect(told(await log('?who=nobody'))).toEqual(['Someone entered an incorrect password for “Somebody”']);
     expect((await log('?kind=sign_in&limit=1')).data[0]).toMatchObject({ person: null, target_exists: true });
     const inside = await new Browser(platform.url).call('/sign-in', {
       body: { email: 'mo@example.org', password: PASSWORD },

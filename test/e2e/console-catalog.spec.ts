@@ -123,7 +123,7 @@ describe('providers and models that are edited in the console', () => {
     const aliased = { entry: { kind: 'image', aliases: ['sketch'], routes: [{ provider: 'house' }] } };
     expect(await refused(await put('models/vivid', aliased))).toEqual([
       400,
-      'models.yaml has the name sketch.',
+      'The name sketch is already in models.yaml.',
       'aliases',
     ]);
   });
@@ -169,7 +169,7 @@ describe('providers and models that are edited in the console', () => {
       'the variable of a process',
       'providers/x',
       () => ({ ...main(), keys: [{ name: 'a', env: 'SECRET_KEY' }] }),
-      'must have a name each',
+      'must each have a name',
       'keys[0]',
     ],
     [
@@ -212,7 +212,7 @@ describe('providers and models that are edited in the console', () => {
       'a day that is none',
       'models/x',
       () => ({ entry: { ...vivid.entry, prices: [{ from: '2026-13-01', per_image: { '1k': 1, '2k': 1, '4k': 1 } }] } }),
-      'is no day of the calendar',
+      'is not a valid date',
       'prices.0.from',
     ],
     [
@@ -250,7 +250,7 @@ describe('providers and models that are edited in the console', () => {
     const answer = await ada.call('/catalog/providers/late', { method: 'PUT', body: late });
     expect((await refused(answer))[0]).toBe(409);
     expect(await refused(await ada.call(`/catalog/providers/main?revision=${revision}`, { method: 'DELETE' }))).toEqual(
-      [...[400, 'Models have routes to it: vivid. Change these first.', null]],
+      [...[400, 'Some models have routes to it: vivid. Change those first.', null]],
     );
     for (const path of ['models/vivid', 'providers/main']) {
       const now = (await catalog()).revision;

@@ -96,7 +96,7 @@ describe('the mails of the console', () => {
     expect((await signIn(email, PASSWORD)).status).toBe(401);
     const { data } = await ada.ask<{ data: { who: string; sentence: string }[] }>('/audit?kind=sign_in');
     expect(data).toContainEqual(
-      expect.objectContaining({ who: 'Somebody', sentence: 'asked for a password reset link for “Somebody”' }),
+      expect.objectContaining({ who: 'Someone', sentence: 'requested a password reset link for “Somebody”' }),
     );
     expect(server.mails.some(({ to }) => to.includes('stranger@example.org'))).toBe(false);
   });

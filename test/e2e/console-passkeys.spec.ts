@@ -111,7 +111,9 @@ describe('passkeys', () => {
     expect((await signIn((await atSignIn()).browser, { id: { $gt: '' } })).status).toBe(400);
     expect((await tryWith(authenticator)).status).toBe(200);
     const { data } = await ada.ask<{ data: object[] }>('/audit?kind=sign_in');
-    expect(data).toContainEqual(expect.objectContaining({ sentence: 'had a passkey of “Somebody” refused' }));
+    expect(data).toContainEqual(
+      expect.objectContaining({ sentence: 'failed to sign in with a passkey of “Somebody”' }),
+    );
   });
 
   it('answer a challenge once, in five minutes, also when the same answer comes twice at once', async () => {

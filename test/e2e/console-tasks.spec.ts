@@ -320,7 +320,9 @@ describe('playground and tasks of the console', () => {
     // What was moderated would be again.
     expect(await ada.ask('/tasks/retry', { method: 'POST' })).toMatchObject({
       ...{ count: 0, has_more: false },
-      refused: [{ code: 'invalid_value', message: 'The provider rejected the prompt or an image, and would again.' }],
+      refused: [
+        { code: 'invalid_value', message: 'The provider rejected the prompt or an image, and would reject it again.' },
+      ],
     });
     const table = await (await ada.call('/tasks.csv?status=failed')).text();
     expect(table.split('\r\n').filter((line) => line.startsWith('task_'))).toEqual([

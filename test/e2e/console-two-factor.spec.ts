@@ -105,7 +105,7 @@ describe('two-factor authentication', () => {
     expect((await give(guesser, totpCode(app.secret, step()))).status).toBe(429);
     const { data } = await ada.ask<{ data: object[] }>('/audit?kind=sign_in');
     expect(data).toContainEqual(
-      expect.objectContaining({ who: 'Somebody', sentence: 'entered a wrong two-factor code for “Somebody”' }),
+      expect.objectContaining({ who: 'Someone', sentence: 'entered an incorrect two-factor code for “Somebody”' }),
     );
   });
 

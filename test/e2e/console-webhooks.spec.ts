@@ -109,7 +109,7 @@ describe('webhooks in the console', () => {
       ...{ id, events: ['image.task.completed'], disabled_at: expect.any(String), disabled_reason: 'owner' },
     });
     const refused = await ada.call(`/webhooks/endpoints/${id}/test`, { method: 'POST' });
-    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining('switched off') } });
+    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining('is disabled') } });
     expect(await (await change({ active: true })).json()).toMatchObject({ disabled_at: null, disabled_reason: null });
     for (const body of [{ events: [] }, { events: ['image.task.begun'] }, { active: 'no' }, { url: 'https://x.org' }]) {
       expect((await change(body)).status).toBe(400);

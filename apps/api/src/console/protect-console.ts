@@ -34,7 +34,7 @@ export function protectConsole(
     }
     void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (changes(request) && !isFromOwnPages(request, origin)) {
-      done(new AppError('forbidden_origin', 'The console takes changes from its own pages only.'));
+      done(new AppError('forbidden_origin', 'The console accepts changes only from its own pages.'));
       return;
     }
     findSession(request, cookie, sessions).then(() => done(refusal(request)), done);
@@ -64,7 +64,7 @@ async function findSession(request: FastifyRequest, cookie: SessionCookie, sessi
   const token = cookie.read(cookiesOf(request));
   if (token === undefined) return;
   request.session = await sessions.find(token).catch((cause: unknown) => {
-    throw new AppError('server_is_overloaded', 'The console cannot be used right now. Please try again shortly.', {
+    throw new AppError('server_is_overloaded', 'The console is unavailable right now. Try again shortly.', {
       retryAfter: 2,
       cause,
     });

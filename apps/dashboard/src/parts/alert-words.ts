@@ -28,7 +28,7 @@ export function ruleSentence(rule: AlertRule): string {
     case 'provider_down':
       return `A provider fails or does not answer${held}.`;
     case 'queue_wait':
-      return `Tasks wait ${listed(thresholds.map((threshold) => `${threshold} s`))} for a worker${held}.`;
+      return `The queue wait stays above ${listed(thresholds.map((threshold) => `${threshold} s`))}${held}.`;
     case 'failure_rate':
     case 'overall_failure_rate':
       return `${percents} of at least ${least} tasks failed within ${window} min${hold === 0 ? '' : `,${held}`}.`;
@@ -52,7 +52,7 @@ export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<Link
 /** How a channel is doing, by its newest message. */
 export function channelLook({ gone, last }: AlertChannel): StateLook & { readonly why: string } {
   if (gone) return { label: 'Off (HTTP 410)', color: 'red', why: 'It answered 410. Remove it and add it again.' };
-  if (last === null) return { label: 'Not tested', color: 'gray', why: 'Nothing was sent yet. Send a test alert.' };
+  if (last === null) return { label: 'Not tested', color: 'gray', why: 'Nothing sent yet. Send a test alert.' };
   const what = last.test ? 'Test alert' : 'Last alert';
   const outcome = attemptOutcome({ status: last.answer, error: last.error, duration_ms: null }, true);
   if (last.status === 'pending') return { label: 'Sending', color: 'amber', why: `${what}: ${outcome}.` };

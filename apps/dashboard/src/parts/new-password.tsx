@@ -53,7 +53,7 @@ export function NewPassword({ value = '', personal, ...props }: NewPasswordProps
             aria-hidden
           />
           <Text size="xs" mt={4} role="status">
-            {long ? WORDS[strength.score] : `At least ${MIN_LENGTH} characters`}
+            {long ? WORDS[strength.score] : 'Too short'}
             {long && !strength.enough && strength.weakness !== undefined ? `. ${strength.weakness}` : ''}
           </Text>
         </Box>

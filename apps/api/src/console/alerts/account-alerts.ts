@@ -70,7 +70,7 @@ export class AccountAlerts {
     const entry = await this.channelRows.tellOne(accountId, id, message);
     if (entry === undefined) {
       await this.channel(accountId, id);
-      throw new AppError('invalid_value', 'The channel answered 410 and is switched off. Remove it and add it again.');
+      throw new AppError('invalid_value', 'The channel answered 410 and is turned off. Remove it and add it again.');
     }
     await this.deliveries.enqueue(entry);
     return entry.deliveryId;

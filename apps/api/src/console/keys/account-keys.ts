@@ -82,10 +82,10 @@ export class AccountKeys {
     const made = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
       const old = await this.find(who, id, transaction);
       if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
-        throw new AppError('invalid_value', 'The key is revoked or expired; create a new one.');
+        throw new AppError('invalid_value', 'This key is revoked or expired. Create a new one.');
       }
       if (old.replacedBy !== null) {
-        throw new AppError('invalid_value', 'The key was rotated already; rotate the one in its place.');
+        throw new AppError('invalid_value', 'This key was already rotated. Rotate its replacement instead.');
       }
       return await this.keys.rotate(transaction, old.id, new Date(Date.now() + overlapHours * HOUR_MS));
     });
@@ -128,7 +128,7 @@ export class AccountKeys {
       ),
     );
     if (limited === undefined) return;
-    const message = `An admin has limited your key ${limited.name}, so ask an admin for another one.`;
+    const message = `An admin has limited your key ${limited.name}, so ask an admin for a new one.`;
     throw new AppError('not_permitted', message);
   }
 

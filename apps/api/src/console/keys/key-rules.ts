@@ -35,7 +35,7 @@ export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): v
   };
   const param = Object.entries(same).find(([name, is]) => body[name as keyof Body] !== undefined && !is)?.[0];
   if (param === undefined) return;
-  throw new AppError('not_permitted', 'Only an admin may set limits, weight and budget of a key.', { param });
+  throw new AppError('not_permitted', 'Only an admin can set the limits, weight, and budget of a key.', { param });
 }
 
 /** Whether an admin has limited what the key may do or spend. */
@@ -50,6 +50,8 @@ export function assertEnd({ expires_at: end }: Body, { expiresAt, replacedBy, re
   const isLater = end === null || Date.parse(end) > expiresAt.getTime();
   const hasEnded = revokedAt !== null || expiresAt <= new Date();
   if (!isLater || !(hasEnded || replacedBy !== null)) return;
-  const message = hasEnded ? 'The key has ended; create a new one.' : 'A rotated key ends at that time at the latest.';
+  const message = hasEnded
+    ? 'This key has expired. Create a new one.'
+    : 'A rotated key cannot expire later than it already does.';
   throw new AppError('invalid_value', message, { param: 'expires_at' });
 }

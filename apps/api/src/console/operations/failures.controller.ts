@@ -78,7 +78,7 @@ export class FailuresController {
   /** Throws AppError unless it is said what to retry. */
   private async chosen({ tasks, code, provider, model, days, after }: RetryBody) {
     if (tasks) return { ids: tasks, next: null };
-    if (!code || !model) throw new AppError('missing_required_parameter', 'tasks, or code and model, must be given');
+    if (!code || !model) throw new AppError('missing_required_parameter', 'Specify tasks, or code and model');
     const kind = { code, provider: provider ?? null, model, since: daysAgo(days), open: true };
     const page = await this.failed.page({ ...kind, limit: MAX_RETRIED, after: after ?? undefined });
     const ids = page.tasks.map(({ id }) => id);

@@ -24,7 +24,7 @@ export class NewPasskeys {
     await this.passwords.prove(address, session, password);
     const known = await this.passkeys.credentials(session.signInId);
     if (known.length >= MAX_PASSKEYS)
-      throw new AppError('account_limit_reached', `You have ${MAX_PASSKEYS} passkeys already. Remove one first.`);
+      throw new AppError('account_limit_reached', `You already have ${MAX_PASSKEYS} passkeys. Remove one first.`);
     const options = await this.webAuthn.askForNew(session, await this.passkeys.userHandle(session.signInId), known);
     return new WithCookies({ options }, [this.challenges.set(`passkey of ${session.id}`, options.challenge)]);
   }
@@ -41,7 +41,7 @@ export class NewPasskeys {
       throw new AppError('invalid_value', 'This passkey was not accepted. Try again.', { param: 'response' });
     }
     const passkey = await this.passkeys.add(session.signInId, name, credential);
-    if (passkey === undefined) throw new AppError('already_exists', 'This passkey was added already.');
+    if (passkey === undefined) throw new AppError('already_exists', 'This passkey is already added.');
     return new WithCookies(passkeyView(passkey), [this.challenges.clear()]);
   }
 }

@@ -34,7 +34,7 @@ export class ForgottenPassword {
     if (!this.mails.enabled) throw new AppError('not_permitted', 'This installation sends no email. Ask an admin.');
     await this.limits.admitMail(address, email);
     if (this.underWay >= MOST_AT_ONCE) {
-      const text = 'Too many emails are being sent right now. Please try again shortly.';
+      const text = 'Too many emails are being sent right now. Try again shortly.';
       throw new AppError('server_is_overloaded', text, { retryAfter: 60 });
     }
     this.underWay += 1;

@@ -72,7 +72,7 @@ export class OpenIdSignIn {
   private async take(link: string, claims: Claims): Promise<Omit<SignedIn, 'details'> | undefined> {
     const { email, emailVerified, issuer, subject } = claims;
     const credential = { identity: { issuer, subject }, vouchedEmail: emailVerified ? email : undefined };
-    const who = { name: claims.name ?? email ?? 'Somebody', ...credential };
+    const who = { name: claims.name ?? email ?? 'Someone', ...credential };
     const founder = email === undefined ? undefined : await this.people.createFounder(link, { ...who, email });
     if (founder !== undefined) return { person: founder, action: 'person.became_first_admin' };
     const invited = await this.people.createInvited(link, who);
@@ -88,6 +88,6 @@ export class OpenIdSignIn {
 
   private asked(): OpenIdProvider {
     if (this.provider !== null) return this.provider;
-    throw new AppError('unknown_url', 'This service knows no OpenID Connect provider.');
+    throw new AppError('unknown_url', 'This installation has no OpenID Connect provider.');
   }
 }

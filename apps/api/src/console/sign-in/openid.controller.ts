@@ -63,7 +63,7 @@ export class OpenIdController {
     } catch (error) {
       if (!(error instanceof OpenIdRefusal)) throw error;
       this.note(requestId, error);
-      throw new AppError('server_is_overloaded', 'The sign-in provider does not answer.', { retryAfter: 5 });
+      throw new AppError('server_is_overloaded', 'The sign-in provider is not responding.', { retryAfter: 5 });
     }
   }
 

@@ -86,7 +86,7 @@ export class PasswordSignIn {
     const person = (await this.people.forSignIn(email)).find((one) => one.id === signInId);
     const hashes = person === undefined ? [] : [person.passwordHash];
     const matching = await this.passwords.matching(networkOf(address), password, hashes);
-    if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is wrong.');
+    if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is incorrect.');
   }
 
   private async admit(address: string, email?: string): Promise<void> {
@@ -115,7 +115,7 @@ export class PasswordSignIn {
 
 /** One answer for every cause, so that nothing can be learnt about people. */
 export function signInFailed(): AppError {
-  return new AppError('sign_in_failed', 'The email address or the password is wrong.');
+  return new AppError('sign_in_failed', 'Incorrect email or password.');
 }
 
 function weakPassword({ weakness }: PasswordStrength): AppError {
@@ -132,5 +132,5 @@ function usable(person: Person | undefined): Person {
 
 /** The answer to whoever comes with a link that does not work. */
 export function usedLink(): AppError {
-  return new AppError('link_used', 'This link was used already, or is too old. Ask for a new one.');
+  return new AppError('link_used', 'This link was already used or has expired. Ask for a new one.');
 }

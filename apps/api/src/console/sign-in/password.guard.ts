@@ -9,7 +9,7 @@ export class PasswordGuard implements CanActivate {
 
   canActivate(): true {
     const { passwordSignIn, oidcName } = this.config;
-    if (!passwordSignIn) throw new AppError('not_permitted', `Passwords are switched off: sign in with ${oidcName}.`);
+    if (!passwordSignIn) throw new AppError('not_permitted', `Passwords are turned off. Sign in with ${oidcName}.`);
     return true;
   }
 }

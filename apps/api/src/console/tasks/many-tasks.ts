@@ -45,7 +45,7 @@ export class ManyTasks {
     const until = Date.now() + EXPORT_MS;
     for (let after: string | null | undefined; after !== null && rows.length < MOST_EXPORTED;) {
       if (Date.now() > until) {
-        throw new AppError('server_is_overloaded', 'That takes too long. Choose a shorter time, and try again.');
+        throw new AppError('server_is_overloaded', 'This takes too long. Choose a shorter time range and try again.');
       }
       const page = await this.tasks.list(scope, { ...filter, limit: PAGE, after });
       rows.push(...page.data);

@@ -60,7 +60,7 @@ export class RetryFailedTasks {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
         try {
           const order = judged(orders.get(id));
-          if (Date.now() > until) throw new AppError('server_is_overloaded', 'There was no time for it; try again.');
+          if (Date.now() > until) throw new AppError('server_is_overloaded', 'There was not enough time. Try again.');
           retried.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
         } catch (error) {
           refused.push({ id, reason: error instanceof AppError ? error : internal(error) });
@@ -96,27 +96,27 @@ function ownerOf(order: FailedOrder): Payer {
 /** Why failures of a kind are not retried; null where they are. */
 export function whyNot(code: string): string | null {
   if (isWorthRetrying(code)) return null;
-  if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would again.';
-  return 'The request was invalid, and would fail again.';
+  if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would reject it again.';
+  return 'The request was invalid and would fail again.';
 }
 
 /** The order, when it may be given again. Throws AppError. */
 function judged(order: FailedOrder | undefined): FailedOrder {
-  if (order === undefined) throw new AppError('task_not_found', 'There is no such failed task any more.');
-  if (order.retriedAs !== null) throw new AppError('already_exists', 'It was retried already.');
+  if (order === undefined) throw new AppError('task_not_found', 'This failed task no longer exists.');
+  if (order.retriedAs !== null) throw new AppError('already_exists', 'It was already retried.');
   const problem = whyNot(order.code);
   if (problem !== null) throw new AppError('invalid_value', problem);
   if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');
   if (order.keyEnded) throw new AppError('invalid_api_key', 'Its key is revoked or has expired.');
   if (order.models.length > 0 && !order.models.includes(order.model)) {
-    throw new AppError('model_not_allowed', 'Its key may not use the model any more.');
+    throw new AppError('model_not_allowed', 'Its key may no longer use the model.');
   }
   if (order.scopes.length > 0 && !order.scopes.includes('images')) {
-    throw new AppError('endpoint_not_allowed', 'Its API key may no longer generate images.');
+    throw new AppError('endpoint_not_allowed', 'Its key may no longer generate images.');
   }
   return order;
 }
 
 function internal(cause: unknown): AppError {
-  return new AppError('internal_error', 'It could not be ordered because of an internal error.', { cause });
+  return new AppError('internal_error', 'An internal error prevented the retry.', { cause });
 }

@@ -69,7 +69,7 @@ export class RetryTask {
       await this.store.put(key, stream, { contentType: CONTENT_TYPE });
     } catch (cause) {
       if (cause instanceof ObjectNotFound) {
-        throw new AppError('invalid_value', 'Its reference images are no longer kept; send them anew.', { cause });
+        throw new AppError('invalid_value', 'Its reference images are no longer stored. Send them again.', { cause });
       }
       throw new AppError('storage_error', 'Its reference images cannot be read right now.', { cause });
     }

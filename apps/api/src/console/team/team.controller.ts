@@ -52,7 +52,8 @@ export class TeamController {
     @Body() { role, disabled }: PersonChangeBody,
   ): Promise<TeamPersonView> {
     const { accountId } = await this.another(session, id);
-    if (role && isAbove(role, session.role)) throw new AppError('not_permitted', 'Only an owner may name an owner.');
+    if (role && isAbove(role, session.role))
+      throw new AppError('not_permitted', 'Only an owner can make someone an owner.');
     const changes = { role: role ?? undefined, disabled: disabled ?? undefined };
     const person = await this.people.change(accountId, id, changes);
     assertChanged(person);
@@ -64,7 +65,7 @@ export class TeamController {
   @HttpCode(204)
   @ApiResponse({
     status: 204,
-    description: 'Signed out at once; their address and sign-in are erased, the name stays.',
+    description: 'They are signed out immediately. Their address and sign-in are erased; the name stays.',
   })
   async remove(
     @Session() session: Session,
@@ -120,7 +121,7 @@ export class TeamController {
         'This user signs in to other accounts the same way. Create a password-reset link: it gives them a separate sign-in for this account.',
       );
     if (!(await this.factors.reset(id)))
-      throw new AppError('not_found', 'There is neither two-factor authentication nor a passkey.');
+      throw new AppError('not_found', 'This user has neither two-factor authentication nor a passkey.');
     await this.audit.record(session, 'person.second_factor_reset', id, named(person));
   }
 
@@ -132,7 +133,7 @@ export class TeamController {
 
   @Post('invitations/:id/renew')
   @RouteConfig({ bodyless: true })
-  @ApiResponse({ status: 201, type: LinkView, description: 'The link before ends.' })
+  @ApiResponse({ status: 201, type: LinkView, description: 'The previous link stops working.' })
   async renew(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const { made, invitation } = await this.invitations.renew(session.accountId, id);
     const { email, role } = invitation;
@@ -153,10 +154,10 @@ export class TeamController {
    * that they must know; nor to whoever is above them.
    */
   private async another({ accountId, personId, role }: Session, id: string): Promise<Person> {
-    if (id === personId) throw new AppError('invalid_value', 'Another admin must change you.');
+    if (id === personId) throw new AppError('invalid_value', 'Ask another admin to do this to your own user.');
     const person = await this.people.find(accountId, id);
     if (person === undefined) throw noPerson();
-    if (isAbove(person.role, role)) throw new AppError('not_permitted', 'Only an owner may change an owner.');
+    if (isAbove(person.role, role)) throw new AppError('not_permitted', 'Only an owner can change another owner.');
     return person;
   }
 }
@@ -166,10 +167,12 @@ const named = ({ name, email }: Person) => ({ name, email });
 /** Throws AppError `not_found`, `last_admin`, or `last_owner` for somebody who was not changed. */
 function assertChanged(outcome: Awaited<ReturnType<PersonStore['change']>>): asserts outcome is Person {
   if (outcome === 'unknown') throw noPerson();
-  if (outcome === 'last_admin') throw new AppError(outcome, 'An account needs an admin, and this is the last one.');
-  if (outcome === 'last_owner') throw new AppError(outcome, 'An account needs an owner, and this is the last one.');
+  if (outcome === 'last_admin')
+    throw new AppError(outcome, 'This is the last admin, and an account needs at least one.');
+  if (outcome === 'last_owner')
+    throw new AppError(outcome, 'This is the last owner, and an account needs at least one.');
 }
 
 function noPerson(): AppError {
-  return new AppError('not_found', 'There is no such person.');
+  return new AppError('not_found', 'There is no such user.');
 }

@@ -37,5 +37,5 @@ export class CodeCheck {
 }
 
 function wrongCode(): AppError {
-  return new AppError('sign_in_failed', 'The code is wrong or was already used. Try the next one.');
+  return new AppError('sign_in_failed', 'The code is incorrect or was already used. Try the next one.');
 }

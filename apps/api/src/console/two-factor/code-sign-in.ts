@@ -23,7 +23,7 @@ export class CodeSignIn {
   /** Throws AppError: `sign_in_failed` for a wrong code, `not_signed_in` when the password has to be given again. */
   async finish(browser: Browser, cookies: Cookies, code: string): Promise<WithCookies<SessionView>> {
     const step = this.cookie.read(cookies);
-    if (step === undefined) throw new AppError('not_signed_in', 'The time for the code is over. Sign in again.');
+    if (step === undefined) throw new AppError('not_signed_in', 'You took too long to enter the code. Sign in again.');
     const person = await this.people.find(step.accountId, step.personId);
     if (person === undefined) throw signInFailed();
     const details = { second_factor: await this.check.take(browser.address, person, code) };

@@ -36,7 +36,7 @@ export class TwoFactorController {
   @ApiResponse({ status: 201, type: AuthenticatorView, description: 'Replaces one that was not confirmed.' })
   async begin(@Session() session: Session): Promise<AuthenticatorView> {
     if (!session.hasPassword)
-      throw new AppError('not_permitted', 'Codes are asked for after a password, and you have none.');
+      throw new AppError('not_permitted', 'Codes are required only after a password, and you have none.');
     const made = await this.factors.begin(session.signInId, session.email);
     if (made === undefined) throw new AppError('already_exists', 'Two-factor authentication is already on.');
     return made;

@@ -66,7 +66,7 @@ class UsageListView {
   @ApiProperty({ type: [UsageView] })
   data!: UsageView[];
 
-  @ApiProperty({ type: [UsageGroupView], description: 'Each group in all of the time.' })
+  @ApiProperty({ type: [UsageGroupView], description: 'Each group over the whole time.' })
   groups!: UsageGroupView[];
 
   @ApiProperty({ type: UsageNamesView })
@@ -76,11 +76,11 @@ class UsageListView {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'The first day of which there are figures; null when nothing is added up yet.',
+    description: 'The first day with figures; null before anything is added up.',
   })
   since!: string | null;
 
-  @ApiProperty({ description: 'All of it together.' })
+  @ApiProperty({ description: 'Everything together.' })
   total!: UsageFiguresView;
 
   @ApiProperty({ example: 'USD' })

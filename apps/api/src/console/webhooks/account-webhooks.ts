@@ -82,7 +82,7 @@ export class AccountWebhooks {
     const entry = await this.deliveryLog.addTest(accountId, id);
     if (entry === undefined) {
       await this.endpoint(accountId, id);
-      throw new AppError('invalid_value', 'The endpoint is switched off. Switch it on to test it.');
+      throw new AppError('invalid_value', 'The endpoint is disabled. Enable it to test it.');
     }
     await this.send.enqueue(entry);
     return entry.deliveryId;
@@ -100,7 +100,7 @@ export class AccountWebhooks {
   /** Throws AppError `invalid_value` when it is being attempted right now. */
   async resend(accountId: string, { id, taskId, endpointId }: ToResend): Promise<Resent> {
     const entry = await this.deliveryLog.resend(accountId, id);
-    if (entry === undefined) throw new AppError('invalid_value', 'It is being attempted at this moment.');
+    if (entry === undefined) throw new AppError('invalid_value', 'An attempt is already in progress.');
     await this.send.enqueue(entry);
     const endpoint = endpointId === null ? undefined : await this.store.find(accountId, endpointId);
     return { taskId, url: endpoint?.url };

@@ -21,7 +21,7 @@ export class DeliveryPayload {
     const { taskId } = delivery;
     const task = taskId === null ? undefined : await this.tasks.find(scope.accountId, taskId);
     const event = this.links.event(delivery, task);
-    if (event === undefined) throw new AppError('not_found', 'Its task is no longer kept.');
+    if (event === undefined) throw new AppError('not_found', 'Its task is no longer stored.');
     return event;
   }
 }

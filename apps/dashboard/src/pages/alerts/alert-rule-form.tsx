@@ -64,8 +64,8 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
     >
       {unit !== null && (
         <TextInput
-          label={unit === 'percent' ? 'Thresholds in percent' : 'Thresholds in seconds'}
-          description="Separated by commas; each one that is passed sends an alert"
+          label={unit === 'percent' ? 'Thresholds (%)' : 'Thresholds (seconds)'}
+          description="Separated by commas; you get an alert as each one is crossed"
           required
           data-autofocus
           {...form.getInputProps('thresholds')}
@@ -73,22 +73,22 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
       )}
       {ofFailures && (
         <>
-          <NumberInput label="Window in minutes" {...number('window_minutes', 5, 60)} />
+          <NumberInput label="Window (minutes)" {...number('window_minutes', 5, 60)} />
           <NumberInput
             label="Minimum tasks"
-            description="No alert if fewer tasks ended in the window"
+            description="No alert if fewer tasks finished in the window"
             {...number('min_tasks', 1, 1_000_000)}
           />
         </>
       )}
       <NumberInput
-        label="Fires after minutes"
+        label="Fire after (minutes)"
         description="How long the problem must last; 0 = immediately"
         {...number('hold_minutes', 0, 1_440)}
       />
       <NumberInput
-        label="Repeat after hours"
-        description="While it fires; 0 = never"
+        label="Repeat every (hours)"
+        description="While the alert is firing; 0 = never"
         {...number('repeat_hours', 0, 720)}
       />
       {channels.length > 0 && (

@@ -8,7 +8,7 @@ import { RequestError, send } from '../../api/request.ts';
 import { CHANNEL_NAMES } from '../../parts/alert-words.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 
-const NO_EMAIL = 'To send alerts by email, an operator sets SMTP_URL.';
+const NO_EMAIL = 'Email becomes available when an operator sets SMTP_URL.';
 const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: string; placeholder: string }>> = {
   webhook: {
     label: 'URL',
@@ -17,12 +17,12 @@ const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: 
   },
   slack: {
     label: 'URL',
-    description: 'An incoming webhook of Slack or of a Slack-compatible tool',
+    description: 'An incoming webhook URL from Slack or a compatible tool',
     placeholder: 'https://hooks.slack.com/services/...',
   },
   email: {
     label: 'Email address',
-    description: 'A mailbox that the team reads',
+    description: 'A mailbox your team reads',
     placeholder: 'team@example.org',
   },
 };

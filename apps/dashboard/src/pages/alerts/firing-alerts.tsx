@@ -1,7 +1,7 @@
 import { Box, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
+import { IconAlertTriangle, IconBellOff, IconCheck } from '@tabler/icons-react';
 import { firingQuery, type Alert } from '../../api/alerts.ts';
 import { causeOf } from '../../parts/alert-words.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
@@ -16,8 +16,11 @@ export function FiringAlerts({ anyOn }: { readonly anyOn: boolean }) {
       {data === undefined && <Rows count={1} />}
       {data?.data.length === 0 && (
         <Group p="md" gap="sm" wrap="nowrap">
-          <IconCheck size={18} color="var(--good)" aria-hidden />
-          <Text size="sm">{anyOn ? 'No alert is firing.' : 'No alert is on. Turn on the ones you want below.'}</Text>
+          {/* Without a rule nothing is watched, which is no good news. */}
+          {anyOn ? <IconCheck size={18} color="var(--good)" aria-hidden /> : <IconBellOff size={18} aria-hidden />}
+          <Text size="sm">
+            {anyOn ? 'No alerts are firing.' : 'All alerts are off. Turn on the ones you want below.'}
+          </Text>
         </Group>
       )}
       {data?.data.map((alert) => (

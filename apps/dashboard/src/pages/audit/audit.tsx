@@ -28,7 +28,7 @@ export function AuditPage() {
   return (
     <PageFrame
       title="Audit log"
-      about="Who did what in this account, newest first. Nobody can edit entries."
+      about="Who did what in this account, newest first. Entries cannot be changed."
       actions={
         <Button
           component="a"

@@ -45,7 +45,7 @@ export function CatalogPage() {
   return (
     <PageFrame
       title="Models and prices"
-      about="Which models callers can use, which providers serve them, and what they cost. Changes apply everywhere within seconds. Edit entries from models.yaml in that file."
+      about="Which models callers can use, which providers serve them, and what they cost. Changes apply everywhere within seconds. Entries from models.yaml can be changed only in that file."
     >
       {error !== null && <Trouble error={error} doing="Could not load models" onRetry={() => void refetch()} />}
       {error === null && catalog === undefined && <Rows />}
@@ -98,7 +98,7 @@ function ProviderTable({ catalog, onAct }: TableProps) {
       below={
         <Text size="xs" c="dimmed" mt={6}>
           To test a provider, give an image model a route to it.{' '}
-          <Link to="/operation" className="text-link">
+          <Link to="/operation" className="text-link" style={{ fontSize: 'inherit' }}>
             Providers and queue
           </Link>{' '}
           shows their status.

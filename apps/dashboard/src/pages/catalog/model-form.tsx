@@ -64,7 +64,7 @@ export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput
           label="Name"
-          description="What requests call it"
+          description="The name requests use"
           required
           data-autofocus
           maxLength={100}

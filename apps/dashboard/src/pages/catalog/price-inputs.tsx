@@ -16,8 +16,8 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
     <Fieldset variant="unstyled" legend={<b>Prices</b>}>
       <Stack gap="xs">
         <Text size="xs" c="dimmed">
-          What callers pay, in {currency}, oldest first. Without a price, free providers cost nothing and others an
-          unknown amount.
+          What callers pay, in {currency}, oldest first. Without a price, free providers cost nothing, and the cost of
+          others is unknown.
         </Text>
         {prices.map(({ id }, index) => (
           <Box key={id} className="surface" p="sm">

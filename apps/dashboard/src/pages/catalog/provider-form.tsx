@@ -66,7 +66,7 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
           label="Type"
-          description="The API it speaks"
+          description="The API it uses"
           allowDeselect={false}
           data={catalog.types.map(({ type: value, title: label }) => ({ value, label }))}
           {...form.getInputProps('type')}

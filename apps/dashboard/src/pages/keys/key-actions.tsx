@@ -28,7 +28,7 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
   return (
     <FormDialog
       title={`Rotate ${apiKey.name}`}
-      action="Rotate"
+      action="Rotate key"
       busy={rotate.isPending}
       error={rotate.error}
       doing="Could not rotate the key"

@@ -173,7 +173,7 @@ function fieldsOf(key?: ApiKey): Fields {
     models: [...(key?.models ?? [])],
     scopes: [...(key?.scopes ?? [])],
     expires: key?.expires_at?.slice(0, 10) ?? '',
-    budget: key?.budget?.amount ?? '',
+    budget: key?.budget ? Number(key.budget.amount) : '',
     budget_period: key?.budget?.period ?? 'month',
     submits_per_minute: key?.submits_per_minute ?? '',
     polls_per_minute: key?.polls_per_minute ?? '',

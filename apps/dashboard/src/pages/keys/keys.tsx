@@ -32,7 +32,7 @@ export function KeysPage() {
   const old = all.length - all.filter((key) => stateOf(key) === 'active').length;
   const create = may('keys.manage') ? (
     <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'create' })}>
-      New key
+      Create key
     </Button>
   ) : undefined;
   return (

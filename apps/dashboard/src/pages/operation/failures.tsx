@@ -58,7 +58,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
           </UnstyledButton>
           <Text size="sm" c="dimmed" className="numbers">
             {count.toLocaleString('en')} {count === 1 ? 'task' : 'tasks'}
-            {retried > 0 && `, ${retried.toLocaleString('en')} retried`}, last{' '}
+            {retried > 0 && `, ${retried.toLocaleString('en')} retried`}, latest{' '}
             <span title={fullTime(latest)}>{fromNow(latest)}</span>
           </Text>
           {whyNot !== null && (

@@ -42,7 +42,7 @@ export function DrainButton({ name }: { readonly name: string }) {
           </Text>
           <TextInput
             label="Reason"
-            description="Shown to other operators."
+            description="Shown to other operators"
             maxLength={200}
             value={reason}
             onChange={(event) => setReason(event.currentTarget.value)}

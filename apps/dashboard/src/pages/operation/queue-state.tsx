@@ -31,8 +31,8 @@ export function QueueState() {
             name="Oldest waiting"
             value={queue.oldest_waiting_seconds === 0 ? '–' : duration(queue.oldest_waiting_seconds * 1000)}
           />
-          <Figure name="Done last minute" value={count(queue.completed_last_minute)} />
-          <Figure name="Failed last hour" value={count(queue.failed_last_hour)} />
+          <Figure name="Done (1 min)" value={count(queue.completed_last_minute)} />
+          <Figure name="Failed (1 hour)" value={count(queue.failed_last_hour)} />
         </SimpleGrid>
       )}
       {history.data !== undefined && <Finished minutes={history.data.data} />}

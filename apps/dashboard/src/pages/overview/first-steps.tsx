@@ -56,7 +56,7 @@ export function FirstSteps() {
             ) : (
               <>
                 <Text size="sm">
-                  The sandbox answers until then: its sample images are free, so you can set everything else up first.
+                  Until then, the sandbox answers with free sample images, so you can set up everything else first.
                 </Text>
                 <Button component={Link} to="/catalog" variant="default" size="xs">
                   Set up provider

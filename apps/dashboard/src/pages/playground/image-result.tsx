@@ -33,7 +33,7 @@ export function ImageResult({ task, error, isOrdered, partial, size, uses }: Ima
   if (!isOrdered)
     return (
       <Box className="surface">
-        <Empty icon={<IconPhoto size={40} />} title="Your image appears here">
+        <Empty icon={<IconPhoto size={40} />} title="Your image will appear here">
           Enter a prompt and choose an aspect ratio. While the image is generated, you see its queue position and a
           preview.
         </Empty>

@@ -132,7 +132,7 @@ function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
         <Text size="sm" c="dimmed">
           Painted areas are regenerated; the rest stays the same.
         </Text>
-        <Group>
+        <Group ml="auto">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>

@@ -43,7 +43,7 @@ export function SettingsFields({ choices, settings, like, onChange }: SettingsFi
           </Text>
         )}
       </div>
-      <Group grow align="flex-end">
+      <Group grow align="flex-start">
         <TierPicker tiers={choices.tiers} value={settings.resolution} onChange={pick('resolution')} />
         <Choice label="Quality" values={choices.qualities} names={QUALITIES} {...bound('quality')} />
       </Group>

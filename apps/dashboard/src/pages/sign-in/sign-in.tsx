@@ -122,9 +122,10 @@ function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
           machine that runs Darkroom:
         </Text>
         <Code block>npm run admin -- link</Code>
-        <Text size="sm">
-          With Docker Compose: <Code>docker compose run --rm migrate admin link</Code>
-        </Text>
+        <Text size="sm">With Docker Compose:</Text>
+        <Code block style={{ whiteSpace: 'pre-wrap' }}>
+          docker compose run --rm migrate admin link
+        </Code>
       </Stack>
     </Outside>
   );

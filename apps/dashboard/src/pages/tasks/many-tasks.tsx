@@ -94,7 +94,7 @@ function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
         {data !== undefined && <Preview deed={deed} outcome={data} isNarrowed={isNarrowed(query)} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
-            {words.keep}
+            {data?.count === 0 ? 'Close' : words.keep}
           </Button>
           {data !== undefined && data.count > 0 && (
             <Button {...(deed === 'cancel' && { color: 'red.8' })} loading={run.isPending} onClick={() => run.mutate()}>
@@ -116,14 +116,19 @@ interface PreviewProps {
 function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, isNarrowed: narrowed }: PreviewProps) {
   const { kind } = WORDS[deed];
   const where = narrowed ? 'that match your filters' : 'in this account';
+  // Some match, and none of them can be retried: the reasons follow.
+  const none =
+    deed === 'retry' && refused.length > 0
+      ? `None of the ${kind} tasks ${where} can be retried.`
+      : `There are no ${kind} tasks ${where}.`;
   return (
     <>
       <Text size="sm">
         {count === 0
-          ? `There are no ${kind} tasks ${where}${deed === 'retry' ? ' and can be retried' : ''}.`
+          ? none
           : `This ${deed === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'the newest ' : ''}${tasks(count, kind)} ${where}.`}{' '}
         {count > 0 && deed === 'retry' && 'Each task is retried once, with its original key.'}
-        {count > 0 && deed === 'cancel' && 'Where a provider has already started, you may still be charged.'}
+        {count > 0 && deed === 'cancel' && 'If a provider has already started, you may still be charged.'}
       </Text>
       {count > 0 && cost !== null && Number(cost.amount) > 0 && (
         <Text size="sm">

@@ -38,7 +38,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
         <Table.Tbody>
           {accounts.map((account) => (
             <Table.Tr key={account.id}>
-              <Table.Td maw={{ base: 170, sm: 300 }}>
+              <Table.Td maw={{ base: 170, sm: 220 }}>
                 <Group gap="xs">
                   <Text
                     maw="100%"
@@ -52,7 +52,7 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
                   <AccountState account={account} />
                 </Group>
                 <Group gap={2} wrap="nowrap">
-                  <Text ff="monospace" size="xs" c="dimmed" truncate>
+                  <Text ff="monospace" size="xs" c="dimmed" truncate title={account.id}>
                     {account.id}
                   </Text>
                   <CopyIconButton value={account.id} label={`Copy ID of ${account.name}`} />

@@ -29,7 +29,7 @@ export function AccountsPage() {
       about="Each account has its own members, keys, tasks, and budget, and cannot see the others. You see their usage, but not their prompts or images."
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'create' })}>
-          New account
+          Create account
         </Button>
       }
     >

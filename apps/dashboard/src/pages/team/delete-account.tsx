@@ -35,13 +35,17 @@ export function DeleteAccount({ account, onClose }: DeleteAccountProps) {
     >
       <List size="sm" spacing="xs">
         <List.Item>
-          Deleted: {people} {people === 1 ? 'member' : 'members'}, invitations, webhook endpoints, and signing secrets.
+          Deleted now: {people} {people === 1 ? 'member' : 'members'}, invitations, webhook endpoints, and signing
+          secrets.
         </List.Item>
         <List.Item>
-          Stopped: {keys} {keys === 1 ? 'key' : 'keys'}, within 10 seconds, and {pending} pending{' '}
-          {pending === 1 ? 'task' : 'tasks'}, which are canceled. A provider may still charge for a call that has begun.
+          Rejected within 10 seconds: {keys} {keys === 1 ? 'key' : 'keys'}.
         </List.Item>
-        <List.Item>Tasks and images, favorites too, are deleted when their retention ends.</List.Item>
+        <List.Item>
+          Canceled: {pending} pending {pending === 1 ? 'task' : 'tasks'}. Providers may still charge for calls in
+          progress.
+        </List.Item>
+        <List.Item>Deleted when their retention ends: tasks and images, including favorites.</List.Item>
         <List.Item>Kept: charges, usage, and the audit log.</List.Item>
       </List>
     </TypedConfirm>

@@ -39,7 +39,7 @@ export function DeletePerson({ person, onClose }: DeletePersonProps) {
     >
       <List size="sm">
         <List.Item>
-          Deleted: their email address, password, single sign-on, and sessions. They are out immediately.
+          Deleted: their email address, password, single sign-on, and sessions. They are signed out immediately.
         </List.Item>
         <List.Item>Kept: their tasks, the usage of their keys, and their name in the audit log.</List.Item>
       </List>

@@ -37,7 +37,7 @@ export function InviteForm({ onClose, onMade }: InviteFormProps) {
     >
       <TextInput
         label="Email"
-        description={`Used to sign in. ${useLinkDelivery()}`}
+        description={`Used to sign in. ${useLinkDelivery()}.`}
         type="email"
         required
         data-autofocus

@@ -85,6 +85,6 @@ export function OwnAccount() {
 /** What binds all keys of the account together. */
 function limitsOf({ limits, defaults }: Account): string {
   const set = LIMITS.map(([name, unit]) => [limits[name] ?? defaults[name], unit] as const);
-  const bound = set.filter(([limit]) => limit > 0).map(([limit, unit]) => `${limit} ${unit}`);
+  const bound = set.filter(([limit]) => limit > 0).map(([limit, unit]) => `${limit.toLocaleString('en')} ${unit}`);
   return bound.length === 0 ? 'None' : bound.join(' · ');
 }

@@ -29,7 +29,8 @@ interface UsageChartsProps {
 /** What was made, spent, failed and how long it took, over time. */
 export function UsageCharts({ usage: { data, total, currency }, series, span, onPick }: UsageChartsProps) {
   const shared = { rows: data, series, span };
-  const seconds = (value: number) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`;
+  const latency = (value: number) =>
+    value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`;
   const money = (value: number) => amountIn(value, currency);
   return (
     <Box>
@@ -48,7 +49,7 @@ export function UsageCharts({ usage: { data, total, currency }, series, span, on
           read={(row) => row.failed}
           onPick={(one, time) => onPick(one, time, 'failed')}
         />
-        <Chart {...shared} title="Latency (p95)" kind="line" fine read={(row) => row.p95_ms} format={seconds} />
+        <Chart {...shared} title="Latency (p95)" kind="line" fine read={(row) => row.p95_ms} format={latency} />
         {total.chats > 0 && <Chart {...shared} title="Chats" read={(row) => row.chats} />}
       </SimpleGrid>
     </Box>

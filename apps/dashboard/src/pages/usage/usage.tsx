@@ -65,7 +65,7 @@ function Horizon({ since, span }: { readonly since: string | null; readonly span
   const first = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(since));
   return (
     <Text size="sm" c="dimmed" role="note">
-      Figures begin on {first}. There are none before that.
+      Data starts on {first}.
     </Text>
   );
 }
@@ -126,7 +126,7 @@ function Figures({ usage, span, filters }: FiguresProps) {
           name="Failed"
           value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}
         />
-        <Figure name="Latency, p95" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
+        <Figure name="Latency (p95)" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
       </SimpleGrid>
       <UsageCharts
         usage={usage}

@@ -93,8 +93,8 @@ function Filters({ filters, endpoints }: FiltersProps) {
 function NothingSent() {
   return (
     <Empty icon={<IconWebhook size={36} />} title="No deliveries yet">
-      When an asynchronous task ends, a message goes to the endpoints above and to the callback_url of the request. Each
-      delivery appears here with every attempt.
+      When an asynchronous task ends, Darkroom sends a message to the endpoints above and to the request’s callback_url.
+      Each delivery appears here with every attempt.
     </Empty>
   );
 }

@@ -57,7 +57,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
       {existing === undefined ? (
         <TextInput
           label="URL"
-          description="A public https URL of your app"
+          description="A public https URL in your app"
           placeholder="https://my-app.example/hooks"
           type="url"
           required

@@ -135,7 +135,7 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
     >
       <Text size="sm">
         Messages are signed with the new secret and, for a while, also with the old one, so you can update receivers
-        without missing any. At most two secrets are valid at a time: one that is already expiring ends now.
+        without missing any. At most two secrets are valid at a time: a secret that is already expiring ends now.
       </Text>
       <OverlapField label="Hours the old secret stays valid" hours={hours} onChange={setHours} />
     </FormDialog>

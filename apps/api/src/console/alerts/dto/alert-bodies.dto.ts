@@ -49,7 +49,8 @@ export class AlertRuleBody {
 
   @ApiPropertyOptional({
     type: [Number],
-    description: 'Of budgets and failures percent, of waits seconds. Passing the next one sends another alert.',
+    description:
+      'In percent for budgets and failures, in seconds for waits. Crossing the next one sends another alert.',
   })
   @IsOptional()
   @IsArray()

@@ -29,16 +29,16 @@ export class AlertRuleView {
   })
   unit!: 'percent' | 'seconds' | null;
 
-  @ApiProperty({ type: 'integer', description: 'Failures are counted of so many minutes.' })
+  @ApiProperty({ type: 'integer', description: 'Failures are counted over this many minutes.' })
   window_minutes!: number;
 
-  @ApiProperty({ type: 'integer', description: 'With fewer ended tasks, failures do not count.' })
+  @ApiProperty({ type: 'integer', description: 'With fewer finished tasks, failures are ignored.' })
   min_tasks!: number;
 
   @ApiProperty({ type: 'integer', description: 'How long it must last before it fires.' })
   hold_minutes!: number;
 
-  @ApiProperty({ type: 'integer', description: 'While it fires it is sent again after so many hours; 0: never.' })
+  @ApiProperty({ type: 'integer', description: 'While it fires, it is sent again after this many hours; 0 = never.' })
   repeat_hours!: number;
 
   @ApiProperty({ type: [String], description: 'Ids of channels; empty: all.' })
@@ -61,7 +61,7 @@ class ChannelMessageView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'What the receiver answered last.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'The last answer of the receiver.' })
   answer!: number | null;
 
   @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })

@@ -72,5 +72,5 @@ const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>([
 export function whoOf({ person, action, details }: AuditEntry): string {
   if (person !== null) return person.name;
   if (details['via'] === 'command') return 'A command on the server';
-  return BY_ANYBODY.has(action) ? 'Somebody' : 'An operator of this service';
+  return BY_ANYBODY.has(action) ? 'Someone' : 'An operator of this service';
 }

@@ -19,7 +19,7 @@ function keysProblem(value: unknown, property: string): FieldProblem | undefined
   if (!Array.isArray(value)) return { code: 'invalid_type', message: `${property} must be an array` };
   const at = value.findIndex((key) => !isKey(key));
   if (at === -1) return undefined;
-  const message = `${property} must have a name each, and keys of visible characters`;
+  const message = `${property} must each have a name, and a key without spaces if one is given`;
   return { code: 'invalid_value', message, at: `[${at}]` };
 }
 

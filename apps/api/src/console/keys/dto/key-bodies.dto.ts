@@ -19,15 +19,13 @@ function modelsProblem(value: unknown, property: string): FieldProblem | undefin
     return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_MODELS} entries` };
   }
   const at = value.findIndex((name) => typeof name !== 'string');
-  return at === -1
-    ? undefined
-    : { code: 'invalid_type', message: `${property} must be names of models`, at: `[${at}]` };
+  return at === -1 ? undefined : { code: 'invalid_type', message: `${property} must be model names`, at: `[${at}]` };
 }
 
 function laterProblem(value: unknown, property: string): FieldProblem | undefined {
   const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : NaN;
   if (time > Date.now() && time < Date.parse('2200-01-01')) return undefined;
-  return { code: 'invalid_value', message: `${property} must be a time in the future, as ISO 8601 writes it` };
+  return { code: 'invalid_value', message: `${property} must be a future time in ISO 8601 format` };
 }
 
 /** What may be set of a key besides its name. */
@@ -41,7 +39,7 @@ class KeySettingsBody extends BudgetBody {
   @ApiPropertyOptional({ type: [String], enum: KEY_SCOPES, description: 'Empty: everything.' })
   @IsOptional()
   @IsArray()
-  @IsIn(KEY_SCOPES, { each: true, message: `scopes must be some of ${KEY_SCOPES.join(', ')}` })
+  @IsIn(KEY_SCOPES, { each: true, message: `scopes must contain only ${KEY_SCOPES.join(', ')}` })
   scopes?: KeyScope[] | null;
 
   @IsWeight()

@@ -29,7 +29,7 @@ export class KeyView {
   @ApiProperty({ type: [String], description: 'Empty: all.' })
   models!: readonly string[];
 
-  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'What it may be used for. Empty: everything.' })
+  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'What it may be used for. Empty = everything.' })
   scopes!: readonly KeyScope[];
 
   @ApiProperty({ type: 'integer' })
@@ -67,7 +67,7 @@ export class KeyView {
   @ApiProperty({ type: KeyCreatorView, nullable: true, description: 'Null: a command, or not known.' })
   created_by!: KeyCreatorView | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Id of the key that a rotation made in its place.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Id of the key that replaced it in a rotation.' })
   replaced_by!: string | null;
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })

@@ -18,7 +18,7 @@ class RestingKeyView {
   @ApiProperty({ description: 'Name of the key, never the key.' })
   key!: string;
 
-  @ApiProperty({ type: 'integer', description: 'How long it still rests.' })
+  @ApiProperty({ type: 'integer', description: 'How long it stays paused.' })
   rests_ms!: number;
 }
 
@@ -35,13 +35,18 @@ export class ProviderStateView {
   @ApiProperty()
   name!: string;
 
-  @ApiProperty({ type: String, nullable: true, example: 'openai', description: 'Null: not in the catalog any more.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: 'openai',
+    description: 'Null if it is no longer in the catalog.',
+  })
   type!: string | null;
 
   @ApiProperty({ type: [String], description: 'Models it has routes of.' })
   models!: string[];
 
-  @ApiProperty({ type: [TrialView], description: 'Image models that it can be tried out with, and what that costs.' })
+  @ApiProperty({ type: [TrialView], description: 'Image models that it can be tested with, and the price of a test.' })
   trials!: TrialView[];
 
   @ApiProperty({ description: 'False when it needs a key and the API has been given none.' })
@@ -53,7 +58,7 @@ export class ProviderStateView {
   @ApiProperty({ enum: ['closed', 'half-open', 'open'] })
   breaker!: 'closed' | 'half-open' | 'open';
 
-  @ApiProperty({ type: 'integer', description: 'Until an open breaker lets a call pass.' })
+  @ApiProperty({ type: 'integer', description: 'Until an open circuit breaker permits a call.' })
   open_ms!: number;
 
   @ApiProperty({ type: 'integer', description: 'Calls that run or are parked.' })
@@ -112,16 +117,16 @@ class WorkerView {
   @ApiProperty({ example: '1.0.0' })
   version!: string;
 
-  @ApiProperty({ type: 'integer', description: 'Tasks it has in hand at most.' })
+  @ApiProperty({ type: 'integer', description: 'The most tasks it runs at once.' })
   slots!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Tasks it has in hand.' })
+  @ApiProperty({ type: 'integer', description: 'Tasks it is running.' })
   running!: number;
 
   @ApiProperty({ format: 'date-time' })
   started_at!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'Its last sign of life; without one for 15 s it is gone.' })
+  @ApiProperty({ format: 'date-time', description: 'Its last heartbeat; without one for 15 s it is gone.' })
   last_seen_at!: string;
 }
 
@@ -133,10 +138,10 @@ export class QueueView {
   @ApiProperty({ type: 'integer' })
   active!: number;
 
-  @ApiProperty({ type: 'integer', description: 'To be tried again later.' })
+  @ApiProperty({ type: 'integer', description: 'Waiting for a retry.' })
   delayed!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Age of the oldest task that waits to be started.' })
+  @ApiProperty({ type: 'integer', description: 'Age of the oldest task that is waiting to start.' })
   oldest_waiting_seconds!: number;
 
   @ApiProperty({ type: 'integer' })
@@ -145,7 +150,7 @@ export class QueueView {
   @ApiProperty({ type: 'integer' })
   failed_last_hour!: number;
 
-  @ApiProperty({ type: [WorkerView], description: 'Those that take tasks, in the order in which they started.' })
+  @ApiProperty({ type: [WorkerView], description: 'Running workers, in the order in which they started.' })
   workers!: WorkerView[];
 }
 
@@ -177,7 +182,7 @@ export class DrainBody {
 /** Which of the provider's models is tried; absent, its first. */
 @MayBeMissing()
 export class TestBody {
-  @ApiPropertyOptional({ type: String, description: 'One of its image models; its first unless it is said.' })
+  @ApiPropertyOptional({ type: String, description: 'One of its image models; the first by default.' })
   @IsOptional()
   @IsString()
   model?: string | null;

@@ -21,7 +21,7 @@ const IsCredential = () => Rule('isCredential', credentialProblem);
 function credentialProblem(value: unknown, property: string): FieldProblem | undefined {
   const { id } = (value ?? {}) as { id?: unknown };
   if (typeof id === 'string' && CREDENTIAL_ID.test(id)) return undefined;
-  return { code: 'invalid_value', message: `${property} must be what the browser answers, as JSON` };
+  return { code: 'invalid_value', message: `${property} must be the response of the browser, as JSON` };
 }
 
 /** A passkey of one's own. */

@@ -48,18 +48,18 @@ export class SessionView {
   @ApiProperty({ type: [MembershipView], description: 'The accounts that they may switch between, this one included.' })
   accounts!: MembershipView[];
 
-  @ApiProperty({ description: 'Looks after the whole installation: an admin of the first account.' })
+  @ApiProperty({ description: 'Operates the whole installation: an admin of the first account.' })
   operator!: boolean;
 
   @ApiProperty({ enum: Object.keys(ABILITIES), isArray: true, description: 'What their role lets them do.' })
   abilities!: Ability[];
 
-  @ApiProperty({ example: 'USD', description: 'What the installation counts money in.' })
+  @ApiProperty({ example: 'USD', description: 'The currency of the installation.' })
   currency!: string;
 
   @ApiProperty({
     type: [String],
-    description: 'Providers that generate images, the sandbox left out. Empty: the sandbox generates all of them.',
+    description: 'Providers that generate images, except the sandbox. Empty if the sandbox generates all of them.',
   })
   image_providers!: string[];
 }
@@ -71,10 +71,10 @@ export class SecondStepView {
 }
 
 class ProviderOfferView {
-  @ApiProperty({ description: 'What the button calls it.' })
+  @ApiProperty({ description: 'Its name on the button.' })
   name!: string;
 
-  @ApiProperty({ description: 'Where a browser goes to begin.' })
+  @ApiProperty({ description: 'Where a browser starts to sign in.' })
   url!: string;
 }
 
@@ -83,10 +83,14 @@ export class SignInView {
   @ApiProperty({ description: 'There is no first admin yet.' })
   first_run!: boolean;
 
-  @ApiProperty({ description: 'One may sign in with email and password.' })
+  @ApiProperty({ description: 'Whether users can sign in with email and password.' })
   password!: boolean;
 
-  @ApiProperty({ type: ProviderOfferView, nullable: true, description: 'One may sign in with OpenID Connect.' })
+  @ApiProperty({
+    type: ProviderOfferView,
+    nullable: true,
+    description: 'Whether users can sign in with OpenID Connect.',
+  })
   oidc!: ProviderOfferView | null;
 
   @ApiProperty({
@@ -104,7 +108,7 @@ class OpenSessionView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ description: 'The session of this very request.' })
+  @ApiProperty({ description: 'The session of this request.' })
   current!: boolean;
 
   @ApiProperty()

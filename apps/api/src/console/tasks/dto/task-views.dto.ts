@@ -57,16 +57,16 @@ export class ConsoleTaskRow {
   @ApiProperty({ type: TaskKeyView })
   key!: TaskKeyView;
 
-  @ApiProperty({ type: TaskPersonView, nullable: true, description: 'Who ordered it in the console.' })
+  @ApiProperty({ type: TaskPersonView, nullable: true, description: 'Who started it in the console.' })
   ordered_by!: TaskPersonView | null;
 
-  @ApiProperty({ description: 'It tried out a provider.' })
+  @ApiProperty({ description: 'A provider test.' })
   provider_test!: boolean;
 
-  @ApiProperty({ description: 'Kept with its images past their retention.' })
+  @ApiProperty({ description: 'A favorite, which is kept with its images beyond their retention.' })
   favorite!: boolean;
 
-  @ApiProperty({ description: 'Its images were drawn by the sandbox.' })
+  @ApiProperty({ description: 'The sandbox drew its images.' })
   sandbox!: boolean;
 
   @ApiProperty({ format: 'date-time' })
@@ -78,11 +78,11 @@ export class ConsoleTaskRow {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Signed; of the thumbnail if there is one. Null when there is no image, or no longer.',
+    description: 'Signed; of the thumbnail if there is one. Null without an image, or once it is deleted.',
   })
   thumbnail_url!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its images are kept.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its images are stored.' })
   images_deleted_at!: string | null;
 
   @ApiProperty({ type: CostView, nullable: true })
@@ -98,7 +98,7 @@ export class ConsoleTaskRow {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'When a task that is retried is tried next.',
+    description: 'When a task that waits for a retry is tried next.',
   })
   next_try_at!: string | null;
 
@@ -112,20 +112,20 @@ export class ConsoleTaskPage extends PageOf(ConsoleTaskRow) {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'How far back a search looked before it stopped without having found enough; `next` goes on there.',
+    description: 'How far back a search looked before it stopped without enough results; `next` continues there.',
   })
   searched_until!: string | null;
 }
 
 /** How many tasks match. */
 export class TaskCountView {
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Null for a search, which goes on as it is asked to.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null for a search, which continues on request.' })
   count!: number | null;
 
-  @ApiProperty({ description: 'There may be more, which are not counted.' })
+  @ApiProperty({ description: 'There may be more that are not counted.' })
   has_more!: boolean;
 
-  @ApiProperty({ description: 'They are few enough to be listed by duration or cost.' })
+  @ApiProperty({ description: 'Few enough to be sorted by duration or cost.' })
   sortable!: boolean;
 }
 
@@ -142,10 +142,18 @@ class TaskPictureView {
 
 /** A reference image or mask of a task. */
 export class SentImageView {
-  @ApiProperty({ type: String, nullable: true, description: 'Host that it was fetched from. Null: it was sent along.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Host that it was fetched from. Null if it was sent with the request.',
+  })
   host!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Path of its bytes. Null: it is not kept, or no longer.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Path of its bytes. Null if they are not stored, or no longer.',
+  })
   url!: string | null;
 }
 
@@ -181,11 +189,11 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({
     type: 'object',
     additionalProperties: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
-    description: 'What else was asked for, by name.',
+    description: 'Other requested options, by name.',
   })
   options!: Record<string, string | number | boolean>;
 
-  @ApiPropertyOptional({ type: 'integer', description: "Among the account's own waiting tasks." })
+  @ApiPropertyOptional({ type: 'integer', description: 'Position among the waiting tasks of the account.' })
   queue_position?: number;
 
   @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end.' })
@@ -204,11 +212,11 @@ export class ConsoleTaskView extends ConsoleTaskRow {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'Until when the images are kept; null where there are none.',
+    description: 'Until when the images are stored; null without images.',
   })
   images_expire_at!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'Calls to providers that a task may have.' })
+  @ApiProperty({ type: 'integer', description: 'The most provider calls that a task may take.' })
   most_calls!: number;
 
   @ApiProperty({ type: [SentImageView], description: 'The images that it was made from.' })
@@ -220,7 +228,7 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: [String] })
   warnings!: string[];
 
-  @ApiProperty({ type: String, nullable: true, description: 'The failed task that an operator drew anew as this one.' })
+  @ApiProperty({ type: String, nullable: true, description: 'The failed task that this one retries.' })
   retry_of!: string | null;
 
   @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
@@ -264,10 +272,10 @@ class RefusedTaskView {
 
 /** What was done to many tasks, or would be. */
 export class ManyTasksView {
-  @ApiProperty({ type: 'integer', description: 'Tasks that it was done to.' })
+  @ApiProperty({ type: 'integer', description: 'Tasks that were changed.' })
   count!: number;
 
-  @ApiProperty({ type: [RefusedTaskView], description: 'Tasks that match and that it was not done to.' })
+  @ApiProperty({ type: [RefusedTaskView], description: 'Tasks that match and were not changed.' })
   refused!: RefusedTaskView[];
 
   @ApiProperty({ description: 'More tasks match than one call takes.' })
@@ -276,7 +284,7 @@ export class ManyTasksView {
   @ApiProperty({
     type: SpendView,
     nullable: true,
-    description: 'The most that retries cost together. Null: nothing is charged, or the price is not known.',
+    description: 'The most that all retries cost together. Null if nothing is charged or the price is unknown.',
   })
   cost!: SpendView | null;
 }

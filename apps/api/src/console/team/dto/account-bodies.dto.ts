@@ -53,7 +53,7 @@ export class AccountChangeBody extends AccountSettingsBody {
 
   @ApiPropertyOptional({
     type: Boolean,
-    description: 'Its keys are refused within 10 seconds, its people are signed out at once.',
+    description: 'Its keys are rejected within 10 seconds, and its users are signed out immediately.',
   })
   @IsOptional()
   @IsBoolean()

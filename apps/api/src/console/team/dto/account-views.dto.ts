@@ -24,7 +24,7 @@ export class AccountLimitsView {
   @Limit()
   tasks_in_flight!: number | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Keys that may work at a time.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'The most keys that may be active at a time.' })
   max_keys!: number | null;
 }
 
@@ -90,13 +90,13 @@ export class AccountRowView extends OwnAccountView {
   @ApiProperty({ type: 'integer', description: 'Who may sign in.' })
   people!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Those of them who are admins.' })
+  @ApiProperty({ type: 'integer', description: 'How many of them are admins.' })
   admins!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Keys that work.' })
+  @ApiProperty({ type: 'integer', description: 'Active keys.' })
   keys!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Tasks that wait or run.' })
+  @ApiProperty({ type: 'integer', description: 'Tasks that are waiting or running.' })
   tasks_in_flight!: number;
 }
 

@@ -30,7 +30,7 @@ export class PersonChangeBody {
   @IsRole(ROLES)
   role?: Role | null;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'Disabled members are signed out at once.' })
+  @ApiPropertyOptional({ type: Boolean, description: 'Disabled members are signed out immediately.' })
   @IsOptional()
   @IsBoolean()
   disabled?: boolean | null;

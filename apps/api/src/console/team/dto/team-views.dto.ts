@@ -55,7 +55,7 @@ export class InvitationView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'May be past: then only a new link helps.' })
+  @ApiProperty({ format: 'date-time', description: 'May be in the past; then a new link is needed.' })
   expires_at!: string;
 }
 
@@ -73,7 +73,7 @@ export class LinkView {
   @ApiProperty({
     type: Boolean,
     nullable: true,
-    description: 'Whether it was emailed to whom it is for; null = this installation sends no email.',
+    description: 'Whether it was emailed to its recipient; null = this installation sends no email.',
   })
   emailed!: boolean | null;
 }

@@ -10,7 +10,7 @@ const AreEvents = () =>
   Rule('areEvents', (value, property) => {
     const all: readonly unknown[] = WEBHOOK_EVENTS;
     if (!Array.isArray(value) || (value.length > 0 && value.every((event) => all.includes(event)))) return undefined;
-    return { code: 'invalid_value', message: `${property} must be some of ${WEBHOOK_EVENTS.join(', ')}` };
+    return { code: 'invalid_value', message: `${property} must contain only ${WEBHOOK_EVENTS.join(', ')}` };
   });
 
 /** An address that is to be told of the account's tasks; all events when none are named. */
@@ -20,7 +20,7 @@ export class NewEndpointBody {
   @IsString()
   url!: string;
 
-  @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true, description: 'All unless told.' })
+  @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true, description: 'All by default.' })
   @IsOptional()
   @IsArray()
   @AreEvents()
@@ -35,7 +35,7 @@ export class EndpointChangeBody {
   @AreEvents()
   events?: WebhookEventType[] | null;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'False switches it off; true switches it on, after a 410 too.' })
+  @ApiPropertyOptional({ type: Boolean, description: 'False disables it; true enables it, also after a 410.' })
   @IsOptional()
   @IsBoolean()
   active?: boolean | null;

@@ -59,7 +59,7 @@ class SecretView {
 }
 
 /** Shows the full secrets, so only admins get it. */
-export class SecretListView extends ListOf(SecretView, 'Those that are valid, the current one first; two at most.') {}
+export class SecretListView extends ListOf(SecretView, 'Valid secrets, the current one first; at most two.') {}
 
 class AttemptView {
   @ApiProperty({ type: 'integer' })
@@ -68,10 +68,10 @@ class AttemptView {
   @ApiProperty({ format: 'date-time' })
   started_at!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Null: it runs, or its outcome was never learned.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null while it runs, or if its outcome is unknown.' })
   duration_ms!: number | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'What the receiver answered.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'The answer of the receiver.' })
   status!: number | null;
 
   @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })
