@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { TaskStore } from '#tasks/task-store.js';
@@ -11,6 +12,7 @@ interface Written {
   readonly taskId: string;
   readonly reply: FastifyReply;
   readonly counted: boolean;
+  readonly socket: Socket;
 }
 
 /**
@@ -24,6 +26,8 @@ export class DeliveryMarks implements OnApplicationShutdown {
   private fresh: Written[] = [];
   private settled: Written[] = [];
   private timer: NodeJS.Timeout | undefined;
+  /** What may be lost still, by connection: those that are kept open carry many answers. */
+  private readonly unsure = new WeakMap<Socket, Set<Written>>();
 
   constructor(
     private readonly tasks: TaskStore,
@@ -38,7 +42,11 @@ export class DeliveryMarks implements OnApplicationShutdown {
     if (mark.kind === 'key') return;
     reply.raw.once('finish', () => {
       if (isTask && !mark.counted) return;
-      this.fresh.push({ taskId: task.id, reply, counted: mark.counted });
+      const { socket } = reply.request.raw;
+      if (socket.errored !== null) return void this.abandoned(reply, task.id);
+      const written = { taskId: task.id, reply, counted: mark.counted, socket };
+      this.fresh.push(written);
+      this.on(socket).add(written);
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
     });
     const closed = (): void => {
@@ -66,6 +74,18 @@ export class DeliveryMarks implements OnApplicationShutdown {
     await this.tick();
   }
 
+  /** The written answers of a connection. When it is reset, they are marked at once: their callers may be back soon. */
+  private on(socket: Socket): Set<Written> {
+    const known = this.unsure.get(socket);
+    if (known !== undefined) return known;
+    const written = new Set<Written>();
+    this.unsure.set(socket, written);
+    socket.once('close', (wasReset) => {
+      if (wasReset) for (const { reply, taskId } of written) void this.abandoned(reply, taskId);
+    });
+    return written;
+  }
+
   /** Each waits one tick: a connection that is reset meanwhile has lost what was written to it. */
   private async tick(): Promise<void> {
     const due = this.settled;
@@ -75,11 +95,10 @@ export class DeliveryMarks implements OnApplicationShutdown {
       clearInterval(this.timer);
       this.timer = undefined;
     }
-    const isLost = ({ reply }: Written): boolean => reply.request.raw.socket.errored !== null;
-    const delivered = due.filter((written) => written.counted && !isLost(written)).map(({ taskId }) => taskId);
-    await Promise.all(due.filter(isLost).map(({ reply, taskId }) => this.abandoned(reply, taskId)));
+    for (const written of due) this.on(written.socket).delete(written);
+    const delivered = due.filter(({ counted, socket }) => counted && socket.errored === null);
     if (delivered.length === 0) return;
-    await this.tasks.markDelivered(delivered).catch((error: unknown) => {
+    await this.tasks.markDelivered(delivered.map(({ taskId }) => taskId)).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: delivered.length, error });
     });
   }
