@@ -144,7 +144,7 @@ describe('providers and queue in a browser', () => {
     const foreign = await insertFailed(platform, theirs);
     await insertFailed(platform, { code: 'moderation_blocked', provider: null });
     await page().reload();
-    await kind('moderation_blocked').getByText('would again').waitFor();
+    await kind('moderation_blocked').getByText('would reject it again').waitFor();
     expect(await kind('moderation_blocked').getByRole('button', { name: 'Retry' }).count()).toBe(0);
     await button(/^storage_error/).click();
     await page().getByText(foreign).waitFor();

@@ -239,7 +239,7 @@ describe('providers and queue in the console', () => {
       data.find((one) => one['code'] === code && one['model'] === model);
     expect(data[0]).toMatchObject({ ...KIND, model: 'm2', count: 3, retried: 0, why_not: null });
     expect(of('storage_error')).toMatchObject({ provider: null, why_not: null });
-    expect(of('moderation_blocked')).toMatchObject({ why_not: expect.stringContaining('would again') });
+    expect(of('moderation_blocked')).toMatchObject({ why_not: expect.stringContaining('would reject it again') });
     expect([of('upstream_error', 'm3'), (await ada.ask<Rows>('/failures')).data.length]).toEqual([
       ...[undefined, data.length + 1],
     ]);

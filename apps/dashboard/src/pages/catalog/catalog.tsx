@@ -98,7 +98,7 @@ function ProviderTable({ catalog, onAct }: TableProps) {
       below={
         <Text size="xs" c="dimmed" mt={6}>
           To test a provider, give an image model a route to it.{' '}
-          <Link to="/operation" className="text-link" style={{ fontSize: 'inherit' }}>
+          <Link to="/operation" className="text-link in-sentence">
             Providers and queue
           </Link>{' '}
           shows their status.
