@@ -99,7 +99,8 @@ models:
   async function make(): Promise<TaskData> {
     const body = { model: 'gpt-image-2', prompt: 'a pear', size: '1:1', resolution: '1k' };
     const response = await platform.call('/v1/images/generations', { body });
-    await response.body?.cancel();
+    // Read to its end: who breaks off gets the same image again.
+    await response.arrayBuffer();
     const task = await platform.call(`/v1/tasks/${response.headers.get('x-task-id')}?include=timeline`);
     return ((await task.json()) as { data: TaskData }).data;
   }

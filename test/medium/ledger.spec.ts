@@ -4,7 +4,7 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 /** Functions of the database that have nothing to do with money. */
-const OTHERS = ['people_owner', 'tasks_refuse_revival', 'tasks_tell_end'];
+const OTHERS = ['people_owner', 'people_signs_in_as', 'tasks_refuse_revival', 'tasks_tell_end'];
 
 /** Definitions of functions and triggers, by name. */
 type Definitions = Readonly<Record<string, string>>;
