@@ -64,8 +64,9 @@ async function run(names) {
     stop.signal.addEventListener('abort', () => reject(stop.signal.reason));
   });
   const measured = [];
+  const report = { quick: flags.quick === true };
   try {
-    const report = { ...(await machine(stage)), quick: flags.quick === true };
+    Object.assign(report, await machine(stage));
     for (const name of names) {
       tell(`Measuring ${name} ...`);
       const { title, measure } = await import(`./measures/${name}.mjs`);
@@ -76,11 +77,12 @@ async function run(names) {
       measured.push({ name, title, ...result });
       process.stdout.write(`\n${tableOf(measured.at(-1))}\n`);
     }
-    report.tookSeconds = Math.round((performance.now() - since) / 1000);
-    await keep(report, measured);
   } finally {
+    report.tookSeconds = Math.round((performance.now() - since) / 1000);
     load.close();
     await stage.close();
+    // Also what was measured before a measure failed.
+    if (measured.length > 0) await keep(report, measured);
   }
 }
 

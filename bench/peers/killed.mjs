@@ -19,7 +19,11 @@ export async function killInFlight({ stage, side, processes, provider }) {
   const image = Buffer.from(await (await fetch(`${provider.address}/image.png`)).arrayBuffer());
   const calls = callAll(side, image);
   const inFlight = await until(async () => (await ledger()).inFlight >= CALLS, IN_FLIGHT_MS);
-  const atKill = (await ledger()).inFlight;
+  if (!inFlight) {
+    const [outcome] = await calls;
+    await ask('/latency?ms=0');
+    throw new Error(`not all of its ${CALLS} calls came to the provider: ${outcome}`);
+  }
   await Promise.all(processes.map((one) => stage.kill(one)));
   const killedAt = performance.now();
   const started = await Promise.all(processes.map((one) => stage.startAgain(one)));
@@ -32,7 +36,7 @@ export async function killInFlight({ stage, side, processes, provider }) {
   await ask('/latency?ms=0');
   return {
     calls: CALLS,
-    inFlight: inFlight ? CALLS : atKill,
+    inFlight: CALLS,
     answered: count(outcomes, 'answered'),
     paid,
     restartMs,

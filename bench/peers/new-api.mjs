@@ -7,6 +7,8 @@ import { PEERS } from './folder.mjs';
 const PROGRAM = join(PEERS, 'new-api', 'new-api');
 const PASSWORD = randomBytes(8).toString('hex');
 const ROOT_USER = { username: 'root', password: PASSWORD };
+/** In its own unit, of which a dollar is 500,000. */
+const QUOTA = 1e12;
 
 /**
  * new-api (Go, SQLite) with the settings its README recommends: release mode, channels cached in memory, counts written
@@ -63,11 +65,12 @@ function encodings() {
   };
 }
 
-/** Its first user, the provider as its only channel, and the key of a caller without a quota; answers with that key. */
+/** Its first user, with more quota than a run uses up, the provider as its only channel, and a caller's key; answers with that key. */
 async function configure(address, upstream) {
   await call(`${address}/api/setup`, { ...ROOT_USER, confirmPassword: PASSWORD, SelfUseModeEnabled: true });
   const { cookie } = await call(`${address}/api/user/login`, ROOT_USER);
   const headers = { cookie, 'new-api-user': '1' };
+  await call(`${address}/api/user/`, { id: 1, ...ROOT_USER, group: 'default', quota: QUOTA }, headers, 'PUT');
   const models = 'gpt-image-2,dall-e-3,gpt-5.5';
   const channel = { type: 1, key: 'none', name: 'bench', base_url: upstream, models, group: 'default' };
   await call(`${address}/api/channel/`, channel, headers);
@@ -76,9 +79,9 @@ async function configure(address, upstream) {
   return data[0].key;
 }
 
-async function call(url, body, headers = {}) {
+async function call(url, body, headers = {}, method = body === undefined ? 'GET' : 'POST') {
   const answer = await fetch(url, {
-    method: body === undefined ? 'GET' : 'POST',
+    method,
     headers: { 'content-type': 'application/json', ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
     signal: AbortSignal.timeout(30_000),
