@@ -52,7 +52,12 @@ describe('limits of what the console orders', () => {
   });
 
   it('M2: the pages of one person may ask often, and not without end', async () => {
-    const answers = await Promise.all(Array.from({ length: 400 }, () => ada.call('/tasks?limit=1')));
+    const answers: Response[] = [];
+    // All at once would be more than a busy machine answers in time, and those that it turns away count for nothing here.
+    while (answers.length < 400) {
+      answers.push(...(await Promise.all(Array.from({ length: 40 }, () => ada.call('/tasks?limit=1')))));
+    }
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
     const refused = answers.filter(({ status }) => status === 429);
     // What came before counts, too.
     expect(refused.length).toBeGreaterThanOrEqual(150);
