@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export const title = 'Memory of an API process that holds waiting callers';
 
-const CALLERS = [2_000, 8_000];
+const CALLERS = [2_000];
 const GOAL_MB = 400;
 const GOAL_LOOP_MS = 150;
 
@@ -22,8 +22,7 @@ export async function measure({ stage, load, quick }) {
     {
       name: 'Darkroom',
       url: stage.postgres.url,
-      // The load generator opens all connections before it sends anything.
-      startApi: () => stage.startApi({ UNAUTHENTICATED_CONNECTIONS: '10000' }, { probed: true }),
+      startApi: () => stage.startApi({}, { probed: true }),
       startWorker: () => stage.startWorker(),
     },
   ];
@@ -66,10 +65,10 @@ async function hold(side, callers, { stage, load, quick }) {
   const pool = stage.openPool(side.url);
   const idle = memoryOf(api.pid)?.now;
   const requests = [generation(stage.apiKey, { response_format: 'url' })];
-  const order = { port: api.port, requests, connections: callers, total: callers, status: 200, timeoutMs: 240_000 };
+  const order = { port: api.port, requests, connections: callers, total: callers, status: 200, timeoutMs: 90_000 };
   const calls = load.run(order);
   calls.catch(() => undefined);
-  const held = await waitUntil(async () => (await pending(pool)) === callers, { timeoutMs: 120_000, everyMs: 100 });
+  const held = await waitUntil(async () => (await pending(pool)) === callers, { timeoutMs: 30_000, everyMs: 100 });
   if (!held) throw new Error(`only ${await pending(pool)} of ${callers} callers became tasks`);
   // Long enough for several of the looks that the process takes at all its waiting tasks together.
   await delay(quick ? 2_000 : 8_000);
