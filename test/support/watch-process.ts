@@ -6,10 +6,11 @@ import type { TestProcess } from './processes.js';
 
 /** What was seen of a process while something was done to it. */
 export interface Seen {
-  /** Longest that `GET /healthz` took. */
-  readonly longestMs: number;
-  /** Longest that an idle process of this machine was late meanwhile. */
-  readonly ownDelayMs: number;
+  /**
+   * The most that its event loop did before it answered one `GET /healthz`, in ms of a processor: what others of the
+   * machine do meanwhile is no part of it.
+   */
+  readonly longestLoopMs: number;
   /** Resident memory at its highest and at the end, in MB (10^6 bytes) more than before. */
   readonly grownMb: number;
   readonly nowMb: number;
