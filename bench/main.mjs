@@ -53,7 +53,8 @@ try {
   else await run(positionals.length > 0 ? known.filter((name) => positionals.includes(name)) : NAMES);
 } catch (error) {
   tell(error.name === 'SetupError' || stop.signal.aborted ? error.message : error.stack);
-  process.exitCode = 1;
+  // A measure that failed may have left a server of its own open.
+  process.exit(1);
 }
 
 async function run(names) {

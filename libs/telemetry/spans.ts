@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   ROOT_CONTEXT,
   SpanKind,
@@ -90,7 +90,8 @@ const NAMES: ReadonlyMap<string, string> = new Map(Object.entries(ATTRIBUTES));
 /** What is neither an id, a code, a name of the catalog nor a route is looked at more closely. */
 const SUSPECT = /sk-|whsec_|[^\w.:/ -]/;
 
-const open = new Map<string, Span>();
+/** With the context of each span's children, which all share it. */
+const open = new Map<string, { readonly span: Span; readonly context: Context }>();
 let tracing: Tracing | undefined;
 let chosen: SpanIds | undefined;
 
@@ -132,8 +133,8 @@ export function recordWait(start: SpanStart & { readonly agoMs: number }): void 
 export function traceIdOf(...ids: readonly (string | undefined)[]): string | undefined {
   if (open.size === 0) return undefined;
   for (const id of ids) {
-    const span = id === undefined ? undefined : open.get(id);
-    if (span !== undefined) return span.spanContext().traceId;
+    const found = id === undefined ? undefined : open.get(id);
+    if (found !== undefined) return found.span.spanContext().traceId;
   }
   return undefined;
 }
@@ -175,7 +176,7 @@ class TracedSpan implements OpenSpan {
     this.span = tracer.startSpan(name, options, context);
     chosen = undefined;
     this.about = about;
-    if (about !== undefined) open.set(about, this.span);
+    if (about !== undefined) open.set(about, { span: this.span, context: trace.setSpan(ROOT_CONTEXT, this.span) });
   }
 
   get traceparent(): string {
@@ -196,14 +197,14 @@ class TracedSpan implements OpenSpan {
     if (fields !== undefined) this.set(fields);
     this.span.end();
     // A later span may be about the same by now.
-    if (this.about !== undefined && open.get(this.about) === this.span) open.delete(this.about);
+    if (this.about !== undefined && open.get(this.about)?.span === this.span) open.delete(this.about);
   }
 }
 
 function contextOf(parent: string | undefined): Context {
   if (parent === undefined) return ROOT_CONTEXT;
-  const span = open.get(parent);
-  if (span !== undefined) return trace.setSpan(ROOT_CONTEXT, span);
+  const found = open.get(parent);
+  if (found !== undefined) return found.context;
   const remote = parse(parent);
   return remote === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remote);
 }
@@ -216,7 +217,8 @@ function parse(traceparent: string | undefined): SpanContext | undefined {
 
 function attributesOf(fields: SpanFields): Attributes {
   const attributes: Attributes = {};
-  for (const [field, value] of Object.entries(fields)) {
+  for (const field in fields) {
+    const value = fields[field as keyof SpanFields];
     const attribute = NAMES.get(field);
     if (attribute === undefined || value === undefined) continue;
     attributes[attribute] = typeof value === 'string' ? harmless(value) : value;
@@ -238,5 +240,5 @@ function kindOf(error: unknown): string {
 }
 
 function digest(text: string, length: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, length);
+  return hash('sha256', text, 'hex').slice(0, length);
 }
