@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export const title = 'Memory of an API process that holds waiting callers';
 
-const CALLERS = [2_000];
+const CALLERS = [2_000, 8_000];
 const GOAL_MB = 400;
 const GOAL_LOOP_MS = 150;
 
@@ -22,7 +22,8 @@ export async function measure({ stage, load, quick }) {
     {
       name: 'Darkroom',
       url: stage.postgres.url,
-      startApi: () => stage.startApi({}, { probed: true }),
+      // The load generator opens all connections before it sends anything.
+      startApi: () => stage.startApi({ UNAUTHENTICATED_CONNECTIONS: '10000' }, { probed: true }),
       startWorker: () => stage.startWorker(),
     },
   ];

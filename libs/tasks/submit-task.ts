@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
 import { AppError } from '#contract/app-error.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { inSpan } from '#telemetry/spans.js';
@@ -10,9 +11,17 @@ import type { Place } from './task-turns.js';
 import { deadlineOf, TasksConfig } from './tasks.config.js';
 import type { TaskCommand } from './task.js';
 
+/**
+ * Tasks that one process accepts at a time. When thousands come at one moment, the first would otherwise get their row only
+ * after the last have been read, and most would wait too long for a connection to Postgres.
+ */
+const AT_ONCE = 256;
+
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
 @Injectable()
 export class SubmitTask {
+  private readonly limit = pLimit(AT_ONCE);
+
   constructor(
     private readonly intake: TaskIntake,
     private readonly admission: Admission,
@@ -30,7 +39,7 @@ export class SubmitTask {
   async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
     const { id: taskId, requestId: parent, model, action } = command;
     return inSpan({ name: 'task.accept', parent, fields: { model, action } }, async (span) => {
-      const intake = await this.accept({ ...command, traceParent: span.traceparent }, identity);
+      const intake = await this.limit(() => this.accept({ ...command, traceParent: span.traceparent }, identity));
       span.set({
         taskId: intake.task.id,
         attached: intake.attached,

@@ -61,8 +61,8 @@ const NO_EQUAL_REQUEST = `NOT EXISTS ((SELECT 1 ${EQUAL} AND abandoned_at > now(
         AND delivered_at IS NULL AND status IN ('pending', 'completed') ORDER BY abandoned_at LIMIT 1)
       UNION ALL (SELECT 1 ${EQUAL} AND status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
         AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no' ORDER BY finished_at LIMIT 1)
-      UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter IS NOT NULL
-        AND (waiter < new.unless_away_from OR waiter > new.unless_away_from) ORDER BY waiter LIMIT 1))`;
+      UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter < new.unless_away_from ORDER BY waiter LIMIT 1)
+      UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter > new.unless_away_from ORDER BY waiter LIMIT 1))`;
 
 // Keys are taken in one order, so that two of these never wait for each other.
 const INSERT = {

@@ -2,13 +2,15 @@ import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
 import { LONG } from '../support/effort.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';
 import { startInstantWorker } from '../support/processes.js';
 
 const CALLERS = 2_000;
 const BACKLOG = LONG ? 50_000 : 2_000;
 const AT_ONCE = 100;
+/** How many of those who come at one moment an API accepts at a time. */
+const ACCEPTED_AT_ONCE = 256;
 const BODY = JSON.stringify({ model: 'gpt-image-2', prompt: 'held', size: 'auto' });
 
 /** What one API process and one Redis must carry while no worker runs, and what becomes of it when one does. */
@@ -18,7 +20,7 @@ describe('more callers than workers', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
   beforeAll(async () => {
-    platform = await startPlatform({ LOG_LEVEL: 'info', SYNC_WAIT_MS: '300000' });
+    platform = await startPlatform({ ...PATIENT, LOG_LEVEL: 'info', SYNC_WAIT_MS: '300000' });
     await platform.worker.stop();
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
   }, 120_000);
@@ -29,9 +31,9 @@ describe('more callers than workers', () => {
   }, 60_000);
 
   /** The status of the answer, and its body. */
-  function post(path: string): Promise<[number, string]> {
+  function post(path: string, key = platform.key): Promise<[number, string]> {
     return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' };
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
       const call = request(platform.url + path, { method: 'POST', agent, headers }, (response) => {
         let text = '';
         response.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -91,6 +93,26 @@ describe('more callers than workers', () => {
     },
     LONG ? 1_200_000 : 240_000,
   );
+
+  it('of a thousand at one moment, the first are accepted before the last have their turn, and all are', async () => {
+    const key = await platform.newKey({ tasks_in_flight: 5_000 });
+    const { rows } = await platform.pool.query<{ id: string }>(
+      `SELECT id FROM api_keys WHERE tasks_in_flight IS NOT NULL`,
+    );
+    const turns = (): Promise<number> => redis.zcard(`${platform.settings['REDIS_PREFIX']}:in-flight:${rows[0]?.id}`);
+    const holder = await platform.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE tasks IN SHARE MODE');
+    const answers = Array.from({ length: 1_000 }, () => post('/v1/images/generations/async', key));
+    expect(await waitUntil(async () => (await turns()) >= ACCEPTED_AT_ONCE, { timeoutMs: 15_000 })).toBe(true);
+    // All have been read by then.
+    await platform.call('/v1/models');
+    expect(await turns()).toBe(ACCEPTED_AT_ONCE);
+    await holder.query('COMMIT');
+    holder.release();
+    expect(new Set((await Promise.all(answers)).map(([status]) => status))).toEqual(new Set([202]));
+    expect(await count(`api_key_id = '${rows[0]?.id}'`)).toBe(1_000);
+  }, 60_000);
 
   /** What this platform alone holds in Redis, in bytes. */
   async function redisBytes(): Promise<number> {
