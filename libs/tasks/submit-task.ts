@@ -16,6 +16,8 @@ import type { TaskCommand } from './task.js';
  * after the last have been read, and most would wait too long for a connection to Postgres.
  */
 const AT_ONCE = 256;
+/** Whoever has waited for its turn for so long is sent away: Postgres or Redis stands still. */
+const PATIENCE_MS = 10_000;
 
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
 @Injectable()
@@ -39,7 +41,9 @@ export class SubmitTask {
   async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
     const { id: taskId, requestId: parent, model, action } = command;
     return inSpan({ name: 'task.accept', parent, fields: { model, action } }, async (span) => {
-      const intake = await this.limit(() => this.accept({ ...command, traceParent: span.traceparent }, identity));
+      const traced = { ...command, traceParent: span.traceparent };
+      const since = performance.now();
+      const intake = await this.limit(() => this.accept(traced, identity, performance.now() - since));
       span.set({
         taskId: intake.task.id,
         attached: intake.attached,
@@ -49,9 +53,10 @@ export class SubmitTask {
     });
   }
 
-  private async accept(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake> {
-    const admitted = await this.admission.take(command);
+  private async accept(command: TaskCommand, identity: RequestIdentity | undefined, waitedMs: number): Promise<Intake> {
     try {
+      if (waitedMs > PATIENCE_MS) throw overloaded();
+      const admitted = await this.admission.take(command);
       if (admitted.place === undefined) return await this.repeated(command, identity, admitted.refusal);
       const { place } = admitted;
       const intake = await this.take({ ...command, estimatedMs: place.estimatedMs }, identity);

@@ -94,25 +94,61 @@ describe('more callers than workers', () => {
     LONG ? 1_200_000 : 240_000,
   );
 
-  it('of a thousand at one moment, the first are accepted before the last have their turn, and all are', async () => {
-    const key = await platform.newKey({ tasks_in_flight: 5_000 });
-    const { rows } = await platform.pool.query<{ id: string }>(
-      `SELECT id FROM api_keys WHERE tasks_in_flight IS NOT NULL`,
-    );
-    const turns = (): Promise<number> => redis.zcard(`${platform.settings['REDIS_PREFIX']}:in-flight:${rows[0]?.id}`);
-    const holder = await platform.pool.connect();
-    await holder.query('BEGIN');
-    await holder.query('LOCK TABLE tasks IN SHARE MODE');
-    const answers = Array.from({ length: 1_000 }, () => post('/v1/images/generations/async', key));
-    expect(await waitUntil(async () => (await turns()) >= ACCEPTED_AT_ONCE, { timeoutMs: 15_000 })).toBe(true);
-    // All have been read by then.
-    await platform.call('/v1/models');
-    expect(await turns()).toBe(ACCEPTED_AT_ONCE);
-    await holder.query('COMMIT');
-    holder.release();
-    expect(new Set((await Promise.all(answers)).map(([status]) => status))).toEqual(new Set([202]));
-    expect(await count(`api_key_id = '${rows[0]?.id}'`)).toBe(1_000);
-  }, 60_000);
+  describe('who come at one moment', () => {
+    let key: string;
+    let keyId: string;
+    beforeAll(async () => {
+      key = await platform.newKey({ tasks_in_flight: 5_000 });
+      const { rows } = await platform.pool.query<{ id: string }>(
+        'SELECT id FROM api_keys WHERE tasks_in_flight IS NOT NULL',
+      );
+      keyId = rows[0]?.id ?? '';
+    });
+
+    const inFlight = (): Promise<number> => redis.zcard(`${platform.settings['REDIS_PREFIX']}:in-flight:${keyId}`);
+
+    /** The statuses of so many at one moment; no row is written before `meanwhile` is over. */
+    async function atOnce(callers: number, meanwhile: () => Promise<void>): Promise<Map<number, number>> {
+      const holder = await platform.pool.connect();
+      await holder.query('BEGIN');
+      await holder.query('LOCK TABLE tasks IN SHARE MODE');
+      const answers = Array.from({ length: callers }, () => post('/v1/images/generations/async', key));
+      await meanwhile();
+      await holder.query('COMMIT');
+      holder.release();
+      const counts = new Map<number, number>();
+      for (const [status] of await Promise.all(answers)) counts.set(status, (counts.get(status) ?? 0) + 1);
+      return counts;
+    }
+
+    it('are accepted by the hundreds, and all of them', async () => {
+      const statuses = await atOnce(1_000, async () => {
+        const areIn = async (): Promise<boolean> => (await inFlight()) >= ACCEPTED_AT_ONCE;
+        expect(await waitUntil(areIn, { timeoutMs: 15_000 })).toBe(true);
+        // All have been read by then.
+        await platform.call('/v1/models');
+        expect(await inFlight()).toBe(ACCEPTED_AT_ONCE);
+      });
+      expect(statuses).toEqual(new Map([[202, 1_000]]));
+      expect(await count(`api_key_id = '${keyId}'`)).toBe(1_000);
+    }, 60_000);
+
+    it('are sent away when they have waited for 10 s, and leave nothing', async () => {
+      const before = await inFlight();
+      const statuses = await atOnce(ACCEPTED_AT_ONCE + 100, async () => {
+        const areIn = async (): Promise<boolean> => (await inFlight()) >= before + ACCEPTED_AT_ONCE;
+        expect(await waitUntil(areIn, { timeoutMs: 15_000 })).toBe(true);
+        await platform.call('/v1/models');
+        const readAt = performance.now();
+        await waitUntil(() => performance.now() - readAt > 10_500, { timeoutMs: 20_000 });
+      });
+      const accepted = statuses.get(202) ?? 0;
+      expect(statuses.get(503)).toBeGreaterThanOrEqual(100);
+      expect(accepted + (statuses.get(503) ?? 0)).toBe(ACCEPTED_AT_ONCE + 100);
+      expect(await count(`api_key_id = '${keyId}'`)).toBe(before + accepted);
+      expect(await waitUntil(async () => (await inFlight()) === before + accepted, { timeoutMs: 15_000 })).toBe(true);
+    }, 60_000);
+  });
 
   /** What this platform alone holds in Redis, in bytes. */
   async function redisBytes(): Promise<number> {
