@@ -3,6 +3,7 @@ import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
@@ -114,6 +115,15 @@ models:
     await button('Create key').last().click();
     await button('I’ve saved it').click();
     await page().getByText('€0.00 of €1,250.00').waitFor();
+    await page().goto('/console/usage');
+    await page().getByRole('region', { name: 'Budgets' }).getByText('€0.00 of €1,250.00').waitFor();
+    await page().getByRole('radiogroup', { name: 'Group by' }).waitFor();
+    expect(await page().getByText('Group by', { exact: true }).isVisible()).toBe(true);
+    // On a phone, no figure is cut off.
+    await page().setViewportSize({ width: 390, height: 844 });
+    const isWhole = `[...document.querySelectorAll('[aria-label="Budgets"] td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
+    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
+    await page().setViewportSize({ width: 1280, height: 860 });
   });
 
   it('runs as it is printed with a new key', async () => {

@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks';
+import { waitUntil } from '#embedded/wait-until.js';
 import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import type { Platform } from '../support/platform.js';
@@ -115,6 +116,15 @@ describe('webhooks and the audit log in a browser', () => {
       ...{ type: 'image.task.completed', data: { id: bad, status: 'completed' } },
     });
     expect(await screen.inspect('webhooks')).toEqual([]);
+    // On a phone, the time stands below what was sent, which has the width.
+    await page().setViewportSize({ width: 390, height: 844 });
+    const leftOf = async (text: RegExp) =>
+      (await delivery(/Pending Task completed/)
+        .getByText(text)
+        .boundingBox())!.x;
+    const isBelow = async () => (await leftOf(/^(just now|.* ago)$/)) === (await leftOf(/^Task completed$/));
+    expect(await waitUntil(isBelow, { timeoutMs: 10_000 })).toBe(true);
+    await page().setViewportSize({ width: 1280, height: 860 });
     // The page of the task says the same.
     await page().getByRole('link', { name: bad }).click();
     await heading('Task').waitFor();

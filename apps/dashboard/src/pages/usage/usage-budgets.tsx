@@ -21,7 +21,7 @@ export function UsageBudgets() {
         This month and budgets
       </Title>
       <Table.ScrollContainer minWidth={480}>
-        <Table horizontalSpacing="lg" verticalSpacing="xs">
+        <Table horizontalSpacing="lg" verticalSpacing="xs" className="card-rows" __vars={{ '--card-cell': '130px' }}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>For</Table.Th>
@@ -33,10 +33,10 @@ export function UsageBudgets() {
             {account.data !== undefined && (
               <Table.Tr>
                 <Table.Td>This account</Table.Td>
-                <Table.Td>
+                <Table.Td data-name="Spent">
                   <Spend budget={account.data.budget} spend={account.data.spend} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td data-name="Forecast">
                   <Forecast
                     budget={account.data.budget}
                     month={Number(account.data.spend.amount)}
@@ -48,10 +48,10 @@ export function UsageBudgets() {
             {budgets.map(({ id, name, budget, spend }) => (
               <Table.Tr key={id}>
                 <Table.Td style={{ overflowWrap: 'anywhere' }}>Key {name}</Table.Td>
-                <Table.Td>
+                <Table.Td data-name="Spent">
                   <Spend budget={budget} spend={spend} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td data-name="Forecast">
                   <Forecast budget={budget} currency={currency} />
                 </Table.Td>
               </Table.Tr>

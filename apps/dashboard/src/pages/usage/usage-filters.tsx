@@ -1,4 +1,5 @@
-import { Group, SegmentedControl, Select, TextInput, useMatches } from '@mantine/core';
+import { Group, SegmentedControl, Select, Text, TextInput, useMatches } from '@mantine/core';
+import { useId } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import type { Usage } from '../../api/types.ts';
 import { daysBetween, lastDays, utcDay, type TimeSpan } from '../../parts/time-span.ts';
@@ -55,6 +56,7 @@ interface FilterBarProps {
 export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
   const navigate = useNavigate();
   const size = useMatches({ base: 'xs', sm: 'sm' });
+  const groupLabel = useId();
   const change = (changes: UsageFilters) => {
     void navigate({ to: '/usage', search: { ...filters, ...changes }, replace: true });
   };
@@ -64,7 +66,7 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
     <TextInput
       type="date"
       aria-label={label}
-      w={150}
+      flex={{ base: 1, sm: '0 0 150px' }}
       max={utcDay(Date.now())}
       value={value}
       onChange={({ currentTarget: { value: chosen } }) => {
@@ -80,23 +82,30 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
       <SegmentedControl
         aria-label="Time range"
         size={size}
+        w={{ base: '100%', sm: 'auto' }}
         data={SPANS}
         // None of them while two days are chosen.
         value={isOwn ? '' : presetOf(filters.days)}
         onChange={(days) => change({ days, from: undefined, to: undefined })}
       />
-      <Group gap={6} wrap="nowrap">
+      <Group gap={6} wrap="nowrap" w={{ base: '100%', sm: 'auto' }}>
         {day('from', 'First day', first)}
         <span aria-hidden>–</span>
         {day('to', 'Last day', last)}
       </Group>
-      <SegmentedControl
-        aria-label="Group by"
-        size={size}
-        data={[...GROUPS]}
-        value={groupOf(filters)}
-        onChange={(group) => change({ group })}
-      />
+      <Group gap="xs" wrap="nowrap" w={{ base: '100%', sm: 'auto' }}>
+        <Text size="sm" c="dimmed" id={groupLabel} className="nowrap">
+          Group by
+        </Text>
+        <SegmentedControl
+          aria-labelledby={groupLabel}
+          size={size}
+          flex={{ base: 1, sm: 'none' }}
+          data={[...GROUPS]}
+          value={groupOf(filters)}
+          onChange={(group) => change({ group })}
+        />
+      </Group>
       <Choice name="Model" values={names?.model ?? []} value={filters.model} onChange={(model) => change({ model })} />
       <Choice
         name="Key"
@@ -129,7 +138,7 @@ function Choice({ name, values, value, onChange }: ChoiceProps) {
       placeholder={`Any ${name.toLowerCase()}`}
       clearable
       searchable
-      w={160}
+      flex={{ base: '1 1 140px', sm: '0 0 160px' }}
       data={[...new Set([...values, ...(value === undefined ? [] : [value])])]}
       value={value ?? null}
       onChange={(chosen) => onChange(chosen ?? undefined)}

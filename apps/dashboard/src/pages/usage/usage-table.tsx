@@ -12,6 +12,21 @@ const HEADS: Readonly<Record<UsageGroup, string>> = { model: 'Model', key: 'Key'
 const count = (value: number): string => value.toLocaleString('en');
 const time = (ms: number | null): string => (ms === null ? '–' : duration(ms));
 
+interface Column {
+  readonly name: string;
+  readonly read: (row: Usage['total'], currency: string) => string;
+}
+
+const COLUMNS: readonly Column[] = [
+  { name: 'Images', read: (row) => count(row.images) },
+  { name: 'Chats', read: (row) => count(row.chats) },
+  { name: 'Failed', read: (row) => count(row.failed) },
+  { name: 'Spend', read: (row, currency) => amountIn(row.spend, currency) },
+  { name: 'Tokens', read: (row) => count(row.input_tokens + row.output_tokens) },
+  { name: 'Median', read: (row) => time(row.p50_ms) },
+  { name: 'p95', read: (row) => time(row.p95_ms) },
+];
+
 interface UsageTableProps {
   readonly usage: Usage;
   readonly group: UsageGroup;
@@ -24,35 +39,30 @@ interface UsageTableProps {
 /** The figures of each group and of all, for the whole time; a name leads to its tasks. */
 export function UsageTable({ usage: { groups, total, currency }, group: by, names, tasksOf }: UsageTableProps) {
   const withTasks = useMay()('tasks.read_all');
-  const withChats = total.chats > 0;
-  const figures = (row: Usage['total']) => (
-    <>
-      <Cell>{count(row.images)}</Cell>
-      {withChats && <Cell>{count(row.chats)}</Cell>}
-      <Cell>{count(row.failed)}</Cell>
-      <Cell>{amountIn(row.spend, currency)}</Cell>
-      <Cell>{count(row.input_tokens + row.output_tokens)}</Cell>
-      <Cell>{time(row.p50_ms)}</Cell>
-      <Cell>{time(row.p95_ms)}</Cell>
-    </>
-  );
+  const columns = COLUMNS.filter(({ name }) => name !== 'Chats' || total.chats > 0);
+  const figures = (row: Usage['total']) =>
+    columns.map(({ name, read }) => (
+      <Table.Td key={name} ta="right" data-name={name}>
+        <Text size="sm" className="numbers nowrap">
+          {read(row, currency)}
+        </Text>
+      </Table.Td>
+    ));
   return (
     <Box className="surface" component="section" aria-label="Totals" miw={0}>
       <Title order={2} fz="sm" fw={600} p="lg" pb={0}>
         Totals
       </Title>
       <Table.ScrollContainer minWidth={620}>
-        <Table horizontalSpacing="lg" verticalSpacing="xs">
+        <Table horizontalSpacing="lg" verticalSpacing="xs" className="card-rows">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{HEADS[by]}</Table.Th>
-              <Table.Th ta="right">Images</Table.Th>
-              {withChats && <Table.Th ta="right">Chats</Table.Th>}
-              <Table.Th ta="right">Failed</Table.Th>
-              <Table.Th ta="right">Spend</Table.Th>
-              <Table.Th ta="right">Tokens</Table.Th>
-              <Table.Th ta="right">Median</Table.Th>
-              <Table.Th ta="right">p95</Table.Th>
+              {columns.map(({ name }) => (
+                <Table.Th key={name} ta="right">
+                  {name}
+                </Table.Th>
+              ))}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -85,15 +95,5 @@ export function UsageTable({ usage: { groups, total, currency }, group: by, name
         </Table>
       </Table.ScrollContainer>
     </Box>
-  );
-}
-
-function Cell({ children }: { readonly children: string }) {
-  return (
-    <Table.Td ta="right">
-      <Text size="sm" className="numbers nowrap">
-        {children}
-      </Text>
-    </Table.Td>
   );
 }

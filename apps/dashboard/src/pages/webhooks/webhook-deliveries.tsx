@@ -54,7 +54,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
         aria-label="Status"
         placeholder="Any status"
         clearable
-        w={150}
+        flex={{ base: '1 1 130px', sm: '0 0 150px' }}
         data={[
           { value: 'pending', label: 'Pending' },
           { value: 'delivered', label: 'Delivered' },
@@ -70,7 +70,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
         searchable
         flex={1}
         miw={180}
-        maw={360}
+        maw={{ sm: 360 }}
         data={endpoints.map(({ id, url }) => ({ value: id, label: url }))}
         value={filters.endpoint ?? null}
         onChange={(endpoint) => change({ endpoint: endpoint ?? undefined })}
@@ -83,7 +83,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
         key={filters.task === undefined ? 'none' : 'some'}
         flex={1}
         miw={180}
-        maw={340}
+        maw={{ sm: 340 }}
         onChange={(event) => search(event.currentTarget.value.trim())}
       />
     </Group>

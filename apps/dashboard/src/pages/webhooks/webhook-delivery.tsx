@@ -19,8 +19,13 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
   const { id, event, url, status, created_at: createdAt } = delivery;
   return (
     <Box className="list-row" data-delivery={id}>
-      <UnstyledButton className="row-button" aria-expanded={opened} aria-controls={`${id}-details`} onClick={toggle}>
-        <Box w={84} style={{ flexShrink: 0 }}>
+      <UnstyledButton
+        className="row-button delivery"
+        aria-expanded={opened}
+        aria-controls={`${id}-details`}
+        onClick={toggle}
+      >
+        <Box w={{ sm: 84 }} flex="none" className="delivery-state">
           <State {...DELIVERY_LOOKS[status]} />
         </Box>
         <Box flex={1} miw={0}>
@@ -29,14 +34,14 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
             {url ?? 'Removed receiver'}
           </Text>
         </Box>
-        <Stack gap={0} align="flex-end">
+        <Box className="delivery-when">
           <Text size="sm" className="nowrap" title={fullTime(createdAt)}>
             {fromNow(createdAt)}
           </Text>
-          <Text size="xs" c="dimmed" ta="right" maw={{ base: 90, sm: 'none' }}>
+          <Text size="xs" c="dimmed">
             {summaryOf(delivery)}
           </Text>
-        </Stack>
+        </Box>
       </UnstyledButton>
       <Box id={`${id}-details`}>{opened && <Details delivery={delivery} />}</Box>
     </Box>
