@@ -483,6 +483,9 @@ describe('people and accounts in a browser', () => {
     expect(await button(ada, `Actions for ${ACCOUNT}`).count()).toBe(0);
     await open(ada, '/team');
     await act(ada, HOSTILE, 'Delete');
+    await ada.page
+      .getByText('two-factor authentication, recovery codes, passkeys, sessions, and unused links')
+      .waitFor();
     expect(await ada.inspect('team-delete')).toEqual([]);
     await ada.page.getByLabel('Type the name to confirm').fill(HOSTILE);
     await button(ada, 'Delete user').click();

@@ -39,8 +39,10 @@ export function DeletePerson({ person, onClose }: DeletePersonProps) {
     >
       <List size="sm">
         <List.Item>
-          Deleted: their email address, password, single sign-on, and sessions. They are signed out immediately.
+          Deleted: their email address, password, single sign-on, two-factor authentication, recovery codes, passkeys,
+          sessions, and unused links. They are signed out immediately.
         </List.Item>
+        <List.Item>If they also use other accounts, their sign-in stays for those.</List.Item>
         <List.Item>Kept: their tasks, the usage of their keys, and their name in the audit log.</List.Item>
       </List>
       <Checkbox
