@@ -23,6 +23,14 @@ export interface Invitation {
 export const LINK_PURPOSES = ['first_admin', 'invite', 'password'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
+/** A link that still works. */
+interface OpenLink {
+  /** Whom it is for; null = whoever holds it. */
+  readonly email: string | null;
+  /** Name of the account that it opens. */
+  readonly account: string;
+}
+
 interface LinkFor {
   readonly purpose: LinkPurpose;
   readonly accountId?: string;
@@ -65,18 +73,20 @@ export class LinkStore {
     return `/console/${PAGES[purpose]}#token=${token}`;
   }
 
-  /** Whether a link still works: it was not used, its time is not over, and what it is for was not done without it. */
-  async isOpen(token: string, purpose: LinkPurpose): Promise<boolean> {
+  /** A link, unless it was used, its time is over, or what it is for was done without it. */
+  async findOpen(token: string, purpose: LinkPurpose): Promise<OpenLink | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: {
         ...{ purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
         ...{ usedAt: null, expiresAt: { gt: new Date() }, account: { disabledAt: null } },
       },
-      select: { accountId: true, email: true },
+      select: { accountId: true, email: true, account: { select: { name: true } } },
     });
-    if (link === null || purpose === 'password') return link !== null;
-    const done = purpose === 'invite' ? { accountId: link.accountId, email: link.email ?? '' } : { founder: true };
-    return (await this.prisma.person.count({ where: done })) === 0;
+    if (link === null) return undefined;
+    const { accountId, email, account } = link;
+    const done = purpose === 'invite' ? { accountId, email: email ?? '' } : { founder: true };
+    if (purpose !== 'password' && (await this.prisma.person.count({ where: done })) > 0) return undefined;
+    return { email, account: account.name };
   }
 
   /** A link with which somebody joins an account, once, within 24 hours; an older one for them ends. */

@@ -132,6 +132,8 @@ describe('signing in with OpenID Connect in a browser', () => {
     const token = await linkToken(platform, { purpose: 'invite', email: 'bob@example.org', role: 'member' });
     await open(`${platform.url}/console/invite#token=${token}`);
     await provider().waitFor();
+    await page().getByText('You are invited to join Default.').waitFor();
+    expect(await page().getByLabel('Email').inputValue()).toBe('bob@example.org');
     expect(await screen.inspect('invite-provider')).toEqual([]);
     await page().getByLabel('Your name').fill('Bob');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);

@@ -258,6 +258,7 @@ describe('people and accounts in a browser', () => {
     expect(await other.inspect('two-factor-on')).toEqual([]);
     await button(other, 'Turn off').click();
     await page.getByLabel('Current password').last().waitFor();
+    await page.getByText('Six digits from your authenticator app, or a recovery code').waitFor();
     expect(await other.inspect('two-factor-turn-off')).toEqual([]);
     await button(other, 'Sign out').click();
     await heading(other, 'Sign in').waitFor();
@@ -266,6 +267,7 @@ describe('people and accounts in a browser', () => {
     await page.getByRole('textbox', { name: 'Code' }).fill('000000');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('The code is incorrect or was already used.').waitFor();
+    expect(await page.getByRole('alert').textContent()).not.toContain('req_');
     expect(await other.inspect('two-factor-sign-in')).toEqual([]);
     await page.getByRole('textbox', { name: 'Code' }).fill(codes[0]!);
     await button(other, 'Continue').click();

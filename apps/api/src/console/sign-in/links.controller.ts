@@ -4,6 +4,7 @@ import { LinkStore } from '#accounts/link-store.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { Browser } from '../browser.decorator.js';
 import { ConsoleController } from '../console-controller.js';
+import { OpenLinkView } from './dto/open-link-view.dto.js';
 import { CheckLinkBody, ForgotPasswordBody } from './dto/sign-in-bodies.dto.js';
 import { ForgottenPassword } from './forgotten-password.js';
 import { PasswordGuard } from './password.guard.js';
@@ -21,11 +22,16 @@ export class LinksController {
 
   @Post('sign-in/link')
   @Public()
-  @HttpCode(204)
-  @ApiResponse({ status: 204, description: 'The link still works. It is not used up; 410 says that it does not work.' })
-  async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<void> {
+  @HttpCode(200)
+  @ApiResponse({
+    ...{ status: 200, type: OpenLinkView },
+    description: 'The link still works. It is not used up; 410 says that it does not work.',
+  })
+  async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<OpenLinkView> {
     await this.limits.admitStart(address);
-    if (!(await this.links.isOpen(token, purpose))) throw usedLink();
+    const link = await this.links.findOpen(token, purpose);
+    if (link === undefined) throw usedLink();
+    return link;
   }
 
   @Post('forgot-password')

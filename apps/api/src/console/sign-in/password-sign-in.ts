@@ -96,7 +96,7 @@ export class PasswordSignIn {
   /** Judging a password takes 10 ms of the event loop, so it is done for those alone who have a link that works. Throws AppError `link_used`. */
   private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
     await this.admit(address);
-    if (!(await this.links.isOpen(token, purpose))) throw usedLink();
+    if ((await this.links.findOpen(token, purpose)) === undefined) throw usedLink();
   }
 
   /** `personal` is what a password must not be made of, beside the email address. Throws AppError `invalid_value`. */

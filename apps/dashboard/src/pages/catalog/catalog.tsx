@@ -265,7 +265,7 @@ function Actions({ section, entry, onAct, onEdit }: ActionsProps) {
       {entry.owner === 'console' && <Menu.Item onClick={onEdit}>Edit</Menu.Item>}
       <Menu.Item onClick={() => onAct({ kind: 'view', section, entry })}>View as JSON</Menu.Item>
       {entry.owner === 'console' && (
-        <Menu.Item color="red" onClick={() => onAct({ kind: 'remove', section, entry })}>
+        <Menu.Item c="var(--mantine-color-error)" onClick={() => onAct({ kind: 'remove', section, entry })}>
           Remove
         </Menu.Item>
       )}

@@ -91,7 +91,7 @@ function PasskeyTable({ passkeys, onAct }: PasskeyTableProps) {
             <Table.Td ta="right" pr={0}>
               <RowMenu of={passkey.name}>
                 <Menu.Item onClick={() => onAct({ kind: 'rename', passkey })}>Rename</Menu.Item>
-                <Menu.Item color="red" onClick={() => onAct({ kind: 'remove', passkey })}>
+                <Menu.Item c="var(--mantine-color-error)" onClick={() => onAct({ kind: 'remove', passkey })}>
                   Remove
                 </Menu.Item>
               </RowMenu>

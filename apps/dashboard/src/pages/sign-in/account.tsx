@@ -12,6 +12,7 @@ import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { Passkeys } from '../passkeys/passkeys.tsx';
 import { TwoFactor } from '../two-factor/two-factor.tsx';
 import { LeaveAccount } from './leave-account.tsx';
+import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 
 const SESSIONS = ['sessions'];
 
@@ -114,7 +115,7 @@ function ChangePassword() {
       </Title>
       <form onSubmit={form.onSubmit((values) => change.mutate(values))}>
         <Stack maw={360}>
-          {change.error !== null && <Trouble error={change.error} doing="Could not change the password" />}
+          {change.error !== null && <SignInTrouble error={change.error} doing="Could not change the password" />}
           <PasswordInput
             label="Current password"
             autoComplete="current-password"

@@ -3,7 +3,7 @@ import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { signInQuery } from '../../api/queries.ts';
+import { sessionQuery, signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
 import { isHalfway, type Session } from '../../api/types.ts';
@@ -37,7 +37,7 @@ export function InvitePage() {
   return (
     <ByLink
       title="Welcome to Darkroom"
-      about="You are invited to join."
+      about={(account) => `You are invited to join${account === undefined ? '' : ` ${account}`}.`}
       path="/join"
       purpose="invite"
       fields={['name']}
@@ -72,7 +72,8 @@ export function ResetPasswordPage() {
 
 interface ByLinkProps {
   readonly title: string;
-  readonly about: string;
+  /** Below the title; of some, with the name of the account once it is known. */
+  readonly about: string | ((account: string | undefined) => string);
   /** Where the link is redeemed. */
   readonly path: string;
   readonly purpose: Schema['CheckLinkBody']['purpose'];
@@ -99,17 +100,19 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
     },
   });
   const { data, error, refetch } = useQuery(signInQuery);
+  const isInvitation = purpose === 'invite';
+  const { data: session } = useQuery({ ...sessionQuery, retry: false, enabled: isInvitation });
   const check = useQuery({
     queryKey: ['link', purpose, token],
-    queryFn: async () => {
-      await send('POST', '/sign-in/link', { token, purpose });
-      return true;
-    },
+    queryFn: async () =>
+      // The version before answers nothing.
+      (await send<Schema['OpenLinkView'] | undefined>('POST', '/sign-in/link', { token, purpose })) ?? null,
     enabled: token !== '',
     gcTime: 0,
     staleTime: Infinity,
   });
   const ways = check.isPending ? undefined : data;
+  const email = check.data?.email ?? null;
   // The link is a secret: it stays neither in the address bar nor in the history.
   useEffect(() => {
     history.replaceState(history.state, '', location.pathname);
@@ -141,22 +144,22 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
         about={
           used
             ? 'A link works once and for a limited time.'
-            : 'Open the complete link again: the token at its end is missing, which also happens when this page is reloaded.'
+            : 'Its end is missing, which also happens when this page is reloaded. Open the link again.'
         }
       >
-        <Text size="sm">
-          {renew}{' '}
+        <Stack gap="sm">
+          <Text size="sm">{renew}</Text>
           <Anchor component={Link} to="/sign-in" size="sm" underline="always">
             Sign in instead
           </Anchor>
-        </Text>
+        </Stack>
       </Outside>
     );
   return (
-    <Outside title={title} about={about}>
+    <Outside title={title} about={typeof about === 'string' ? about : about(check.data?.account)}>
       <Stack>
         {ways === undefined && error === null && <Rows count={2} />}
-        {ways !== undefined && purpose === 'invite' && <JoinSignedIn token={token} />}
+        {ways !== undefined && isInvitation && <JoinSignedIn token={token} />}
         {error !== null && (
           <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
         )}
@@ -186,12 +189,29 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
                   {...form.getInputProps('email')}
                 />
               )}
+              {email !== null && (
+                <TextInput
+                  label="Email"
+                  description="You sign in with it"
+                  variant="filled"
+                  autoComplete="username"
+                  readOnly
+                  value={email}
+                />
+              )}
               <NewPassword
-                label="Password"
-                personal={[form.values.name, form.values.email]}
+                label={purpose === 'password' ? 'New password' : 'Password'}
+                personal={[form.values.name, email ?? form.values.email]}
                 {...form.getInputProps('password')}
               />
-              <Button type="submit" loading={redeem.isPending} fullWidth mt="xs">
+              <Button
+                type="submit"
+                // To join with the sign-in in use comes first.
+                variant={isInvitation && session !== undefined ? 'default' : 'filled'}
+                loading={redeem.isPending}
+                fullWidth
+                mt="xs"
+              >
                 {action}
               </Button>
             </Stack>

@@ -29,15 +29,15 @@ export function LeaveAccount() {
   if (isOwner && others === undefined) return null;
   return (
     <Box className="surface" p="lg" component="section">
-      <Title order={2} fz="md" mb="xs">
-        Leave this account
+      <Title order={2} fz="md" mb="xs" style={{ overflowWrap: 'anywhere' }}>
+        Leave {account.name}
       </Title>
       {others?.length === 0 ? (
         <Text size="sm">You are the last owner of {account.name}. Make another user an owner before you leave.</Text>
       ) : (
         <>
           <Text size="sm" mb="sm">
-            You lose access to {account.name} immediately. To come back, you need a new invitation.
+            You lose access immediately. To come back, you need a new invitation.
           </Text>
           <Group>
             <Button variant="default" onClick={() => setIsOpen(true)}>
@@ -60,7 +60,7 @@ export function LeaveAccount() {
             <List.Item>
               {accounts.length > 1
                 ? 'Deleted: your email address and sessions in this account. Your sign-in stays for your other accounts.'
-                : 'Deleted: your email address, password, two-factor authentication, passkeys, single sign-on, and sessions.'}
+                : 'Deleted: your email address, password, single sign-on, two-factor authentication, recovery codes, passkeys, and sessions.'}
             </List.Item>
             <List.Item>
               Kept: your tasks, the keys you created, which keep working, and your name in the audit log.

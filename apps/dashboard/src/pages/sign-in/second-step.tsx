@@ -3,8 +3,8 @@ import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { RequestError, send } from '../../api/request.ts';
 import type { Session } from '../../api/types.ts';
-import { Trouble } from '../../parts/page.tsx';
 import { Outside, useEnter } from './outside.tsx';
+import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 
 interface SecondStepProps {
   /** Back to the password. */
@@ -24,7 +24,7 @@ export function SecondStep({ onBack }: SecondStepProps) {
     <Outside title="Two-factor authentication" about="Enter the code from your authenticator app.">
       <form onSubmit={form.onSubmit((values) => give.mutate(values))}>
         <Stack>
-          {give.error !== null && <Trouble error={give.error} doing="Could not sign in" />}
+          {give.error !== null && <SignInTrouble error={give.error} />}
           <TextInput
             label="Code"
             description="Six digits, or a recovery code"

@@ -1,17 +1,17 @@
-import { Alert, Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { signInQuery } from '../../api/queries.ts';
-import { RequestError, send } from '../../api/request.ts';
+import { send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
 import { isHalfway, type Session } from '../../api/types.ts';
-import { IconAlertTriangle } from '@tabler/icons-react';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { Outside, useEnter } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
+import { NotSignedIn, SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 import { PasskeyButton } from '../passkeys/passkey-button.tsx';
 import { whyNoPasskeys } from '../passkeys/why-no-passkeys.tsx';
 import { refusalText } from '../operation/refusals.ts';
@@ -92,22 +92,6 @@ function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
         )}
       </Stack>
     </form>
-  );
-}
-
-/** What people do wrong is said in their words; the rest is trouble, with the id to give to whoever reads the log. */
-function SignInTrouble({ error }: { readonly error: Error }) {
-  const code = error instanceof RequestError ? error.code : null;
-  if (code === 'sign_in_failed') return <NotSignedIn>Incorrect email or password.</NotSignedIn>;
-  if (code === 'rate_limit_exceeded') return <NotSignedIn>Too many attempts. Try again in 15 minutes.</NotSignedIn>;
-  return <Trouble error={error} doing="Could not sign in" />;
-}
-
-function NotSignedIn({ children }: { readonly children: string }) {
-  return (
-    <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} role="alert">
-      {children}
-    </Alert>
   );
 }
 

@@ -1,7 +1,7 @@
-import { Button, Group, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
-import { Trouble } from '../../parts/page.tsx';
+import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 
 interface Given {
   readonly code: string;
@@ -11,7 +11,12 @@ interface Given {
 
 interface CodeFormProps<T> {
   readonly action: string;
+  /** What it does. */
   readonly about: string;
+  /** Which codes are taken. */
+  readonly codes: string;
+  /** Something is lost by it. */
+  readonly danger?: boolean;
   /** Asks for the password as well. */
   readonly withPassword?: boolean;
   readonly send: (given: Given) => Promise<T>;
@@ -21,7 +26,7 @@ interface CodeFormProps<T> {
 
 /** Asks for a code of the authenticator app before something is changed. */
 export function CodeForm<T>(props: CodeFormProps<T>) {
-  const { action, about, withPassword = false, send: give, onDone, onCancel } = props;
+  const { action, about, codes, danger = false, withPassword = false, send: give, onDone, onCancel } = props;
   const form = useForm({ initialValues: { code: '', password: '' } });
   const apply = useMutation({
     mutationFn: ({ code, password }: Given) => give({ code: code.trim(), password }),
@@ -30,7 +35,8 @@ export function CodeForm<T>(props: CodeFormProps<T>) {
   return (
     <form onSubmit={form.onSubmit((values) => apply.mutate(values))}>
       <Stack maw={360}>
-        {apply.error !== null && <Trouble error={apply.error} doing="Could not continue" />}
+        <Text size="sm">{about}</Text>
+        {apply.error !== null && <SignInTrouble error={apply.error} doing="Could not continue" />}
         {withPassword && (
           <PasswordInput
             label="Current password"
@@ -42,7 +48,7 @@ export function CodeForm<T>(props: CodeFormProps<T>) {
         )}
         <TextInput
           label="Code"
-          description={about}
+          description={codes}
           autoComplete="one-time-code"
           required
           maxLength={40}
@@ -50,7 +56,7 @@ export function CodeForm<T>(props: CodeFormProps<T>) {
           {...form.getInputProps('code')}
         />
         <Group>
-          <Button type="submit" loading={apply.isPending}>
+          <Button type="submit" {...(danger && { color: 'red.8' })} loading={apply.isPending}>
             {action}
           </Button>
           <Button variant="default" onClick={onCancel}>

@@ -1,4 +1,4 @@
-import { Code, Text } from '@mantine/core';
+import { Anchor, Code, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { encode } from 'uqr';
 import { send } from '../../api/request.ts';
@@ -31,10 +31,13 @@ export function SetUp({ onDone, onCancel }: SetUpProps) {
         Setup key: <Code data-testid="totp-secret">{app.secret.match(/.{4}/g)?.join(' ')}</Code>{' '}
         <CopyIconButton value={app.secret} label="Copy setup key" />
       </Text>
-      <Text size="sm">2. Enter the code that the app shows.</Text>
+      <Anchor href={app.uri} size="sm" underline="always" hiddenFrom="sm">
+        Open in an authenticator app on this phone
+      </Anchor>
       <CodeForm
         action="Turn on"
-        about="Six digits"
+        about="2. Enter the code that the app shows."
+        codes="Six digits"
         send={({ code }) => send<Schema['RecoveryCodesView']>('POST', '/two-factor/confirm', { code })}
         onDone={({ recovery_codes: codes }) => onDone(codes)}
         onCancel={onCancel}

@@ -16,6 +16,7 @@ const twoFactorQuery = queryOptions({
   queryFn: ({ signal }) => get<Schema['TwoFactorView']>('/two-factor', {}, signal),
 });
 type Codes = Schema['RecoveryCodesView'];
+const CODES = 'Six digits from your authenticator app, or a recovery code';
 type Step = 'set-up' | 'renew' | 'turn-off';
 
 /** Two-factor authentication by an authenticator app, on the page of one's own account. */
@@ -46,7 +47,8 @@ export function TwoFactor() {
           {step === 'renew' && (
             <CodeForm
               action="Create new codes"
-              about="Your current recovery codes stop working."
+              about="You get ten new recovery codes. The current ones stop working."
+              codes={CODES}
               send={({ code }) => send<Codes>('POST', '/two-factor/recovery-codes', { code })}
               onDone={({ recovery_codes: made }) => done(made)}
               onCancel={cancel}
@@ -55,8 +57,10 @@ export function TwoFactor() {
           {step === 'turn-off' && (
             <CodeForm
               withPassword
+              danger
               action="Turn off"
-              about="After this, your password alone is enough to sign in."
+              about="Your password is then enough to sign in. Your recovery codes stop working; your passkeys stay."
+              codes={CODES}
               send={(given) => send('POST', '/two-factor/remove', given)}
               onDone={() => {
                 notifications.show({ color: 'green', message: 'Two-factor authentication is off.' });
