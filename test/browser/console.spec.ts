@@ -280,6 +280,12 @@ describe('the console in a browser', () => {
       expect(await page().evaluate(width)).toBe(1024);
     }
     expect(await screen.inspect('task-inputs')).toEqual([]);
+    await button('Open in playground').click();
+    await heading('Playground').waitFor();
+    await button('Remove image-1.png').waitFor();
+    await button('Edit mask').waitFor();
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('A red boat');
+    await button('Edit image').waitFor();
   });
 
   it('opens a task from any place of its row, also in a new tab', async () => {

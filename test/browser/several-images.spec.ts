@@ -117,6 +117,15 @@ describe('orders of the playground in a browser', () => {
     await button(/^A red fox/).click();
     await button('Reuse settings').click();
     expect(await page().getByRole('combobox', { name: 'Images' }).inputValue()).toBe('3');
+    // Their own page leads there as well, whatever was in the form.
+    await choose('Model', 'gpt-image-2');
+    await page().getByLabel('Prompt').fill('Something else');
+    await page().getByRole('link', { name: 'Details' }).click();
+    await button('Open in playground').click();
+    await page().getByRole('heading', { name: 'Playground', level: 1 }).waitFor();
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('A red fox');
+    expect(await page().getByRole('combobox', { name: 'Images' }).inputValue()).toBe('3');
+    await image('A red fox (3 of 3)').waitFor();
   });
 
   it('say what they cost and how long they take before they are sent', async () => {

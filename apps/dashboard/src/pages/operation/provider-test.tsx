@@ -12,7 +12,7 @@ import { duration, money } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
-import { TaskError } from '../tasks/task-error.tsx';
+import { TaskError } from '../../parts/task-error.tsx';
 
 /** Generates one small image with this provider alone, after saying what that costs. */
 export function TestButton({ provider }: { readonly provider: Provider }) {

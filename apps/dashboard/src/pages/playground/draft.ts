@@ -1,7 +1,8 @@
 import { useState } from 'react';
 import { useSession } from '../../api/queries.ts';
 import { readKept, writeKept } from '../../api/kept-draft.ts';
-import { START, type ImageSettings } from './settings.ts';
+import type { TaskDetail } from '../../api/types.ts';
+import { settingsOf, START, type ImageSettings } from './settings.ts';
 
 /** One of several orders of the same prompt. */
 export interface ComparedOrder {
@@ -24,6 +25,11 @@ export interface Draft {
 }
 
 const EMPTY: Draft = { prompt: '', settings: START, compared: null, files: [], mask: null, taskId: null };
+
+/** A task's prompt and settings, to be changed and ordered again; `before` are the settings chosen so far. */
+export function draftOf(task: TaskDetail, before: ImageSettings): Pick<Draft, 'prompt' | 'settings'> {
+  return { prompt: task.prompt, settings: settingsOf(task, before) };
+}
 
 export type ChangeDraft = (changes: Partial<Draft>) => void;
 

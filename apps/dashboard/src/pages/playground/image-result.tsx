@@ -8,8 +8,8 @@ import { Download, ImageGrid } from '../../parts/image-grid.tsx';
 import { Lightbox } from '../../parts/lightbox.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
-import { Cancel } from '../tasks/task-actions.tsx';
-import { TaskError } from '../tasks/task-error.tsx';
+import { Cancel } from '../../parts/cancel-task.tsx';
+import { TaskError } from '../../parts/task-error.tsx';
 import { UseButtons, UseMenu, type ImageUses } from './image-uses.tsx';
 
 const GONE = 'This image is no longer available.';

@@ -3,7 +3,8 @@ import { notifications } from '@mantine/notifications';
 import { IconBrush, IconDotsVertical, IconPhotoPlus, IconSparkles } from '@tabler/icons-react';
 import type { TaskDetail } from '../../api/types.ts';
 import { fileName } from '../../parts/image-grid.tsx';
-import type { ChangeDraft, Draft } from './draft.ts';
+import { draftOf, type ChangeDraft, type Draft } from './draft.ts';
+import { imageFile } from './image-file.ts';
 import { PROMPT_ID } from './prompt-field.tsx';
 import { REFERENCE_SHAPE, settingsOf, type Choices, type ImageSettings } from './settings.ts';
 
@@ -23,7 +24,7 @@ export interface ImageUses {
 
 /** `settings` as they are chosen now. */
 export function imageUses(draft: Draft, settings: ImageSettings, choices: Choices, change: ChangeDraft): ImageUses {
-  const onReuse = (task: TaskDetail) => change({ prompt: task.prompt, settings: settingsOf(task, settings) });
+  const onReuse = (task: TaskDetail) => change(draftOf(task, settings));
   if (choices.mostReferences === 0) return { onReuse };
   const withImage = (task: TaskDetail, index: number, work: (file: File) => Partial<Draft>) => {
     void fileOf(task, index).then(
@@ -58,9 +59,7 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
 async function fileOf(task: TaskDetail, index: number): Promise<File> {
   const image = task.images[index];
   if (image === undefined) throw new Error('There is no such image.');
-  const response = await fetch(image.url);
-  if (!response.ok) throw new Error(`The image could not be loaded (HTTP ${response.status}).`);
-  return new File([await response.blob()], fileName(task, index), { type: image.content_type });
+  return await imageFile(image.url, () => fileName(task, index));
 }
 
 interface UsesOfProps {

@@ -49,3 +49,12 @@ export function sizeLike(
   }
   return nearest === undefined ? NO_CHOICE : { size: nearest.size, isNearest: true };
 }
+
+/** What the form calls a size in pixels: the nearest of the ratios, and the tier of the most similar area; undefined for any other size. */
+export function shapeOf(size: string, ratios: readonly string[]): { size: string; resolution: string } | undefined {
+  const [width = NaN, height = NaN] = size.split('x').map(Number);
+  if (!(width > 0 && height > 0)) return undefined;
+  const distance = (edge: number) => Math.abs(Math.log(edge ** 2 / (width * height)));
+  const [tier] = Object.entries(EDGES).sort(([, one], [, other]) => distance(one) - distance(other));
+  return { size: sizeLike({ width, height }, { sizes: ratios }, '').size, resolution: tier?.[0] ?? '1k' };
+}

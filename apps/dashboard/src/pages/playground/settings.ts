@@ -1,7 +1,7 @@
 import type { QuotedOrder } from '../../api/quotes.ts';
 import type { ImageOrder, Model, TaskDetail } from '../../api/types.ts';
 import { quotedTier } from '../../parts/quote.ts';
-import { NO_CHOICE, sizeLike, type LikeSize, type Pixels } from './reference-shape.ts';
+import { NO_CHOICE, shapeOf, sizeLike, type LikeSize, type Pixels } from './reference-shape.ts';
 
 /** What is chosen in the form; names are those of the API. */
 export type ImageSettings = Readonly<
@@ -96,9 +96,11 @@ export function quotedOf({ model, size, quality, n, resolution }: ImageOrder, is
 /** The settings that a task was ordered with. */
 export function settingsOf(task: TaskDetail, before: ImageSettings): ImageSettings {
   const { quality, n, output_format: format, background } = task.options;
+  // Most clients ask for pixels, which the form has no field for.
+  const shape = shapeOf(task.size, SIZES);
   return {
-    ...{ model: task.model, size: task.size, n: typeof n === 'number' ? n : 1 },
-    resolution: task.resolution ?? before.resolution,
+    ...{ model: task.model, size: shape?.size ?? task.size, n: typeof n === 'number' ? n : 1 },
+    resolution: task.resolution ?? shape?.resolution ?? before.resolution,
     quality: typeof quality === 'string' ? quality : 'auto',
     output_format: typeof format === 'string' ? format : before.output_format,
     background: typeof background === 'string' ? background : 'auto',

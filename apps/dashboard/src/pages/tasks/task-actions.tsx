@@ -1,50 +1,16 @@
 import { Button } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { queryClient, taskQuery } from '../../api/queries.ts';
+import { queryClient } from '../../api/queries.ts';
 import { quoteQuery } from '../../api/quotes.ts';
 import { send } from '../../api/request.ts';
-import type { AcceptedTask, TaskDetail, TaskRow } from '../../api/types.ts';
-import { Confirm } from '../../parts/confirm.tsx';
+import type { AcceptedTask, TaskDetail } from '../../api/types.ts';
 import { orderOf, quoteText } from '../../parts/quote.ts';
 import { onSingleClick } from '../../parts/single-click.ts';
-import { IconRefresh } from '@tabler/icons-react';
-
-export function Cancel({ task }: { readonly task: TaskRow }) {
-  const [asking, ask] = useDisclosure(false);
-  const cancel = useMutation({
-    mutationFn: () => send('POST', `/tasks/${task.id}/cancel`),
-    onSuccess: async () => {
-      ask.close();
-      await Promise.all([
-        queryClient.invalidateQueries(taskQuery(task.id)),
-        queryClient.invalidateQueries({ queryKey: ['tasks'] }),
-      ]);
-    },
-  });
-  return (
-    <>
-      <Button variant="default" size="xs" onClick={ask.open}>
-        Cancel
-      </Button>
-      <Confirm
-        opened={asking}
-        title="Cancel this task?"
-        action="Cancel task"
-        keep="Keep task"
-        busy={cancel.isPending}
-        error={cancel.error}
-        onConfirm={() => cancel.mutate()}
-        onClose={ask.close}
-      >
-        No image will be delivered. If a provider has already started, it may finish anyway, and you may still be
-        charged.
-      </Confirm>
-    </>
-  );
-}
+import { IconPhoto, IconRefresh } from '@tabler/icons-react';
+import { draftOf, useDraft } from '../playground/draft.ts';
+import { inputsOf } from '../playground/image-file.ts';
 
 /** The same request as a new task, at today's price. */
 export function RunAgain({ task }: { readonly task: TaskDetail }) {
@@ -69,6 +35,32 @@ export function RunAgain({ task }: { readonly task: TaskDetail }) {
       {...onSingleClick(() => again.mutate())}
     >
       {terms === '' ? 'Run again' : `Run again · ${terms}`}
+    </Button>
+  );
+}
+
+/** The same request in the playground, where it can be changed before it is sent. */
+export function OpenInPlayground({ task }: { readonly task: TaskDetail }) {
+  const [{ settings }, change] = useDraft();
+  const navigate = useNavigate();
+  const open = useMutation({
+    mutationFn: () => inputsOf(task),
+    onError: () => {
+      notifications.show({ color: 'red', message: 'The input images could not be loaded. Add them again.' });
+    },
+    onSettled: async (inputs = { files: [], mask: null }) => {
+      change({ ...draftOf(task, settings), ...inputs, compared: null, taskId: task.id });
+      await navigate({ to: '/playground' });
+    },
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconPhoto size={16} />}
+      loading={open.isPending}
+      onClick={() => open.mutate()}
+    >
+      Open in playground
     </Button>
   );
 }

@@ -15,9 +15,10 @@ import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { Attempt } from './attempt.tsx';
-import { Cancel, RunAgain } from './task-actions.tsx';
+import { Cancel } from '../../parts/cancel-task.tsx';
+import { OpenInPlayground, RunAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
-import { TaskError } from './task-error.tsx';
+import { TaskError } from '../../parts/task-error.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
 import { TaskWebhooks } from './task-webhooks.tsx';
 
@@ -67,6 +68,7 @@ export function TaskPage() {
         task === undefined ? undefined : (
           <Group gap="xs">
             {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />)}
+            {mayChange && <OpenInPlayground task={task} />}
             <Download task={task} />
           </Group>
         )

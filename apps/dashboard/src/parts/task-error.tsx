@@ -1,5 +1,5 @@
 import { Alert, Code, Text } from '@mantine/core';
-import type { TaskDetail } from '../../api/types.ts';
+import type { TaskDetail } from '../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
 
 /** Why there is no image. */

@@ -1,0 +1,20 @@
+import type { TaskDetail } from '../../api/types.ts';
+import type { Draft } from './draft.ts';
+
+/** An image of the service as a file that an order can send, named by its media type; rejects when it is not stored any more. */
+export async function imageFile(url: string, nameOf: (type: string) => string): Promise<File> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`The image could not be loaded (HTTP ${response.status}).`);
+  const bytes = await response.blob();
+  return new File([bytes], nameOf(bytes.type), { type: bytes.type });
+}
+
+/** What a task was made from; rejects unless all of it is still stored. */
+export async function inputsOf({ reference_images: images, mask }: TaskDetail): Promise<Pick<Draft, 'files' | 'mask'>> {
+  const load = async (url: string | null, name: string): Promise<File> => {
+    if (url === null) throw new Error('The image is not stored.');
+    return await imageFile(url, (type) => `${name}.${type.split('/')[1] ?? 'png'}`);
+  };
+  const files = await Promise.all(images.map(({ url }, index) => load(url, `image-${index + 1}`)));
+  return { files, mask: mask === null ? null : await load(mask.url, 'mask') };
+}
