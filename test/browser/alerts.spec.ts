@@ -89,9 +89,13 @@ describe('alerts in a browser', () => {
     expect(message!.body).toContain('This account has used 95% of its budget');
     await open('/alerts');
     await region('Firing now').getByText('This account has used 95% of its budget').waitFor();
+    // The menu of every page counts it.
+    const counted = page().getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Alerts 1 firing' });
+    await counted.waitFor();
     expect(await screen.inspect('alerts-firing')).toEqual([]);
     await region('Firing now').getByRole('link', { name: 'Show cause' }).click();
     await page().getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await counted.waitFor();
     // The alert and the notice of the same budget are one.
     await open('/');
     const notices = region('Needs attention').getByRole('link', { name: /This account has used/ });
@@ -106,6 +110,7 @@ describe('alerts in a browser', () => {
       .getByRole('button', { name: /This account has used 95%/ })
       .click();
     await region('History').getByText('The alert was turned off.').waitFor();
+    await page().getByRole('link', { name: 'Alerts', exact: true }).waitFor();
     expect(await screen.inspect('alerts-past')).toEqual([]);
     await button(/^Actions for Slack/).click();
     await page().getByRole('menuitem', { name: 'Remove' }).click();

@@ -1,8 +1,21 @@
-import { ActionIcon, AppShell, Box, Burger, Group, Stack, Text, Tooltip, useMatches } from '@mantine/core';
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Box,
+  Burger,
+  Group,
+  Stack,
+  Text,
+  Tooltip,
+  useMatches,
+  VisuallyHidden,
+} from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, type LinkProps } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
+import { firingQuery } from '../api/alerts.ts';
 import { forgetDraft } from '../api/kept-draft.ts';
 import { queryClient, useMay, useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
@@ -45,7 +58,7 @@ const GROUPS: readonly PageGroup[] = [
     title: 'Account',
     pages: [
       { to: '/team', needs: 'team.manage', label: 'Team', icon: <IconUsers size={18} /> },
-      { to: '/alerts', needs: 'alerts.manage', label: 'Alerts', icon: <IconBell size={18} /> },
+      { to: '/alerts', needs: 'alerts.manage', label: 'Alerts', icon: <IconBell size={18} />, count: <Firing /> },
       { to: '/audit', needs: 'audit.read', label: 'Audit log', icon: <IconFileText size={18} /> },
     ],
   },
@@ -66,6 +79,8 @@ interface PageGroup {
     readonly needs: Ability;
     readonly label: string;
     readonly icon: ReactNode;
+    /** What on the page waits for somebody. */
+    readonly count?: ReactNode;
   }[];
 }
 
@@ -105,7 +120,7 @@ export function Shell() {
                     {title}
                   </Text>
                 )}
-                {pages.map(({ to, label, icon }) => (
+                {pages.map(({ to, label, icon, count }) => (
                   <Link
                     key={to}
                     to={to}
@@ -115,6 +130,7 @@ export function Shell() {
                   >
                     {icon}
                     {label}
+                    {count}
                   </Link>
                 ))}
               </Fragment>
@@ -126,6 +142,19 @@ export function Shell() {
         <PageOrRefusal />
       </AppShell.Main>
     </AppShell>
+  );
+}
+
+/** How many alerts fire; nothing when none does. */
+function Firing() {
+  const { data } = useQuery(firingQuery);
+  if (data === undefined || data.data.length === 0) return null;
+  return (
+    <Badge data-color="red" className="numbers" ml="auto" miw="max-content">
+      {data.data.length}
+      {data.has_more && '+'}
+      <VisuallyHidden> firing</VisuallyHidden>
+    </Badge>
   );
 }
 
