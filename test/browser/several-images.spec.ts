@@ -309,6 +309,9 @@ describe('orders of the playground in a browser', () => {
     await column(2)
       .getByText(/^2048 × 2048 · .+ m?s · \$0\.04$/)
       .waitFor();
+    // The one without a price costs nothing; which is the fastest, nobody can say before.
+    await column(3).getByText('Cheapest', { exact: true }).waitFor();
+    expect(await page().getByText('Cheapest', { exact: true }).count()).toBe(1);
     const { rows } = await platform.pool.query(
       `SELECT model FROM tasks WHERE prompt = 'A compared boat' ORDER BY model`,
     );

@@ -7,6 +7,7 @@ import { quoteQuery, type Quote } from '../../api/quotes.ts';
 import type { ImageOrder, Model } from '../../api/types.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { priceText, quoteText } from '../../parts/quote.ts';
+import { bestOf, type Best } from './best-of.ts';
 import type { ChangeDraft, ComparedOrder, Draft } from './draft.ts';
 import { imageUses, type ImageUses } from './image-uses.tsx';
 import { ImageHistory } from './image-history.tsx';
@@ -40,6 +41,11 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
   const quotes = useQueries({
     queries: orders.map(({ order, files }) => quoteQuery(quotedOf(order, files.length > 0))),
   });
+  // The columns ask how their tasks are doing.
+  const tasks = useQueries({
+    queries: compared.map(({ taskId }) => ({ ...taskQuery(taskId ?? ''), enabled: taskId !== null })),
+  });
+  const best = bestOf(compared.map(({ taskId }, index) => (taskId === null ? null : tasks[index]?.data)));
   const known = quotes.map(({ data }) => data);
   const content = JSON.stringify(orders.map(({ order }) => order));
   // As with a single order: what was accepted before an error is not ordered again.
@@ -112,6 +118,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
               prepared={prepared}
               quote={known[index]}
               taskId={compared[index]?.taskId ?? null}
+              best={best[index] ?? []}
               error={errors[index] ?? null}
               onSettings={(settings) => changeOne(index, { settings })}
               onRemove={
@@ -161,13 +168,14 @@ interface ColumnProps {
   readonly prepared: ReturnType<typeof preparedOf>;
   readonly quote: Quote | undefined;
   readonly taskId: string | null;
+  readonly best: readonly Best[];
   readonly error: Error | null;
   readonly onSettings: (settings: ImageSettings) => void;
   readonly onRemove: (() => void) | undefined;
   readonly uses: ImageUses;
 }
 
-function Column({ name, models, prepared, quote, taskId, error, onSettings, onRemove, uses }: ColumnProps) {
+function Column({ name, models, prepared, quote, taskId, best, error, onSettings, onRemove, uses }: ColumnProps) {
   const { choices, settings, like, order } = prepared;
   const task = useQuery({
     ...taskQuery(taskId ?? ''),
@@ -211,7 +219,15 @@ function Column({ name, models, prepared, quote, taskId, error, onSettings, onRe
         <Trouble error={error} doing="Could not submit the request" />
       ) : (
         taskId !== null && (
-          <ImageResult task={task.data} error={task.error} isOrdered partial={null} size={order.size} uses={uses} />
+          <ImageResult
+            task={task.data}
+            error={task.error}
+            isOrdered
+            partial={null}
+            size={order.size}
+            uses={uses}
+            marks={best}
+          />
         )
       )}
     </Stack>

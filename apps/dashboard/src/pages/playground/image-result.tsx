@@ -6,6 +6,7 @@ import { dimensions, duration, money } from '../../parts/format.ts';
 import { IconPhoto, IconZoomIn } from '@tabler/icons-react';
 import { Download, ImageGrid } from '../../parts/image-grid.tsx';
 import { Lightbox } from '../../parts/lightbox.tsx';
+import { Mark } from '../../parts/mark.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
@@ -24,10 +25,12 @@ interface ImageResultProps {
   readonly size: string;
   /** What the next image can take from this one. */
   readonly uses: ImageUses;
+  /** Words beside its figures. */
+  readonly marks?: readonly string[];
 }
 
 /** From the empty place over the wait to the image, always in the image's own shape. */
-export function ImageResult({ task, error, isOrdered, partial, size, uses }: ImageResultProps) {
+export function ImageResult({ task, error, isOrdered, partial, size, uses, marks = [] }: ImageResultProps) {
   const [viewed, setViewed] = useState<number | null>(null);
   if (error !== null) return <Trouble error={error} doing="Could not load the task" />;
   if (!isOrdered)
@@ -89,7 +92,7 @@ export function ImageResult({ task, error, isOrdered, partial, size, uses }: Ima
         {task === undefined || task.status === 'pending' ? (
           <Waiting task={task} />
         ) : (
-          <Finished task={task} uses={uses} onView={() => setViewed(0)} />
+          <Finished task={task} uses={uses} marks={marks} onView={() => setViewed(0)} />
         )}
       </Stack>
       {task !== undefined && (
@@ -131,9 +134,16 @@ function waitingFor(task: TaskDetail | undefined): string {
   return task.phase === 'storing' ? 'Almost done: saving the image' : `Generating${about}`;
 }
 
-type EndedProps = { readonly task: TaskDetail } & Pick<ImageResultProps, 'uses'>;
+interface EndedProps extends Pick<ImageResultProps, 'uses'> {
+  readonly task: TaskDetail;
+}
 
-function Finished({ task, uses, onView }: EndedProps & { readonly onView: () => void }) {
+interface FinishedProps extends EndedProps {
+  readonly marks: readonly string[];
+  readonly onView: () => void;
+}
+
+function Finished({ task, uses, marks, onView }: FinishedProps) {
   const image = task.images[0];
   const took = task.finished_at === null ? undefined : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts = [
@@ -147,9 +157,14 @@ function Finished({ task, uses, onView }: EndedProps & { readonly onView: () => 
   return (
     <Stack gap="sm">
       <Group justify="space-between" gap="xs">
-        <Text size="sm" c="dimmed" className="numbers">
-          {facts.join(' · ')}
-        </Text>
+        <Group gap="xs">
+          <Text size="sm" c="dimmed" className="numbers">
+            {facts.join(' · ')}
+          </Text>
+          {marks.map((mark) => (
+            <Mark key={mark}>{mark}</Mark>
+          ))}
+        </Group>
         <Group gap="md">
           <Reuse task={task} uses={uses} />
           <Anchor component={Link} to={`/tasks/${task.id}`} size="sm">

@@ -1,0 +1,37 @@
+import { bestOf } from './best-of.ts';
+
+const START = Date.parse('2026-11-23T12:00:00Z');
+const task = (status: 'pending' | 'completed' | 'failed', milliseconds: number, amount: string | null = '0.020000') => ({
+  status,
+  created_at: new Date(START).toISOString(),
+  finished_at: status === 'pending' ? null : new Date(START + milliseconds).toISOString(),
+  cost: { amount, currency: 'USD', state: 'settled' as const },
+});
+
+describe('the best of compared tasks', () => {
+  it('are the fastest and the cheapest, once all have ended', () => {
+    const [quick, cheap] = [task('completed', 800, '0.04'), task('completed', 3_000, '0.020000')];
+    expect(bestOf([quick, cheap])).toEqual([['Fastest'], ['Cheapest']]);
+    expect(bestOf([quick, cheap, task('pending', 0)])).toEqual([[], [], []]);
+    expect(bestOf([quick, cheap, undefined])).toEqual([[], [], []]);
+    expect(bestOf([cheap, null, quick])).toEqual([['Cheapest'], [], ['Fastest']]);
+    expect(bestOf([cheap, { ...quick, cost: null }])).toEqual([[], ['Fastest', 'Cheapest']]);
+  });
+
+  it('are several where they look the same, and none where all do', () => {
+    const [one, other] = [task('completed', 2_010), task('completed', 1_990, '0.02')];
+    expect(bestOf([one, other])).toEqual([[], []]);
+    expect(bestOf([one, other, task('completed', 9_000, '0.04')])).toEqual([
+      ['Fastest', 'Cheapest'],
+      ['Fastest', 'Cheapest'],
+      [],
+    ]);
+  });
+
+  it('are none of those that failed, or whose price nobody knows', () => {
+    const [one, other] = [task('completed', 2_000, '0.04'), task('completed', 5_000, '0.02')];
+    expect(bestOf([task('failed', 10, '0'), one, other])).toEqual([[], ['Fastest'], ['Cheapest']]);
+    expect(bestOf([task('failed', 10, '0'), one])).toEqual([[], []]);
+    expect(bestOf([one, task('completed', 5_000, null)])).toEqual([['Fastest'], []]);
+  });
+});
