@@ -349,6 +349,14 @@ describe('orders of the playground in a browser', () => {
     await history.getByRole('button', { name: 'Favorite: A square boat' }).click();
     await history.getByText('No favorites yet.').waitFor();
     expect(await favorites()).toBe(0);
+    // The list of tasks and their pages name the user as well.
+    await open('/tasks');
+    const key = (prompt: string) => page().getByRole('row').filter({ hasText: prompt }).first().getByRole('cell');
+    await key('A compared boat').getByText('You', { exact: true }).waitFor();
+    await key('A lamp of another person').getByText('Somebody', { exact: true }).waitFor();
+    expect(await screen.inspect('tasks-of-users')).toEqual([]);
+    await page().getByRole('link', { name: 'A lamp of another person' }).click();
+    await page().getByRole('definition').getByText('Somebody', { exact: true }).waitFor();
   });
 
   it('say where the sandbox answers, on the page and on every image', async () => {

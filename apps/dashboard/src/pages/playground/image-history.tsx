@@ -14,13 +14,14 @@ import { notifications } from '@mantine/notifications';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
-import { queryClient, taskQuery, useSession } from '../../api/queries.ts';
+import { queryClient, taskQuery } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
 import { fromNow } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { useOrderer } from '../../parts/use-orderer.ts';
 
 const SHOWN = 12;
 /** Not every task that is shown is followed to its end. */
@@ -112,8 +113,7 @@ interface TileProps {
 }
 
 function Tile({ task, isCurrent, onPick }: TileProps) {
-  const { person } = useSession();
-  const by = task.ordered_by === null ? task.key.name : task.ordered_by.id === person.id ? 'You' : task.ordered_by.name;
+  const by = useOrderer()(task) ?? task.key.name;
   const who = task.provider_test ? `${by}, test` : by;
   return (
     <Box w={88} pos="relative">

@@ -6,6 +6,7 @@ import { dimensions, duration, fromNow, fullTime, money } from '../../parts/form
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { useOrderer } from '../../parts/use-orderer.ts';
 
 interface TaskTableProps {
   readonly tasks: readonly TaskRow[];
@@ -84,6 +85,7 @@ function SortedHead({ order, onOrder, down, up, visibleFrom, children }: SortedH
 
 function Row({ task, compact }: { readonly task: TaskRow; readonly compact: boolean }) {
   const reason = task.error?.message;
+  const orderer = useOrderer()(task);
   return (
     <Table.Tr className="row-of-link">
       {!compact && (
@@ -142,7 +144,18 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
       <Table.Td maw={160} visibleFrom="sm">
         <Text size="sm" truncate>
           {task.key.name}
+          {compact && orderer !== null && (
+            <Text span size="sm" c="dimmed">
+              {' '}
+              · {orderer}
+            </Text>
+          )}
         </Text>
+        {!compact && orderer !== null && (
+          <Text size="xs" c="dimmed" truncate>
+            {orderer}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td ta="right" visibleFrom="md">
         <Text size="sm" className="numbers nowrap">

@@ -14,6 +14,7 @@ import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from './attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { OpenInPlayground, RunAgain } from './task-actions.tsx';
@@ -197,6 +198,7 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
 }
 
 function Facts({ task }: { readonly task: TaskDetail }) {
+  const orderer = useOrderer()(task);
   const took = task.finished_at === null ? null : Date.parse(task.finished_at) - Date.parse(task.created_at);
   const facts: [string, ReactNode][] = [
     [
@@ -212,6 +214,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ['Requested', `${dimensions(task.size)}${task.resolution === null ? '' : ` at ${task.resolution.toUpperCase()}`}`],
     ...Object.entries(task.options).map(([name, value]): [string, ReactNode] => [labelOf(name), String(value)]),
     ['Created', fullTime(task.created_at)],
+    ...(orderer === null ? [] : [['Created by', orderer] satisfies [string, ReactNode]]),
     ...(task.provider === null ? [] : [['Provider', task.provider] satisfies [string, ReactNode]]),
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
     ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
