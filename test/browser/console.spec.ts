@@ -180,7 +180,11 @@ describe('the console in a browser', () => {
     await button(`Actions for ${NAME}`).click();
     await page().getByRole('menuitem', { name: 'Revoke' }).waitFor();
     expect(await screen.inspect('keys-menu')).toEqual([]);
-    await page().keyboard.press('Escape');
+    await page().getByRole('menuitem', { name: 'View usage' }).click();
+    await heading('Usage').waitFor();
+    expect(new URL(page().url()).searchParams.get('key')).toBe(NAME);
+    expect(await page().getByRole('combobox', { name: 'Key' }).inputValue()).toBe(NAME);
+    await open('/keys');
   });
 
   it('shows the API reference in its own colors, with the key in the code of a request', async () => {

@@ -180,6 +180,10 @@ describe('people and accounts in a browser', () => {
     await heading(other, 'Usage').waitFor();
     expect(await pages()).toEqual(expect.arrayContaining(['Overview', 'Keys', 'Usage']));
     expect(await pages()).toHaveLength(4);
+    await open(other, '/keys');
+    await button(other, 'Actions for e2e').click();
+    await other.page.getByRole('menuitem').first().waitFor();
+    expect(await other.page.getByRole('menuitem').allTextContents()).toEqual(['View usage']);
     await open(other, '/');
     await other.page.getByText('Nothing needs attention').waitFor();
     expect(await other.inspect('overview-billing')).toEqual([]);

@@ -153,10 +153,16 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
   const navigate = useNavigate();
   const may = useMay();
   const active = stateOf(apiKey) === 'active' && may('keys.manage');
-  if (!may('tasks.read')) return null;
+  const [withTasks, withUsage] = [may('tasks.read'), may('usage.read')];
+  if (!withTasks && !withUsage) return null;
   return (
     <RowMenu of={apiKey.name}>
-      <Menu.Item onClick={() => void navigate({ to: '/tasks', search: { key: apiKey.id } })}>View tasks</Menu.Item>
+      {withTasks && (
+        <Menu.Item onClick={() => void navigate({ to: '/tasks', search: { key: apiKey.id } })}>View tasks</Menu.Item>
+      )}
+      {withUsage && (
+        <Menu.Item onClick={() => void navigate({ to: '/usage', search: { key: apiKey.name } })}>View usage</Menu.Item>
+      )}
       {active && (
         <>
           <Menu.Item onClick={() => onAct({ kind: 'edit', key: apiKey })}>Edit</Menu.Item>
