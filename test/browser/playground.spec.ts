@@ -184,6 +184,29 @@ describe('making pictures in a browser', () => {
     await button('Show more').waitFor({ state: 'detached' });
   });
 
+  it('lists the tasks of a time that ends now, and says since when', async () => {
+    const range = page().getByRole('combobox', { name: 'Time range' });
+    const old = (hours: number) => page().getByText(`Old picture ${hours}`, { exact: true });
+    const choose = async (name: string): Promise<void> => {
+      await range.click();
+      await page().getByRole('option', { name, exact: true }).click();
+    };
+    await page().getByLabel('Search prompts').fill('Old picture');
+    await old(25).waitFor();
+    await choose('Last 24 hours');
+    await old(24).waitFor({ state: 'detached' });
+    await old(23).waitFor();
+    await choose('Last hour');
+    await old(1).waitFor({ state: 'detached' });
+    await page().reload();
+    await page().getByText('No matching tasks').waitFor();
+    expect(await range.inputValue()).toMatch(/^Since /);
+    expect(await screen.inspect('tasks-last-hour')).toEqual([]);
+    // What days say is said by the fields of days alone.
+    await page().getByLabel('From', { exact: true }).fill('2026-11-01');
+    expect(await range.inputValue()).toBe('');
+  });
+
   it('edits a key, and rotates it so that both secrets work for a while', async () => {
     await open('/keys');
     await button('Actions for e2e').click();

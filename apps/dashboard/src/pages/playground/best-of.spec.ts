@@ -1,7 +1,11 @@
 import { bestOf } from './best-of.ts';
 
 const START = Date.parse('2026-11-23T12:00:00Z');
-const task = (status: 'pending' | 'completed' | 'failed', milliseconds: number, amount: string | null = '0.020000') => ({
+const task = (
+  status: 'pending' | 'completed' | 'failed',
+  milliseconds: number,
+  amount: string | null = '0.020000',
+) => ({
   status,
   created_at: new Date(START).toISOString(),
   finished_at: status === 'pending' ? null : new Date(START + milliseconds).toISOString(),

@@ -5,10 +5,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
-import { localDay, startOfDay } from '../../parts/format.ts';
 import type { TaskFilters } from './task-filters.ts';
+import { TimeFilter } from './time-filter.tsx';
 
-const DAY_MS = 86_400_000;
 const STATUSES = [
   { value: 'pending', label: 'Pending' },
   { value: 'completed', label: 'Completed' },
@@ -40,27 +39,7 @@ export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
       {filters.provider !== undefined && (
         <Choice name="Provider" data={[]} value={filters.provider} onChange={(provider) => change({ provider })} />
       )}
-      <Group gap={6} wrap="nowrap">
-        <TextInput
-          type="date"
-          aria-label="From"
-          w={150}
-          value={filters.from === undefined ? '' : localDay(filters.from)}
-          onChange={({ currentTarget: { value } }) => change({ from: value === '' ? undefined : startOfDay(value) })}
-        />
-        <span aria-hidden>–</span>
-        <TextInput
-          type="date"
-          aria-label="To"
-          w={150}
-          value={filters.to === undefined ? '' : localDay(Date.parse(filters.to) - 1)}
-          onChange={({ currentTarget: { value } }) =>
-            change({
-              to: value === '' ? undefined : startOfDay(localDay(Date.parse(startOfDay(value)) + 1.5 * DAY_MS)),
-            })
-          }
-        />
-      </Group>
+      <TimeFilter times={filters} onChange={change} />
     </Group>
   );
 }

@@ -1,0 +1,91 @@
+import { Group, Select, TextInput } from '@mantine/core';
+import { localDay, startOfDay } from '../../parts/format.ts';
+import type { TaskFilters } from './task-filters.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Milliseconds back from now. */
+const RANGES = [
+  { value: String(HOUR_MS), label: 'Last hour' },
+  { value: String(DAY_MS), label: 'Last 24 hours' },
+  { value: String(7 * DAY_MS), label: 'Last 7 days' },
+  { value: String(30 * DAY_MS), label: 'Last 30 days' },
+];
+/** What is in the address already. */
+const CHOSEN = 'chosen';
+const minutes = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+});
+
+type Times = Pick<TaskFilters, 'from' | 'to'>;
+
+interface TimeFilterProps {
+  readonly times: Times;
+  readonly onChange: (times: Times) => void;
+}
+
+/** When tasks were accepted: in a time that ends now, or on some days. */
+export function TimeFilter({ times, onChange }: TimeFilterProps) {
+  const { from, to } = times;
+  const chosen = [from, to].every(isStartOfDay) ? undefined : timesText(times);
+  return (
+    <Group gap="sm">
+      <Select
+        aria-label="Time range"
+        placeholder="Time range"
+        clearable
+        w={210}
+        title={chosen}
+        data={chosen === undefined ? RANGES : [...RANGES, { value: CHOSEN, label: chosen }]}
+        value={chosen === undefined ? null : CHOSEN}
+        allowDeselect={false}
+        onChange={(range) =>
+          onChange({
+            from: range === null ? undefined : new Date(Date.now() - Number(range)).toISOString(),
+            to: undefined,
+          })
+        }
+      />
+      <Group gap={6} wrap="nowrap">
+        <TextInput
+          type="date"
+          aria-label="From"
+          w={150}
+          value={from === undefined ? '' : localDay(from)}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({ from: value === '' ? undefined : startOfDay(value), to })
+          }
+        />
+        <span aria-hidden>–</span>
+        <TextInput
+          type="date"
+          aria-label="To"
+          w={150}
+          value={to === undefined ? '' : localDay(Date.parse(to) - 1)}
+          onChange={({ currentTarget: { value } }) =>
+            onChange({
+              from,
+              to: value === '' ? undefined : startOfDay(localDay(Date.parse(startOfDay(value)) + 1.5 * DAY_MS)),
+            })
+          }
+        />
+      </Group>
+    </Group>
+  );
+}
+
+/** Whether the fields of days say all of a time; they also hold what is no time. */
+function isStartOfDay(time: string | undefined): boolean {
+  const moment = Date.parse(time ?? '');
+  return Number.isNaN(moment) || Date.parse(startOfDay(localDay(moment))) === moment;
+}
+
+/** "Since Nov 23, 4:32 PM". */
+function timesText({ from, to }: Times): string {
+  const [start, end] = [from, to].map((time) => (time === undefined ? undefined : new Date(time)));
+  if (start === undefined) return end === undefined ? '' : `Before ${minutes.format(end)}`;
+  return end === undefined ? `Since ${minutes.format(start)}` : minutes.formatRange(start, end);
+}
