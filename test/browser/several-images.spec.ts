@@ -110,6 +110,16 @@ describe('orders of the playground in a browser', () => {
     await page().getByRole('link', { name: 'Details' }).click();
     for (const place of [1, 2, 3]) await image(`A red fox (${place} of 3)`).waitFor();
     await page().getByText('n: 3').or(page().getByText('"n": 3')).first().waitFor();
+    // Anyone may be shown one for as long as it says.
+    await page().context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await button('Copy link to image 2 of 3').click();
+    await page()
+      .getByText(/^Anyone with the link can view the image until .+\.$/)
+      .waitFor();
+    const link = await page().evaluate<string>('navigator.clipboard.readText()');
+    const shown = await fetch(link);
+    expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/png']);
+    expect((await shown.arrayBuffer()).byteLength).toBeGreaterThan(0);
     // Another task of it costs what it would cost today.
     await button(/^Run again · \$0\.06/).waitFor();
     expect(await screen.inspect('task-several')).toEqual([]);

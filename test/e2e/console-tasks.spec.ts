@@ -8,7 +8,7 @@ interface TaskBody {
   readonly id: string;
   readonly status: string;
   readonly prompt: string;
-  readonly images: { url: string; size: string }[];
+  readonly images: { url: string; url_expires_at: string; size: string }[];
   readonly timeline: { event: string }[];
   readonly [field: string]: unknown;
 }
@@ -77,6 +77,8 @@ describe('playground and tasks of the console', () => {
     expect(task.timeline.map(({ event }) => event)).toEqual(['accepted', 'started', 'provider_call', 'completed']);
     expect(task.images[0]!.url).toMatch(/^\/i\//);
     const image = await fetch(platform.url + task.images[0]!.url);
+    const end = Date.parse(task.images[0]!.url_expires_at) / 1_000;
+    expect(new URL(image.url).searchParams.get('exp')).toBe(String(end));
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
     await image.body?.cancel();
   });

@@ -4,7 +4,7 @@ import { useState } from 'react';
 const SHOWN_MS = 1_500;
 
 /** Copies a text, and says for a moment that it did. */
-export function useCopy(text: string): { readonly copied: boolean; readonly copy: () => void } {
+export function useCopy(text: string, onCopied?: () => void): { readonly copied: boolean; readonly copy: () => void } {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     if (!(await copyText(text))) {
@@ -12,6 +12,7 @@ export function useCopy(text: string): { readonly copied: boolean; readonly copy
       return;
     }
     setCopied(true);
+    onCopied?.();
     setTimeout(() => setCopied(false), SHOWN_MS);
   };
   return { copied, copy: () => void copy() };

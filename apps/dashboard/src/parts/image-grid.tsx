@@ -1,7 +1,10 @@
 import { ActionIcon, Box, Button, Group, SimpleGrid } from '@mantine/core';
-import { IconDownload, IconZoomIn } from '@tabler/icons-react';
+import { notifications } from '@mantine/notifications';
+import { IconCheck, IconDownload, IconLink, IconZoomIn } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { TaskDetail } from '../api/types.ts';
+import { useCopy } from './copy-text.ts';
+import { fullTime } from './format.ts';
 import { StoredImage } from './stored-image.tsx';
 
 interface ImageGridProps {
@@ -14,12 +17,13 @@ interface ImageGridProps {
   readonly actions?: (index: number) => ReactNode;
 }
 
-/** Several images of a task side by side, each with what opens it and a link that saves it. */
+/** Several images of a task side by side, each with what opens it, copies its link, and saves it. */
 export function ImageGrid({ task, missing, onOpen, actions }: ImageGridProps) {
   const { images, prompt } = task;
   return (
     <SimpleGrid cols={2} spacing="sm">
-      {images.map(({ url }, index) => {
+      {images.map((image, index) => {
+        const { url } = image;
         const place = `${index + 1} of ${images.length}`;
         return (
           <Box key={index} pos="relative">
@@ -41,6 +45,7 @@ export function ImageGrid({ task, missing, onOpen, actions }: ImageGridProps) {
                   <IconZoomIn size={16} />
                 </ActionIcon>
               )}
+              <CopyLink image={image} place={place} />
               <ActionIcon
                 component="a"
                 href={url}
@@ -58,19 +63,61 @@ export function ImageGrid({ task, missing, onOpen, actions }: ImageGridProps) {
   );
 }
 
-/** Saves the one image of a task; in a grid each has a link of its own. */
-export function Download({ task, compact = false }: { readonly task: TaskDetail; readonly compact?: boolean }) {
+interface OneImageProps {
+  readonly task: TaskDetail;
+  readonly compact?: boolean;
+}
+
+/** Shares and saves the one image of a task; in a grid each has its own. */
+export function TakeImage({ task, compact = false }: OneImageProps) {
   const [image, ...others] = task.images;
   if (image === undefined || others.length > 0) return null;
   return (
+    <>
+      <CopyLink image={image} compact={compact} />
+      <Button
+        component="a"
+        href={image.url}
+        download={fileName(task, 0)}
+        leftSection={<IconDownload size={compact ? 14 : 16} />}
+        {...(compact ? { variant: 'default', size: 'xs' } : {})}
+      >
+        Download
+      </Button>
+    </>
+  );
+}
+
+interface CopyLinkProps {
+  readonly image: TaskDetail['images'][number];
+  /** Which of several, as "2 of 4"; absent: it is the only one. */
+  readonly place?: string;
+  readonly compact?: boolean;
+}
+
+/** Copies an address of an image that opens without a sign-in, and says until when. */
+function CopyLink({ image: { url, url_expires_at: end }, place, compact = false }: CopyLinkProps) {
+  const { copied, copy } = useCopy(new URL(url, location.origin).href, () =>
+    notifications.show({
+      ...{ color: 'green', title: 'Link copied' },
+      message: `Anyone with the link can view the image until ${fullTime(end)}.`,
+    }),
+  );
+  const Icon = copied ? IconCheck : IconLink;
+  if (place !== undefined)
+    return (
+      <ActionIcon variant="default" aria-label={`Copy link to image ${place}`} onClick={copy}>
+        <Icon size={16} />
+      </ActionIcon>
+    );
+  return (
     <Button
-      component="a"
-      href={image.url}
-      download={fileName(task, 0)}
-      leftSection={<IconDownload size={compact ? 14 : 16} />}
-      {...(compact ? { variant: 'default', size: 'xs' } : {})}
+      variant="default"
+      leftSection={<Icon size={compact ? 14 : 16} />}
+      onClick={copy}
+      {...(compact ? { size: 'xs' } : {})}
     >
-      Download
+      Copy link
     </Button>
   );
 }

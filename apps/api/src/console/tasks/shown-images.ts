@@ -30,9 +30,10 @@ export class ShownImages {
   /** None once they were deleted. */
   of({ result }: TaskView, { objectsDeletedAt }: TaskDetail): ConsoleTaskView['images'] {
     if (objectsDeletedAt !== null) return [];
-    return (result?.images ?? []).flatMap(({ url: [url], size, content_type }) =>
-      url === undefined ? [] : [{ url: this.ownPath(url), size, content_type }],
-    );
+    return (result?.images ?? []).flatMap(({ url: [url], expires_at: end, size, content_type }) => {
+      if (url === undefined) return [];
+      return [{ url: this.ownPath(url), url_expires_at: new Date(end * 1_000).toISOString(), size, content_type }];
+    });
   }
 
   /** The image itself where it has no small copy: it may be small, or its worker was killed. */

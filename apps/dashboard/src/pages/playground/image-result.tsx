@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
 import { IconPhoto, IconZoomIn } from '@tabler/icons-react';
-import { Download, ImageGrid } from '../../parts/image-grid.tsx';
+import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { Lightbox } from '../../parts/lightbox.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
@@ -179,7 +179,7 @@ function Finished({ task, uses, marks, onView }: FinishedProps) {
             <Button variant="default" size="xs" leftSection={<IconZoomIn size={14} />} onClick={onView}>
               View
             </Button>
-            <Download task={task} compact />
+            <TakeImage task={task} compact />
           </Group>
         </Group>
       )}

@@ -8,7 +8,7 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format.ts';
-import { Download, ImageGrid } from '../../parts/image-grid.tsx';
+import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
@@ -70,7 +70,7 @@ export function TaskPage() {
           <Group gap="xs">
             {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />)}
             {mayChange && <OpenInPlayground task={task} />}
-            <Download task={task} />
+            <TakeImage task={task} />
           </Group>
         )
       }

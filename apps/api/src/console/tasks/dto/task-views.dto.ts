@@ -133,6 +133,9 @@ class TaskPictureView {
   @ApiProperty({ description: 'Signed.' })
   url!: string;
 
+  @ApiProperty({ format: 'date-time', description: 'When the URL stops working.' })
+  url_expires_at!: string;
+
   @ApiProperty({ example: '2048x2048' })
   size!: string;
 
