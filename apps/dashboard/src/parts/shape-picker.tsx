@@ -1,4 +1,4 @@
-import { Box, Group, SegmentedControl, Text, UnstyledButton } from '@mantine/core';
+import { Box, Group, Input, SegmentedControl, Text, UnstyledButton } from '@mantine/core';
 import { useId, useRef, useState, type KeyboardEvent } from 'react';
 
 interface ShapePickerProps {
@@ -80,10 +80,7 @@ interface TierPickerProps {
 export function TierPicker({ tiers, value, onChange }: TierPickerProps) {
   const label = useId();
   return (
-    <Box>
-      <Text size="sm" fw={600} mb={2} id={label}>
-        Resolution
-      </Text>
+    <Input.Wrapper label="Resolution" labelElement="div" labelProps={{ id: label }}>
       <SegmentedControl
         fullWidth
         aria-labelledby={label}
@@ -91,6 +88,6 @@ export function TierPicker({ tiers, value, onChange }: TierPickerProps) {
         value={value}
         onChange={onChange}
       />
-    </Box>
+    </Input.Wrapper>
   );
 }
