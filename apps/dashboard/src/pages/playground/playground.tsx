@@ -1,12 +1,13 @@
-import { Alert, Box, SegmentedControl } from '@mantine/core';
+import { Alert, Anchor, Box, SegmentedControl } from '@mantine/core';
 import { IconFlask } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import { modelsQuery, useSession } from '../../api/queries.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import type { Model } from '../../api/types.ts';
 import { useDraft, type ComparedOrder } from './draft.ts';
-import type { ImageSettings } from './settings.ts';
+import { usualModel, type ImageSettings } from './settings.ts';
 import { SingleOrder } from './single-order.tsx';
 
 const Compare = lazy(async () => ({ default: (await import('./compare.tsx')).Compare }));
@@ -17,8 +18,9 @@ export function PlaygroundPage() {
   const list = models.data?.data ?? [];
   const settings = list.some(({ id }) => id === draft.settings.model)
     ? draft.settings
-    : { ...draft.settings, model: list[0]?.id ?? draft.settings.model };
+    : { ...draft.settings, model: usualModel(list) };
   const isCompared = draft.compared !== null;
+  const chosen = (draft.compared ?? [{ settings }]).map((order) => order.settings.model);
   const pages = { draft: { ...draft, settings }, models: list, onChange: change };
   return (
     <PageFrame
@@ -37,7 +39,7 @@ export function PlaygroundPage() {
       }
     >
       {models.error !== null && <Trouble error={models.error} doing="Could not load the models" />}
-      <SandboxNote models={list} />
+      <SandboxNote models={list} chosen={chosen} />
       {models.isLoading ? (
         <Box className="surface">
           <Rows />
@@ -54,17 +56,22 @@ export function PlaygroundPage() {
 }
 
 /** Who would take such images for a model's would judge the model by them. */
-function SandboxNote({ models }: { readonly models: readonly Model[] }) {
+function SandboxNote({ models, chosen }: { readonly models: readonly Model[]; readonly chosen: readonly string[] }) {
   const { operator } = useSession();
-  const drawn = models.filter(({ sandbox }) => sandbox).map(({ id }) => id);
+  const drawn = models.filter(({ id, sandbox }) => sandbox && chosen.includes(id)).map(({ id }) => id);
   if (drawn.length === 0) return null;
   const names = new Intl.ListFormat('en').format(drawn);
+  const isAll = models.every(({ sandbox }) => sandbox);
+  const reason = isAll ? 'No provider is connected' : `No provider serves ${names}`;
   return (
     <Alert color="safelight" variant="light" py="xs" icon={<IconFlask size={18} />}>
-      <b>Sandbox.</b>{' '}
-      {drawn.length === models.length ? 'No provider is connected' : `${names}: no provider is connected`}, so these
-      images are drawn by Darkroom itself. They show how requests work, not what a model can do.
-      {operator && ' Connect a provider to get real ones.'}
+      <b>Sandbox.</b> {reason}, so these images are drawn by Darkroom itself. They show how requests work, not what a
+      model can do.{' '}
+      {operator && (
+        <Anchor component={Link} to="/catalog" inherit underline="always">
+          {isAll ? 'Connect a provider to get real ones.' : 'Give the model a route to a provider.'}
+        </Anchor>
+      )}
     </Alert>
   );
 }

@@ -8,10 +8,20 @@ export type ImageSettings = Readonly<
   Record<'model' | 'size' | 'resolution' | 'quality' | 'output_format' | 'background', string>
 > & { readonly n: number };
 
+/** Of no model: which is the usual one depends on those that there are. */
 export const START: ImageSettings = {
-  ...{ model: 'gpt-image-2', size: '1:1', resolution: '1k', quality: 'auto' },
+  ...{ model: '', size: '1:1', resolution: '1k', quality: 'auto' },
   ...{ output_format: 'png', background: 'auto', n: 1 },
 };
+
+const USUAL_MODEL = 'gpt-image-2';
+
+/** The model that is chosen for whoever has chosen none: one of a provider, where there is any. */
+export function usualModel(models: readonly Model[]): string {
+  const connected = models.filter(({ sandbox }) => !sandbox);
+  const candidates = connected.length > 0 ? connected : models;
+  return (candidates.find(({ id }) => id === USUAL_MODEL) ?? candidates[0])?.id ?? USUAL_MODEL;
+}
 
 /** A size that stands for the shape of the first reference image. */
 export const REFERENCE_SHAPE = 'reference';
