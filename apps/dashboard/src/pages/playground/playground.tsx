@@ -69,7 +69,9 @@ function SandboxNote({ models, chosen }: { readonly models: readonly Model[]; re
       model can do.{' '}
       {operator && (
         <Anchor component={Link} to="/catalog" inherit underline="always">
-          {isAll ? 'Connect a provider to get real ones.' : 'Give the model a route to a provider.'}
+          {isAll
+            ? 'Connect a provider to get real ones.'
+            : 'To change that, add a model of the same name with a route to your provider.'}
         </Anchor>
       )}
     </Alert>
