@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -406,7 +406,8 @@ describe('orders of the playground in a browser', () => {
       page().waitForEvent('download'),
       page().getByText('save it as mask.png').click(),
     ]);
-    const mask = await sharp(await saved.path())
+    // Read first: where `libs/images` runs, sharp opens no files.
+    const mask = await sharp(await readFile(await saved.path()))
       .ensureAlpha()
       .raw()
       .toBuffer({ resolveWithObject: true });
