@@ -1,6 +1,6 @@
 import { Prisma } from '#database/generated/client.js';
 import type { Queryable, Transaction } from '#database/queryable.js';
-import { MOST_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
+import { MOST_FIGURES, UNPRICED, type UsageQuery, type UsageRow } from './usage.js';
 
 // What ledger.sql leaves to statements: to lock budgets, to read what was spent, to write chats down, to add usage up.
 
@@ -165,7 +165,9 @@ const USAGE = {
     parts AS (
       SELECT time, COALESCE(keys.name, id) COLLATE "C" AS name, part AS bucket, sum(images) AS images,
         sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed, sum(count) FILTER (WHERE kind = 'chat') AS chats,
-        sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6) AS spend, sum(input_tokens) AS input_tokens,
+        sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6) AS spend,
+        sum(GREATEST(images, count)) FILTER (WHERE kind = 'image' AND currency = '${UNPRICED}') AS unpriced_images,
+        sum(count) FILTER (WHERE kind = 'chat' AND currency = '${UNPRICED}') AS unpriced_chats, sum(input_tokens) AS input_tokens,
         sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean, sum(count) AS count, GROUPING(time, COALESCE(keys.name, id) COLLATE "C") AS whole
       FROM counted LEFT JOIN (SELECT id AS key, name FROM api_keys) AS keys ON $5 = 'key' AND key = id
       GROUP BY GROUPING SETS ((time, COALESCE(keys.name, id) COLLATE "C", part),
@@ -176,8 +178,8 @@ const USAGE = {
       FROM parts)
     SELECT CASE whole WHEN 0 THEN 'step' WHEN 2 THEN 'group' ELSE 'all' END AS "of", time, NULLIF(name, '') AS "group",
       sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
-      COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend), 0) AS spend, sum(input_tokens) AS "inputTokens",
-      sum(output_tokens) AS "outputTokens", ${percentile(0.5)} AS "p50Ms", ${percentile(0.95)} AS "p95Ms"
+      COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend), 0) AS spend, COALESCE(sum(unpriced_images), 0) AS "unpricedImages",
+      COALESCE(sum(unpriced_chats), 0) AS "unpricedChats", sum(input_tokens) AS "inputTokens", sum(output_tokens) AS "outputTokens", ${percentile(0.5)} AS "p50Ms", ${percentile(0.95)} AS "p95Ms"
     FROM placed GROUP BY whole, time, name ORDER BY whole, time, name LIMIT ${MOST_FIGURES + 2}`,
 };
 

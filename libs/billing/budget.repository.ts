@@ -3,10 +3,17 @@ import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ledgerSpent, lockBudgets } from './billing.sql.js';
 import { BUDGET_PERIODS, type Budget } from './budgets.js';
+import { UNPRICED } from './usage.js';
 
 /** A budget with the name of its key; null: it is the account's. */
 export interface NamedBudget extends Budget {
   readonly keyName: string | null;
+}
+
+/** Images and chats that ended, and that no price was known for. */
+export interface Unpriced {
+  readonly images: number;
+  readonly chats: number;
 }
 
 /**
@@ -113,6 +120,70 @@ export class BudgetRepository {
     const spent = await ledgerSpent(this.prisma, { accountIds, keyIds: [], currency, thisMonth: true });
     return sumBy(spent, ({ accountId }) => accountId);
   }
+
+  /** What `spentByKey` leaves out, by id; of keys that leave out nothing, none. */
+  async unpricedByKey(accountId: string): Promise<Map<string, Unpriced>> {
+    return unpricedBy(await this.unpriced([accountId]), ({ apiKeyId }) => apiKeyId);
+  }
+
+  /** What `spentThisMonth` leaves out, by id; of accounts that leave out nothing, none. */
+  async unpricedThisMonth(accountIds: readonly string[]): Promise<Map<string, Unpriced>> {
+    return unpricedBy(await this.unpriced(accountIds, monthOf(new Date())), ({ accountId }) => accountId);
+  }
+
+  /** Added up, and not added up yet, as of one moment: nothing is missed or counted twice while a worker adds up. */
+  private async unpriced(accountIds: readonly string[], from?: Date): Promise<UnpricedPart[]> {
+    const where = { accountId: { in: inList(accountIds) }, currency: UNPRICED };
+    const since = from === undefined ? {} : { gte: from };
+    const [added, recent] = await this.prisma.$transaction(
+      [
+        this.prisma.usageByGroup.groupBy({
+          by: ['accountId', 'name', 'kind', 'outcome'],
+          where: { ...where, step: 'day', dimension: 'key', time: since },
+          orderBy: { name: 'asc' },
+          _sum: { images: true, count: true },
+        }),
+        this.prisma.usageChange.groupBy({
+          by: ['accountId', 'apiKeyId', 'kind', 'outcome'],
+          where: { ...where, createdAt: since },
+          orderBy: { apiKeyId: 'asc' },
+          _sum: { images: true },
+          _count: { _all: true },
+        }),
+      ],
+      { isolationLevel: 'RepeatableRead' },
+    );
+    return [
+      ...added.map(({ accountId, name, kind, _sum: sum }) => ({
+        ...{ accountId, apiKeyId: name, kind, images: Number(sum.images), count: Number(sum.count) },
+      })),
+      ...recent.map(({ accountId, apiKeyId, kind, _sum: sum, _count: count }) => ({
+        ...{ accountId, apiKeyId, kind, images: Number(sum.images), count: count._all },
+      })),
+    ];
+  }
+}
+
+interface UnpricedPart {
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly kind: string;
+  readonly images: number;
+  readonly count: number;
+}
+
+/** A task that was canceled after a provider began it has no image, and counts as one. */
+function unpricedBy(parts: readonly UnpricedPart[], idOf: (part: UnpricedPart) => string): Map<string, Unpriced> {
+  const sums = new Map<string, Unpriced>();
+  for (const part of parts) {
+    const { images, chats } = sums.get(idOf(part)) ?? { images: 0, chats: 0 };
+    const isChat = part.kind === 'chat';
+    sums.set(idOf(part), {
+      images: images + (isChat ? 0 : Math.max(part.images, part.count)),
+      chats: chats + (isChat ? part.count : 0),
+    });
+  }
+  return sums;
 }
 
 function sumBy<T extends { readonly amount: bigint }>(

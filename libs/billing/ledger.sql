@@ -189,7 +189,8 @@ DECLARE
 BEGIN
     INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
         "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
-    SELECT "request_id", 'chat', "account_id", "api_key_id", "model", "provider", "outcome", '', "created_at", 0,
+    SELECT "request_id", 'chat', "account_id", "api_key_id", "model", "provider", "outcome",
+        CASE WHEN "cost_micros" IS NULL THEN 'XXX' ELSE '' END, "created_at", 0,
         COALESCE("cost_micros", 0), COALESCE("input_tokens", 0), COALESCE("output_tokens", 0),
         CASE WHEN "outcome" = 'completed' THEN "duration_ms" END
     FROM "added";
@@ -214,7 +215,8 @@ CREATE OR REPLACE TRIGGER "chats_count" AFTER INSERT ON "chat_usage" REFERENCING
 --
 -- What ends leaves one row in usage_changes, which nobody else writes or waits for; a worker adds those rows up into
 -- usage_rollups and spend_totals (billing.sql.ts), and a trigger to usage_by_group. Whoever reads adds what has not been
--- added up yet.
+-- added up yet. What was spent where no price was known has the currency XXX, ISO 4217's code for none, so that the figures
+-- can say what they leave out.
 
 -- The part of the histogram that a duration is in: each ends a quarter of an octave above the one before; -1 without one.
 CREATE OR REPLACE FUNCTION "latency_bucket"("ms" BIGINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$
@@ -261,7 +263,9 @@ BEGIN
     INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
         "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
     VALUES (NEW."id", 'image', NEW."account_id", NEW."api_key_id", NEW."model", COALESCE(NEW."provider", ''), NEW."status",
-        COALESCE(NEW."cost" ->> 'currency', ''), NEW."created_at",
+        CASE WHEN NEW."cost" IS NOT NULL AND NEW."status" IN ('completed', 'cancelled')
+                AND COALESCE(NEW."cost" ->> 'settled', NEW."cost" ->> 'reserved') IS NULL THEN 'XXX'
+            ELSE COALESCE(NEW."cost" ->> 'currency', '') END, NEW."created_at",
         CASE WHEN NEW."status" = 'completed' THEN GREATEST(jsonb_array_length(NEW."images"), 1) ELSE 0 END,
         CASE WHEN NEW."status" IN ('completed', 'cancelled')
             THEN COALESCE((NEW."cost" ->> 'settled')::bigint, (NEW."cost" ->> 'reserved')::bigint, 0) ELSE 0 END,

@@ -1,6 +1,7 @@
 import { inList, objectOf } from '#database/prisma-values.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { insertRows } from './billing.sql.js';
+import { UNPRICED } from './usage.js';
 
 /** Rows that are looked at in one transaction. */
 const PAGE = 1_000;
@@ -106,8 +107,10 @@ async function readCharges(prisma: PrismaService, { cursor }: Place): Promise<Pa
       images: [],
       usage: null,
     };
-    const spent = end.kind === 'settle' ? Number(end.amountMicros ?? 0) : 0;
-    return [changeOf({ ...(task ?? gone), accountId, apiKeyId, model }, spent, end.currency)];
+    const isSettled = end.kind === 'settle';
+    const spent = isSettled ? Number(end.amountMicros ?? 0) : 0;
+    const currency = isSettled && end.amountMicros === null ? UNPRICED : end.currency;
+    return [changeOf({ ...(task ?? gone), accountId, apiKeyId, model }, spent, currency)];
   });
   return { ids, changes };
 }
@@ -137,7 +140,8 @@ async function readChats(prisma: PrismaService, { cursor }: Place): Promise<Page
     .filter(({ addedUp }) => addedUp === null)
     .map((chat) => ({
       ...{ reference: chat.requestId, kind: 'chat', account_id: chat.accountId, api_key_id: chat.apiKeyId },
-      ...{ model: chat.model, provider: chat.provider, outcome: chat.outcome, currency: '' },
+      ...{ model: chat.model, provider: chat.provider, outcome: chat.outcome },
+      currency: chat.costMicros === null ? UNPRICED : '',
       ...{ created_at: chat.createdAt, images: 0, spend_micros: Number(chat.costMicros ?? 0) },
       ...{ input_tokens: chat.inputTokens ?? 0, output_tokens: chat.outputTokens ?? 0 },
       latency_ms: chat.outcome === 'completed' ? chat.durationMs : null,

@@ -1,3 +1,6 @@
+/** The currency of usage that no price was known for: ISO 4217's code for none. Triggers write it (ledger.sql). */
+export const UNPRICED = 'XXX';
+
 export const USAGE_GROUPS = ['model', 'key', 'provider'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
@@ -9,6 +12,9 @@ export interface UsageFigures {
   readonly chats: number;
   /** Settled, and reserved for tasks that have not ended. */
   readonly spend: number;
+  /** Of those that ended, what `spend` leaves out: no price was known. */
+  readonly unpricedImages: number;
+  readonly unpricedChats: number;
   /** Tokens that providers counted. */
   readonly inputTokens: number;
   readonly outputTokens: number;

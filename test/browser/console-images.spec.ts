@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
+import { insertFailed } from '../support/failed-task.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const HOSTILE = '"><img src=x onerror="alert(1)">';
@@ -115,5 +116,56 @@ describe('pictures in the console’s lists', () => {
     await page()
       .getByRole('link', { name: `kept ${HOSTILE}` })
       .waitFor();
+  });
+
+  it('say of each cost whether it is free, known or unknown, and of each sum what it leaves out', async () => {
+    const at = new Date();
+    const call = { n: 1, provider: 'house', key: '', model: 'm', outcome: 'succeeded', charged: 'yes', free: false };
+    const made = { status: 'completed', error: null, calls: [{ ...call, startedAt: at, endedAt: at }] };
+    const ids: Record<string, string> = {};
+    for (const [model, reserved] of Object.entries({ 'model-of-four': 40_000, 'model-without-price': null })) {
+      const cost = { reserved, settled: reserved, currency: 'USD' };
+      ids[model] = await insertFailed(platform, { ...made, model, prompt: `by ${model}`, cost });
+    }
+    ids['free'] = await insertFailed(platform, { ...made, model: 'model-for-free', prompt: 'by model-for-free' });
+    const region = (name: string) => page().getByRole('region', { name, exact: true });
+    const row = (text: string) => page().getByRole('row').filter({ hasText: text });
+    const left = '1 image without a price';
+    const sum = `$0.04+ ${left}`;
+    await open('/tasks');
+    await row('by model-of-four').getByRole('cell', { name: '$0.04' }).waitFor();
+    await row('by model-for-free').getByRole('cell', { name: 'Free', exact: true }).waitFor();
+    await row('by model-without-price').getByTitle('No price is set for this model').getByText('Unknown').waitFor();
+    await open(`/tasks/${ids['free']}`);
+    await page().getByRole('definition').getByText('Free', { exact: true }).waitFor();
+    await page()
+      .getByText(/ · free$/)
+      .waitFor();
+    await open(`/tasks/${ids['model-without-price']}`);
+    await page()
+      .getByText(/ · cost unknown$/)
+      .waitFor();
+    const cost = page().getByRole('definition').filter({ hasText: 'Unknown · No price is set for this model' });
+    expect(await screen.inspect('task-unpriced')).toEqual([]);
+    await cost.getByRole('link').click();
+    await page().getByRole('heading', { name: 'Models and prices', level: 1 }).waitFor();
+    await open('/');
+    await region('Today, in UTC').getByText(sum).waitFor();
+    expect(await screen.inspect('overview-unpriced')).toEqual([]);
+    await open('/keys');
+    await row('e2e').getByRole('cell').filter({ hasText: sum }).waitFor();
+    await open('/usage');
+    const cells = async (name: string) => await row(name).getByRole('cell').allTextContents();
+    await region('Totals').waitFor();
+    expect(await cells('model-of-four')).toContain('$0.04');
+    expect(await cells('model-for-free')).toContain('$0.00');
+    expect(await cells('model-without-price')).toContain(`Unknown${left}`);
+    expect(await cells('Total')).toContain(sum);
+    await region('Spend').getByText(`Not including ${left}`).waitFor();
+    await region('Budgets').getByRole('cell').filter({ hasText: sum }).waitFor();
+    expect(await screen.inspect('usage-unpriced')).toEqual([]);
+    await open('/usage?model=model-without-price');
+    await region('Spend').getByText(`Unknown: ${left}`).waitFor();
+    await platform.pool.query(`DELETE FROM tasks WHERE model LIKE 'model-%'`);
   });
 });

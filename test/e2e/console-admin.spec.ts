@@ -1,5 +1,8 @@
+import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, signInInvited, Browser, PASSWORD } from '../support/console.js';
 import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
+
+const PATIENTLY = { timeoutMs: 60_000 };
 
 type Rows = { readonly data: Record<string, unknown>[] };
 
@@ -39,7 +42,7 @@ describe('usage, operation and team in the console', () => {
     await insert('task_3', 'failed', '2026-03-01T11:00:00Z', 9_000, cost);
     await insert('task_4', 'completed', '2026-03-02T00:00:00Z', 2_000, null);
     const range = 'from=2026-03-01T00:00:00Z&to=2026-03-03T00:00:00Z';
-    const none = { chats: 0, input_tokens: 0, output_tokens: 0 };
+    const none = { chats: 0, input_tokens: 0, output_tokens: 0, unpriced_images: 0, unpriced_chats: 0 };
     const served = { model: expect.arrayContaining(['gpt-image-2']), provider: expect.arrayContaining(['sandbox']) };
     const { since, ...usage } = await ada.ask<{ since: string | null }>(`/usage?${range}&by=day&group=model`);
     // Workers add up every few seconds; until then nothing is.
@@ -77,8 +80,8 @@ describe('usage, operation and team in the console', () => {
     expect(table.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(table.headers.get('content-disposition')).toBe('attachment; filename="darkroom-usage.csv"');
     expect((await table.text()).split('\r\n').slice(0, 2)).toEqual([
-      'time,group,images,failed,spend,currency,p50_ms,p95_ms,chats,input_tokens,output_tokens',
-      "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900,0,0,0",
+      'time,group,images,failed,spend,currency,p50_ms,p95_ms,chats,input_tokens,output_tokens,unpriced_images,unpriced_chats',
+      "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900,0,0,0,0,0",
     ]);
     expect(await eve.ask(`/usage?${range}`)).toEqual({
       ...{ data: [], groups: [], currency: 'USD', since: null, names: { ...served, key: [] } },
@@ -181,5 +184,53 @@ describe('usage, operation and team in the console', () => {
   it('lets nobody change themselves, so that an admin remains', async () => {
     const { person } = await ada.ask<{ person: { id: string } }>('/session');
     expect((await ada.call(`/people/${person.id}`, { method: 'PATCH', body: { role: 'member' } })).status).toBe(400);
+  });
+
+  it('tells what the sums leave out where no price was known, before and after it is added up', async () => {
+    await platform.newKey({ name: 'unpriced' });
+    const { rows } = await platform.pool.query<{ id: string }>("SELECT id FROM api_keys WHERE name = 'unpriced'");
+    const id = rows[0]!.id;
+    const insert = async (task: string, status: string, cost: object | null) => {
+      await platform.pool.query(
+        `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase, provider,
+           created_at, finished_at, deadline_at, images, cost)
+         VALUES ($1, 'acct_default', $2, 'req', 'generation', 'm3', 'p', '{}', $3, 'done', 'sandbox', now(), now(), now(), $4, $5)`,
+        [task, id, status, status === 'completed' ? '[{},{}]' : '[]', cost === null ? null : JSON.stringify(cost)],
+      );
+    };
+    const unknown = { reserved: null, settled: null, currency: 'USD' };
+    await insert('task_unpriced_1', 'completed', unknown);
+    // A provider had begun it, and may charge for it.
+    await insert('task_unpriced_2', 'cancelled', unknown);
+    await insert('task_unpriced_3', 'failed', { ...unknown, settled: 0 });
+    await insert('task_unpriced_4', 'completed', null);
+    await insert('task_unpriced_5', 'completed', { reserved: 90_000, settled: 50_000, currency: 'USD' });
+    for (const [request, cost] of [
+      ['req_unpriced_1', null],
+      ['req_unpriced_2', 0],
+    ])
+      await platform.pool.query(
+        `INSERT INTO chat_usage VALUES ($1, 'acct_default', $2, 'm3', 'p', NULL, 'm', false, 200, 'completed', 1, 1, 0, 1, 1, now(), $3)`,
+        [request, id, cost],
+      );
+    const sums = { unpriced_images: 3, unpriced_chats: 1 };
+    const spend = { ...sums, amount: '0.050000', currency: 'USD' };
+    const check = async () => {
+      const usage = await ada.ask<{ total: object } & Rows>('/usage?model=m3');
+      expect(usage.total).toMatchObject({ ...sums, images: 6, chats: 2, spend: '0.050000' });
+      expect(await ada.ask<object>('/usage?group=key')).toMatchObject({
+        groups: expect.arrayContaining([expect.objectContaining({ ...sums, group: 'unpriced' })]),
+      });
+      const keys = (await ada.ask<Rows>('/keys')).data;
+      expect(keys.find((key) => key['id'] === id)).toMatchObject({ spend });
+      expect(keys.find((key) => key['name'] === 'e2e')).toMatchObject({ spend: { unpriced_images: 0 } });
+      expect(await ada.ask<object>('/account')).toMatchObject({ spend: sums });
+    };
+    await check();
+    await waitUntil(async () => {
+      const { rowCount } = await platform.pool.query('SELECT 1 FROM usage_changes WHERE api_key_id = $1', [id]);
+      return rowCount === 0;
+    }, PATIENTLY);
+    await check();
   });
 });

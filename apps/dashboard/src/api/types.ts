@@ -10,6 +10,8 @@ export type SignInState = Schema['SignInView'];
 
 /** An amount, of which a task's cost says more. */
 export type Money = Pick<Schema['CostView'], 'amount' | 'currency'>;
+/** A sum of amounts, and what it leaves out because no price was known. */
+export type Spent = Schema['SpentView'];
 export type BudgetPeriod = Schema['BudgetView']['period'];
 
 export type ApiKey = Schema['KeyView'];

@@ -1,13 +1,14 @@
 import { Box, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 
 /** One number and what it counts. */
-export function Figure({ name, value }: { readonly name: string; readonly value: string }) {
+export function Figure({ name, value }: { readonly name: string; readonly value: ReactNode }) {
   return (
     <Box className="surface" p="md">
       <Text size="sm" c="dimmed">
         {name}
       </Text>
-      <Text fz={26} fw={650} lh={1.25} className="numbers">
+      <Text component="div" fz={26} fw={650} lh={1.25} className="numbers">
         {value}
       </Text>
     </Box>

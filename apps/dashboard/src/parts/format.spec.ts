@@ -1,4 +1,4 @@
-import { currencySign, duration, fromNow, money } from './format.ts';
+import { currencySign, duration, fromNow, money, spent, unpriced } from './format.ts';
 
 it.each([
   [10_000, 'just now'],
@@ -26,9 +26,24 @@ it.each([
   expect(currencySign(currency)).toBe(sign);
 });
 
-it('shows small amounts whole and unknown ones as a dash', () => {
+it('shows small amounts whole, and tells free from unknown', () => {
   expect(money({ amount: '0.040000', currency: 'USD' })).toBe('$0.04');
   expect(money({ amount: '0.000125', currency: 'USD' })).toBe('$0.000125');
-  expect(money({ amount: null, currency: 'USD' })).toBe('–');
-  expect(money(null)).toBe('–');
+  expect(money({ amount: null, currency: 'USD' })).toBe('Unknown');
+  expect(money(null)).toBe('Free');
 });
+
+it.each([
+  ['1.200000', 3, 0, '$1.20', '3 images without a price'],
+  ['1.200000', 0, 0, '$1.20', ''],
+  ['0.000000', 0, 0, '$0.00', ''],
+  ['0.000000', 1, 0, 'Unknown', '1 image without a price'],
+  ['0.000000', 0, 1, 'Unknown', '1 chat without a price'],
+  ['0.040000', 1_000, 2, '$0.04', '1,000 images and 2 chats without a price'],
+])(
+  'says what a sum of %s with %d images and %d chats without a price leaves out',
+  (amount, images, chats, sum, rest) => {
+    const spend = { amount, currency: 'USD', unpriced_images: images, unpriced_chats: chats };
+    expect([spent(spend), unpriced(spend)]).toEqual([sum, rest]);
+  },
+);

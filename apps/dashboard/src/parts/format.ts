@@ -1,4 +1,4 @@
-import type { Money } from '../api/types.ts';
+import type { Money, Spent, Usage } from '../api/types.ts';
 
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['year', 31_536_000],
@@ -39,10 +39,33 @@ export function startOfDay(day: string): string {
   return new Date(`${day}T00:00:00`).toISOString();
 }
 
-/** "USD 0.04"; a dash where nothing is charged or the price is not known. */
-export function money(cost: Money | null | undefined): string {
-  if (cost?.amount === null || cost?.amount === undefined) return '–';
-  return amountIn(cost.amount, cost.currency);
+/** "$0.04"; "Free" where nothing is charged, "Unknown" where no price is set. */
+export function money(cost: Money | null): string {
+  if (cost === null) return 'Free';
+  return cost.amount === null ? 'Unknown' : amountIn(cost.amount, cost.currency);
+}
+
+/** What figures of usage say of spend. */
+export function spentOf({ spend: amount, unpriced_images, unpriced_chats }: Usage['total'], currency: string): Spent {
+  return { amount, currency, unpriced_images, unpriced_chats };
+}
+
+/** "$1.20"; "Unknown" where no price was known for any of it. */
+export function spent(sum: Spent): string {
+  return Number(sum.amount) === 0 && unpriced(sum) !== '' ? 'Unknown' : amountIn(sum.amount, sum.currency);
+}
+
+/** What a sum leaves out: "3 images and 1 chat without a price"; empty if that is nothing. */
+export function unpriced({
+  unpriced_images: images,
+  unpriced_chats: chats,
+}: Omit<Spent, 'amount' | 'currency'>): string {
+  const parts = [counted(images, 'image'), counted(chats, 'chat')].filter((part) => part !== '');
+  return parts.length === 0 ? '' : `${parts.join(' and ')} without a price`;
+}
+
+function counted(count: number, name: string): string {
+  return count === 0 ? '' : `${count.toLocaleString('en')} ${name}${count === 1 ? '' : 's'}`;
 }
 
 /** Cents at least, as many more places as the amount has. */

@@ -1,11 +1,12 @@
 import { Progress, Stack, Text } from '@mantine/core';
 import { useSession } from '../api/queries.ts';
-import type { ApiKey, Money } from '../api/types.ts';
-import { amountIn, money } from './format.ts';
+import type { ApiKey } from '../api/types.ts';
+import { SpentSum } from './cost.tsx';
+import { amountIn } from './format.ts';
 
 interface SpendProps {
   readonly budget: ApiKey['budget'];
-  readonly spend: Money | null;
+  readonly spend: ApiKey['spend'];
 }
 
 /** What was spent, and how much of the budget that is. */
@@ -13,8 +14,8 @@ export function Spend({ budget, spend }: SpendProps) {
   const { currency } = useSession();
   if (budget === null)
     return (
-      <Text size="sm" className="numbers">
-        {money(spend)}
+      <Text component="div" size="sm">
+        <SpentSum sum={spend} />
       </Text>
     );
   const share = Number(budget.amount) > 0 ? (Number(budget.spent) / Number(budget.amount)) * 100 : 100;

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
+import type { Unpriced } from '#billing/budget.repository.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
 /** A budget and what its period has spent of it, as decimal amounts of the installation's currency. */
@@ -21,6 +22,21 @@ export class SpendView {
 
   @ApiProperty({ example: 'USD' })
   currency!: string;
+}
+
+/** What was spent, and what that leaves out because no price was known for it. */
+export class SpentView extends SpendView {
+  @ApiProperty({ type: 'integer', description: 'Images that `amount` leaves out: no price was known.' })
+  unpriced_images!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Chats that `amount` leaves out.' })
+  unpriced_chats!: number;
+}
+
+/** An amount in millionths, and what it leaves out. */
+export function spentView(amount: number, unpriced: Unpriced | undefined, currency: string): SpentView {
+  const { images = 0, chats = 0 } = unpriced ?? {};
+  return { amount: decimalOf(amount), currency, unpriced_images: images, unpriced_chats: chats };
 }
 
 /** Null where there is no budget. */

@@ -9,6 +9,7 @@ import type { Transaction } from '#database/queryable.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Session } from '#accounts/session-store.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
+import { spentView } from '../dto/budget-view.dto.js';
 import { AccountDefaults } from '../team/account-defaults.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './dto/key-bodies.dto.js';
 import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
@@ -34,8 +35,11 @@ export class AccountKeys {
     const budgets = await this.budgets.find(rows.map(({ id }) => id));
     const { currency } = this.source.current;
     const spends = await this.budgets.spentByKey(who.accountId, currency);
+    const unpriced = await this.budgets.unpricedByKey(who.accountId);
     const budgetOf = (id: string) => budgets.find(({ ownerId }) => ownerId === id);
-    return rows.map((row) => keyView(row, budgetOf(row.id), spends.get(row.id) ?? 0, currency));
+    return rows.map((row) =>
+      keyView(row, budgetOf(row.id), spentView(spends.get(row.id) ?? 0, unpriced.get(row.id), currency)),
+    );
   }
 
   /** The keys by name whose tasks somebody may look at. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
-import { decimalOf } from '#contract/money.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
@@ -10,7 +9,7 @@ import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dt
 import { AccountDefaults, limitsView } from './account-defaults.js';
 import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
-import { budgetView } from '../dto/budget-view.dto.js';
+import { budgetView, spentView } from '../dto/budget-view.dto.js';
 
 /** The accounts of the installation: their figures and their limits, never what they generate. */
 @Injectable()
@@ -92,10 +91,14 @@ export class Accounts {
   private async money(accounts: readonly Account[]) {
     const ids = accounts.map(({ id }) => id);
     const { currency } = this.source.current;
-    const [budgets, spends] = await Promise.all([this.budgets.find(ids), this.budgets.spentThisMonth(ids, currency)]);
+    const [budgets, spends, unpriced] = await Promise.all([
+      this.budgets.find(ids),
+      this.budgets.spentThisMonth(ids, currency),
+      this.budgets.unpricedThisMonth(ids),
+    ]);
     return (id: string) => ({
       budget: budgetView(budgets.find(({ ownerId }) => ownerId === id)),
-      spend: { amount: decimalOf(spends.get(id) ?? 0), currency },
+      spend: spentView(spends.get(id) ?? 0, unpriced.get(id), currency),
     });
   }
 }

@@ -24,6 +24,12 @@ class UsageFiguresView {
   @ApiProperty({ example: '1.200000' })
   spend!: string;
 
+  @ApiProperty({ type: 'integer', description: 'Images that `spend` leaves out: no price was known.' })
+  unpriced_images!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Chats that `spend` leaves out.' })
+  unpriced_chats!: number;
+
   @ApiProperty({ type: 'integer', description: 'Tokens that providers counted.' })
   input_tokens!: number;
 
@@ -88,14 +94,18 @@ class UsageListView {
 }
 
 /** Last, since files that people read by position are older than they. */
-const CHAT_COLUMNS = ['chats', 'input_tokens', 'output_tokens'];
+const LATER_COLUMNS = ['chats', 'input_tokens', 'output_tokens', 'unpriced_images', 'unpriced_chats'];
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
-const NOTHING = { images: 0, failed: 0, chats: 0, spend: 0, inputTokens: 0, outputTokens: 0, p50Ms: null, p95Ms: null };
+const NOTHING = {
+  ...{ images: 0, failed: 0, chats: 0, spend: 0, unpricedImages: 0, unpricedChats: 0 },
+  ...{ inputTokens: 0, outputTokens: 0, p50Ms: null, p95Ms: null },
+};
 
 function figuresView(figures: UsageFigures): UsageFiguresView {
   const { images, failed, chats, spend, inputTokens, outputTokens, p50Ms, p95Ms } = figures;
+  const { unpricedImages: unpriced_images, unpricedChats: unpriced_chats } = figures;
   return {
-    ...{ images, failed, chats, spend: decimalOf(spend) },
+    ...{ images, failed, chats, spend: decimalOf(spend), unpriced_images, unpriced_chats },
     ...{ input_tokens: inputTokens, output_tokens: outputTokens, p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
   };
 }
@@ -149,10 +159,10 @@ export class UsageController {
   async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
     return csvFile('darkroom-usage.csv', [
-      ['time', 'group', 'images', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(CHAT_COLUMNS),
-      ...data.map(({ time, group, images, failed, spend, p50_ms, p95_ms, chats, input_tokens, output_tokens }) => [
-        ...[time, group, images, failed, spend, currency, p50_ms, p95_ms],
-        ...[chats, input_tokens, output_tokens],
+      ['time', 'group', 'images', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(LATER_COLUMNS),
+      ...data.map((row) => [
+        ...[row.time, row.group, row.images, row.failed, row.spend, currency, row.p50_ms, row.p95_ms],
+        ...[row.chats, row.input_tokens, row.output_tokens, row.unpriced_images, row.unpriced_chats],
       ]),
     ]);
   }

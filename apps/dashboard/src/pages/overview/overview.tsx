@@ -6,7 +6,8 @@ import type { ReactNode } from 'react';
 import { sessionQuery, useMay, useSession } from '../../api/queries.ts';
 import { todayQuery } from '../../api/usage.ts';
 import { Figure } from '../../parts/figure.tsx';
-import { amountIn } from '../../parts/format.ts';
+import { SpentSum } from '../../parts/cost.tsx';
+import { spentOf } from '../../parts/format.ts';
 import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { useAttention, type Notice } from './use-attention.ts';
@@ -35,12 +36,12 @@ function Today() {
   const { data, error, refetch } = useQuery(todayQuery());
   if (error !== null) return <Trouble error={error} doing="Could not load usage" onRetry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={86} radius="lg" />;
-  const { images, chats, failed, spend } = data.total;
+  const { images, chats, failed } = data.total;
   return (
     <SimpleGrid cols={{ base: 2, md: chats === 0 ? 3 : 4 }} component="section" aria-label="Today, in UTC">
       <Figure name="Images today" value={images.toLocaleString('en')} />
       {chats > 0 && <Figure name="Chats today" value={chats.toLocaleString('en')} />}
-      <Figure name="Spend today" value={amountIn(spend, data.currency)} />
+      <Figure name="Spend today" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
       <Figure name="Failed today" value={failed.toLocaleString('en')} />
     </SimpleGrid>
   );

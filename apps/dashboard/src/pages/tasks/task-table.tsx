@@ -2,6 +2,7 @@ import { Box, Group, Table, Text, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import type { TaskRow } from '../../api/types.ts';
+import { NO_PRICE } from '../../parts/cost.tsx';
 import { dimensions, duration, fromNow, fullTime, money } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
@@ -165,9 +166,15 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
         </Text>
       </Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
-        <Text size="sm" className="numbers">
-          {money(task.cost)}
-        </Text>
+        {task.cost?.amount === null ? (
+          <Link to="/tasks/$id" params={{ id: task.id }} className="row-time" title={NO_PRICE} tabIndex={-1}>
+            {money(task.cost)}
+          </Link>
+        ) : (
+          <Text size="sm" className="numbers" {...(task.cost === null && { c: 'dimmed' })}>
+            {money(task.cost)}
+          </Text>
+        )}
       </Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
         {/* Above the row's own link, so that it can tell the exact time. */}

@@ -103,12 +103,13 @@ function Call({ call, cost }: CallProps) {
   );
 }
 
-/** What one attempt cost, where tasks cost anything. */
+/** What one attempt cost. */
 function chargeOf({ charged, outcome }: TimelineEvent, cost: TaskDetail['cost']): string | undefined {
   if (charged === 'maybe') return 'possibly charged';
-  if (outcome === 'succeeded' && cost !== null && cost.amount !== null) return `cost ${money(cost)}`;
+  if (cost === null) return outcome === 'succeeded' ? 'free' : undefined;
+  if (outcome === 'succeeded') return cost.amount === null ? 'cost unknown' : `cost ${money(cost)}`;
   if (charged === 'yes') return 'charged';
-  return cost !== null && outcome === 'failed' ? 'not charged' : undefined;
+  return outcome === 'failed' ? 'not charged' : undefined;
 }
 
 function deliveryLine(delivery: Delivery): Line {

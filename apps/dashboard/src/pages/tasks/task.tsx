@@ -7,7 +7,8 @@ import { taskQuery, useMay } from '../../api/queries.ts';
 import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
-import { dayOf, dimensions, duration, fullTime, money } from '../../parts/format.ts';
+import { Cost } from '../../parts/cost.tsx';
+import { dayOf, dimensions, duration, fullTime } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
@@ -217,7 +218,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(orderer === null ? [] : [['Created by', orderer] satisfies [string, ReactNode]]),
     ...(task.provider === null ? [] : [['Provider', task.provider] satisfies [string, ReactNode]]),
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
-    ...(task.cost === null ? [] : [['Cost', costText(task)] satisfies [string, ReactNode]]),
+    ['Cost', <TaskCost key="cost" cost={task.cost} />],
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
     ...(task.provenance === undefined
       ? []
@@ -262,10 +263,15 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
   ];
 }
 
-function costText({ cost }: TaskDetail): string {
-  if (cost?.amount === null || cost === null) return 'Unknown';
-  const notes = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: ' (no price set)' };
-  return `${money(cost)}${notes[cost.state]}`;
+const COST_NOTES = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: '' };
+
+function TaskCost({ cost }: Pick<TaskDetail, 'cost'>) {
+  return (
+    <>
+      <Cost cost={cost} />
+      {cost !== null && COST_NOTES[cost.state]}
+    </>
+  );
 }
 
 function labelOf(name: string): string {

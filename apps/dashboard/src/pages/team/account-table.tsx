@@ -1,7 +1,8 @@
 import { Group, Menu, Table, Text } from '@mantine/core';
 import type { AccountRow } from '../../api/team-types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
-import { dayOf, fullTime, money } from '../../parts/format.ts';
+import { SpentSum } from '../../parts/cost.tsx';
+import { dayOf, fullTime } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
@@ -62,8 +63,8 @@ export function AccountTable({ accounts, onAct }: AccountTableProps) {
               <Count of={account.keys} />
               <Count of={account.tasks_in_flight} />
               <Table.Td>
-                <Text size="sm" className="numbers">
-                  {money(account.spend)}
+                <Text component="div" size="sm">
+                  <SpentSum sum={account.spend} />
                 </Text>
               </Table.Td>
               <Table.Td visibleFrom="sm" miw={170}>

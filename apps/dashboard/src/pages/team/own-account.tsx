@@ -6,7 +6,7 @@ import { send } from '../../api/request.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { OwnAccount as Account } from '../../api/team-types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
-import { money } from '../../parts/format.ts';
+import { SpentSum } from '../../parts/cost.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
 import { Spend } from '../../parts/spend.tsx';
@@ -52,7 +52,9 @@ export function OwnAccount() {
             </Group>
           </dd>
           <dt>This month</dt>
-          <dd className="numbers">{money(data.spend)}</dd>
+          <dd>
+            <SpentSum sum={data.spend} inline />
+          </dd>
           <dt>Budget</dt>
           <dd>
             {data.budget === null ? 'None' : <Spend budget={data.budget} spend={data.spend} />}

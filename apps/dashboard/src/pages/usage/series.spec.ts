@@ -1,6 +1,15 @@
 import { colorOf, seriesOf } from './series.ts';
 
-const figures = { chats: 0, failed: 0, spend: '0', input_tokens: 0, output_tokens: 0, p50_ms: null, p95_ms: null };
+const sums = {
+  chats: 0,
+  failed: 0,
+  spend: '0',
+  unpriced_images: 0,
+  unpriced_chats: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+};
+const figures = { ...sums, p50_ms: null, p95_ms: null };
 const row = (group: string | null, images: number) => ({ ...figures, group, images });
 
 describe('series of usage', () => {

@@ -2,9 +2,9 @@ import { Box, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { keysQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
-import type { ApiKey } from '../../api/types.ts';
+import type { ApiKey, Spent } from '../../api/types.ts';
 import { budgetEnd, monthForecast } from '../../parts/forecast.ts';
-import { amountIn, dayOf } from '../../parts/format.ts';
+import { amountIn, dayOf, unpriced } from '../../parts/format.ts';
 import { Spend } from '../../parts/spend.tsx';
 
 /** What this month will have cost at its end, and how long budgets last. */
@@ -37,11 +37,7 @@ export function UsageBudgets() {
                   <Spend budget={account.data.budget} spend={account.data.spend} />
                 </Table.Td>
                 <Table.Td data-name="Forecast">
-                  <Forecast
-                    budget={account.data.budget}
-                    month={Number(account.data.spend.amount)}
-                    currency={currency}
-                  />
+                  <Forecast budget={account.data.budget} month={account.data.spend} currency={currency} />
                 </Table.Td>
               </Table.Tr>
             )}
@@ -66,14 +62,15 @@ export function UsageBudgets() {
 interface ForecastProps {
   readonly budget: ApiKey['budget'];
   /** What this month has cost; absent where only a monthly budget tells. */
-  readonly month?: number;
+  readonly month?: Spent;
   readonly currency: string;
 }
 
 function Forecast({ budget, month, currency }: ForecastProps) {
   const now = Date.now();
   const isMonthly = budget?.period === 'month';
-  const spent = isMonthly ? Number(budget.spent) : month;
+  const spent = isMonthly ? Number(budget.spent) : month === undefined ? undefined : Number(month.amount);
+  const rest = isMonthly || month === undefined ? '' : unpriced(month);
   const forecast = spent === undefined ? undefined : monthForecast(spent, now);
   if (spent === undefined || forecast === undefined)
     return (
@@ -81,11 +78,18 @@ function Forecast({ budget, month, currency }: ForecastProps) {
         {spent === undefined ? 'No forecast for total budgets' : 'Available from the second day of the month'}
       </Text>
     );
+  if (rest !== '' && spent === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        Unknown
+      </Text>
+    );
   const limit = isMonthly ? Number(budget.amount) : undefined;
   const end = limit === undefined ? undefined : budgetEnd(spent, limit, now);
   return (
     <Text size="sm" className="numbers">
       {amountIn(forecast.toFixed(2), currency)} by the end of the month
+      {rest !== '' && ', not including requests without a price'}
       {limit !== undefined && spent >= limit && ', but the budget is used up'}
       {end !== undefined && `, but the budget is used up on ${dayOf(new Date(end).toISOString())}`}
     </Text>

@@ -12,7 +12,7 @@ import {
   useMantineTheme,
 } from '@mantine/core';
 import type { Usage, UsageRow } from '../../api/types.ts';
-import { amountIn } from '../../parts/format.ts';
+import { amountIn, spent, spentOf, unpriced } from '../../parts/format.ts';
 import { stepLabel, stepsOf, type TimeSpan } from '../../parts/time-span.ts';
 import type { Series } from './series.ts';
 
@@ -29,9 +29,15 @@ interface UsageChartsProps {
 /** What was made, spent, failed and how long it took, over time. */
 export function UsageCharts({ usage: { data, total, currency }, series, span, onPick }: UsageChartsProps) {
   const shared = { rows: data, series, span };
-  const latency = (value: number) =>
-    value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`;
-  const money = (value: number) => amountIn(value, currency);
+  const latency = (value: number | null) =>
+    value === null
+      ? '–'
+      : value < 1000
+        ? `${Math.round(value)} ms`
+        : `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`;
+  const money = (value: number | null) => (value === null ? 'Unknown' : amountIn(value, currency));
+  const spend = (row: UsageRow) => (spent(spentOf(row, currency)) === 'Unknown' ? null : Number(row.spend));
+  const rest = unpriced(total);
   return (
     <Box>
       {series.length > 1 && <Legend series={series} />}
@@ -42,7 +48,7 @@ export function UsageCharts({ usage: { data, total, currency }, series, span, on
           read={(row) => row.images}
           onPick={(one, time) => onPick(one, time, undefined)}
         />
-        <Chart {...shared} title="Spend" fine read={(row) => Number(row.spend)} format={money} />
+        <Chart {...shared} title="Spend" fine read={spend} format={money} {...(rest !== '' && { without: rest })} />
         <Chart
           {...shared}
           title="Failures"
@@ -82,7 +88,9 @@ interface ChartProps {
   readonly series: readonly Series[];
   readonly span: TimeSpan;
   readonly read: (row: UsageRow) => number | null;
-  readonly format?: (value: number) => string;
+  readonly format?: (value: number | null) => string;
+  /** What the values leave out. */
+  readonly without?: string;
   /** Values have fractions. */
   readonly fine?: boolean;
   readonly kind?: 'bar' | 'line';
@@ -96,6 +104,7 @@ function Chart({
   span,
   read,
   format = String,
+  without,
   fine = false,
   kind = 'bar',
   onPick,
@@ -123,11 +132,17 @@ function Chart({
     <Box className="surface" p="lg" component="section" miw={0} aria-label={title}>
       <Title order={2} fz="sm" fw={600} mb="md">
         {title}
+        {without !== undefined && !isEmpty && (
+          <Text span size="xs" c="dimmed" fw={400}>
+            {' '}
+            · Not including {without}
+          </Text>
+        )}
       </Title>
       {isEmpty ? (
         <Center h={CHART_HEIGHT}>
           <Text size="sm" c="dimmed">
-            None in this period
+            {without === undefined ? 'None in this period' : `Unknown: ${without}`}
           </Text>
         </Center>
       ) : kind === 'bar' ? (
@@ -152,7 +167,7 @@ function Chart({
   );
 }
 
-/** A bar of a quiet day is nought; a line has a gap there. */
+/** A bar of a quiet day is nought, a line has a gap there; null where something is there, and not known. */
 function valueAt(
   rows: readonly UsageRow[],
   series: Series,
@@ -160,7 +175,8 @@ function valueAt(
   read: ChartProps['read'],
   kind: 'bar' | 'line',
 ): number | null {
-  const values = rows.filter((row) => row.time === at && series.has(row)).flatMap((row) => read(row) ?? []);
-  if (kind === 'bar') return values.reduce((sum, value) => sum + value, 0);
+  const those = rows.filter((row) => row.time === at && series.has(row));
+  const values = those.flatMap((row) => read(row) ?? []);
+  if (kind === 'bar' && (values.length > 0 || those.length === 0)) return values.reduce((sum, value) => sum + value, 0);
   return values[0] ?? null;
 }

@@ -1,7 +1,9 @@
 import { Box, Group, Table, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import type { Usage } from '../../api/types.ts';
-import { amountIn, duration } from '../../parts/format.ts';
+import { SpentSum } from '../../parts/cost.tsx';
+import { duration, spentOf } from '../../parts/format.ts';
 import { useMay } from '../../api/queries.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
 import { colorOf } from './series.ts';
@@ -14,14 +16,14 @@ const time = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 
 interface Column {
   readonly name: string;
-  readonly read: (row: Usage['total'], currency: string) => string;
+  readonly read: (row: Usage['total'], currency: string) => ReactNode;
 }
 
 const COLUMNS: readonly Column[] = [
   { name: 'Images', read: (row) => count(row.images) },
   { name: 'Chats', read: (row) => count(row.chats) },
   { name: 'Failed', read: (row) => count(row.failed) },
-  { name: 'Spend', read: (row, currency) => amountIn(row.spend, currency) },
+  { name: 'Spend', read: (row, currency) => <SpentSum sum={spentOf(row, currency)} /> },
   { name: 'Tokens', read: (row) => count(row.input_tokens + row.output_tokens) },
   { name: 'Median', read: (row) => time(row.p50_ms) },
   { name: 'p95', read: (row) => time(row.p95_ms) },
@@ -43,7 +45,7 @@ export function UsageTable({ usage: { groups, total, currency }, group: by, name
   const figures = (row: Usage['total']) =>
     columns.map(({ name, read }) => (
       <Table.Td key={name} ta="right" data-name={name}>
-        <Text size="sm" className="numbers nowrap">
+        <Text component="div" size="sm" className="numbers">
           {read(row, currency)}
         </Text>
       </Table.Td>

@@ -6,7 +6,8 @@ import { keyNamesQuery, useMay } from '../../api/queries.ts';
 import { addressOf, get, type Query } from '../../api/request.ts';
 import type { Usage } from '../../api/types.ts';
 import { Figure } from '../../parts/figure.tsx';
-import { amountIn, duration } from '../../parts/format.ts';
+import { SpentSum } from '../../parts/cost.tsx';
+import { duration, spentOf } from '../../parts/format.ts';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { stepAt, type TimeSpan } from '../../parts/time-span.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
@@ -121,7 +122,7 @@ function Figures({ usage, span, filters }: FiguresProps) {
       <SimpleGrid cols={{ base: 2, md: chats === 0 ? 4 : 5 }}>
         <Figure name="Images" value={images.toLocaleString('en')} />
         {chats > 0 && <Figure name="Chats" value={chats.toLocaleString('en')} />}
-        <Figure name="Spend" value={amountIn(total.spend, currency)} />
+        <Figure name="Spend" value={<SpentSum sum={spentOf(total, currency)} />} />
         <Figure
           name="Failed"
           value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}

@@ -1,9 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
-import { decimalOf } from '#contract/money.js';
 import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
-import { budgetView, BudgetView, SpendView } from '../../dto/budget-view.dto.js';
+import { budgetView, BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 /** The person who made a key. */
@@ -79,8 +78,8 @@ export class KeyView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'To the minute.' })
   last_used_at!: string | null;
 
-  @ApiProperty({ type: SpendView })
-  spend!: SpendView;
+  @ApiProperty({ type: SpentView })
+  spend!: SpentView;
 }
 
 /** Newest first, ended keys included; for a member, only their own. */
@@ -107,8 +106,8 @@ export class NewKeyView {
   secret!: string;
 }
 
-/** `spend` in millionths of the currency. */
-export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: number, currency: string): KeyView {
+/** What the console shows of a key. */
+export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: SpentView): KeyView {
   return {
     id: row.id,
     name: row.name,
@@ -129,6 +128,6 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: numbe
     expires_at: row.expiresAt?.toISOString() ?? null,
     revoked_at: row.revokedAt?.toISOString() ?? null,
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
-    spend: { amount: decimalOf(spend), currency },
+    spend,
   };
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
-import { BudgetView, SpendView } from '../../dto/budget-view.dto.js';
+import { BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { LinkView } from './team-views.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
@@ -60,8 +60,8 @@ export class OwnAccountView {
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
 
-  @ApiProperty({ type: SpendView, description: 'Since the month began, in UTC; settled and reserved.' })
-  spend!: SpendView;
+  @ApiProperty({ type: SpentView, description: 'Since the month began, in UTC; settled and reserved.' })
+  spend!: SpentView;
 
   @ApiProperty({ type: AccountLimitsView })
   limits!: AccountLimitsView;

@@ -1,0 +1,57 @@
+import { Box, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useSession } from '../api/queries.ts';
+import type { Money, Spent } from '../api/types.ts';
+import { money, spent, unpriced } from './format.ts';
+
+/** Why a cost is unknown. */
+export const NO_PRICE = 'No price is set for this model';
+
+/** What one task costs: "$0.04", "Free", or "Unknown" and why. */
+export function Cost({ cost }: { readonly cost: Money | null }) {
+  return (
+    <>
+      {money(cost)}
+      {cost?.amount === null && (
+        <>
+          {' · '}
+          <ToPrices>{NO_PRICE}</ToPrices>
+        </>
+      )}
+    </>
+  );
+}
+
+interface SpentSumProps {
+  readonly sum: Spent;
+  /** Between the amount and what it leaves out; absent: a line of its own. */
+  readonly inline?: boolean;
+}
+
+/** What several tasks cost together: "$1.20", and what that leaves out, as "+ 3 images without a price". */
+export function SpentSum({ sum, inline = false }: SpentSumProps) {
+  const [amount, rest] = [spent(sum), unpriced(sum)];
+  return (
+    <>
+      <span className="numbers nowrap">{amount}</span>
+      {rest !== '' && (
+        <Text span={inline} fz="xs" fw={400} lh={1.4} c="dimmed" {...(inline && { ml: 4 })}>
+          {amount === 'Unknown' ? '' : '+ '}
+          <ToPrices>{rest}</ToPrices>
+        </Text>
+      )}
+    </>
+  );
+}
+
+/** For operators a link to where prices are set, for others text. */
+function ToPrices({ children }: { readonly children: ReactNode }) {
+  const { operator } = useSession();
+  if (!operator) return children;
+  return (
+    <Box component={Link} to="/catalog" className="text-link in-sentence" title="Set prices">
+      {children}
+    </Box>
+  );
+}
