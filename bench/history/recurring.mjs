@@ -216,6 +216,8 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
     read('31 days by hour and key', 'hour', 31, 'key'),
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
     ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
+    ['billing/BudgetRepository.unpricedByKey', () => budgets.unpricedByKey(accountId)],
+    ['billing/BudgetRepository.unpricedThisMonth', () => budgets.unpricedThisMonth([accountId, 'acct_bench'])],
     ['billing/BudgetRepository.find', () => budgets.find([accountId, 'key_1'])],
     ['billing/BudgetRepository.ofAccount', () => budgets.ofAccount(accountId)],
     ['billing/BudgetRepository.countSpent', () => budgets.countSpent(0.8)],
