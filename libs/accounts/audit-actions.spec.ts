@@ -29,8 +29,10 @@ describe('auditSentence', () => {
       { url: 'https://a.example/x' },
       'added the webhook endpoint “https://a.example/x”',
     ],
-    ['provider.changed', 'main', { fields: ['base_url', 'keys'] }, 'changed the provider “main”: base url, keys'],
-    ['catalog.restored', '3', { revision: 5 }, 'restored revision “3” of providers and models'],
+    ['provider.changed', 'main', { fields: ['base_url', 'keys'] }, 'changed the provider “main”: base URL, keys'],
+    ['catalog.restored', '3', { revision: 5 }, 'undid the last change of providers and models'],
+    ['catalog.restored', '3', { revision: 6 }, 'restored version 3 of providers and models'],
+    ['catalog.restored', '0', { revision: 6 }, 'removed all added providers and models'],
     ['person.changed', 'person_1', { name: 'Kim', role: 'admin' }, 'made “Kim” an admin'],
     [
       'person.changed',

@@ -2,6 +2,7 @@
 interface Told {
   /** What it is about, in quotes: by its name of that time, or by its id where no name was written. */
   readonly name: string;
+  readonly target: string | null;
   /** A detail that is a text or a number. */
   readonly text: (field: string) => string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
@@ -54,7 +55,20 @@ function changedFields({ changes }: Told['details']): string {
 
 function listed({ fields }: Told['details']): string {
   if (!Array.isArray(fields) || fields.length === 0) return '';
-  return `: ${fields.map((field) => String(field).replaceAll('_', ' ')).join(', ')}`;
+  return `: ${fields
+    .map((field) =>
+      String(field)
+        .replaceAll('_', ' ')
+        .replace(/\burl\b/g, 'URL'),
+    )
+    .join(', ')}`;
+}
+
+/** A revision is a version of providers and models: one change leads from each to the next. */
+function catalogRestored({ target, text }: Told): string {
+  const [old, made] = [Number(target ?? 0), Number(text('revision') ?? 0)];
+  if (made - old === 2) return 'undid the last change of providers and models';
+  return old === 0 ? 'removed all added providers and models' : `restored version ${old} of providers and models`;
 }
 
 /** Everything that is written into the audit log. An action is a noun and a verb. */
@@ -100,7 +114,7 @@ export const AUDIT_ACTIONS = {
   'model.added': { kind: 'providers', says: ({ name }) => `added the model ${name}` },
   'model.changed': { kind: 'providers', says: ({ name, details }) => `changed the model ${name}${listed(details)}` },
   'model.removed': { kind: 'providers', says: ({ name }) => `removed the model ${name}` },
-  'catalog.restored': { kind: 'providers', says: ({ name }) => `restored revision ${name} of providers and models` },
+  'catalog.restored': { kind: 'providers', says: catalogRestored },
   'person.invited': { kind: 'team', says: ({ name, text }) => `invited ${name} as ${role(text('role'))}` },
   'person.changed': { kind: 'team', says: personChange },
   'person.deleted': {
@@ -174,7 +188,7 @@ export function auditSentence(
   };
   const name = `“${text('name') ?? text('url') ?? target ?? 'unknown'}”`;
   const meaning: ActionMeaning | undefined = isAction(action) ? AUDIT_ACTIONS[action] : undefined;
-  if (meaning !== undefined) return meaning.says({ name, text, details });
+  if (meaning !== undefined) return meaning.says({ name, target, text, details });
   return target === null ? action : `${action}: ${name}`;
 }
 

@@ -79,7 +79,7 @@ export function waitReading(predicted: number, measured: number): AlertReading {
     title: `Tasks wait ${seconds(value)} before they start`,
     what: `A new task would wait about ${seconds(Math.round(predicted))}; the oldest one has waited ${seconds(Math.round(measured))}.`,
     advice:
-      'Start more workers or raise WORKER_CONCURRENCY. If a provider is slow or paused, see it under Providers and queue.',
+      'Start more workers or raise WORKER_CONCURRENCY. If a provider is slow or paused, see it under Status and queue.',
     path: OPERATION,
   };
 }

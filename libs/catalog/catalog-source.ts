@@ -78,6 +78,12 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     return section === 'providers' ? Object.hasOwn(file.providers, name) : modelNames(file).has(name);
   }
 
+  /** Whether a name of an entry is the built-in catalog's, whoever has it now. */
+  isBuiltIn(section: keyof ConsoleEntries, name: string): boolean {
+    const { owner, file } = this.own;
+    return owner === 'built-in' && Object.hasOwn(file[section], name);
+  }
+
   /** What would be left out if this were what the console adds. */
   preview(added: AddedEntries): readonly EntryProblem[] {
     return this.merge(this.own, added).leftOut;

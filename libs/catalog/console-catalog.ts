@@ -18,6 +18,8 @@ interface ListedEntry<T> {
   readonly owner: EntryOwner;
   readonly entry: T;
   readonly problems: string[];
+  /** It stands in the place of a built-in entry, which is back once this one is removed. */
+  readonly replacesBuiltIn: boolean;
 }
 
 /** What models.yaml and the console say, side by side; of keys their names alone. */
@@ -57,10 +59,11 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
       const isOurs = (name: string): boolean => Object.hasOwn(added, name) && !this.source.isOfFile(section, name);
       const others = Object.entries(all).filter(([name]) => !isOurs(name));
       return [
-        ...others.map(([name, entry]) => ({ name, owner, entry, problems: [] })),
+        ...others.map(([name, entry]) => ({ name, owner, entry, problems: [], replacesBuiltIn: false })),
         ...Object.entries(added).map(([name, entry]) => ({
           ...{ name, owner: 'console' as const, entry },
           problems: problemsOf(leftOut, section, name),
+          replacesBuiltIn: this.source.isBuiltIn(section, name),
         })),
       ];
     };

@@ -132,7 +132,11 @@ export class EditCatalog {
   /** What is in force, once it is clear that the change was made on it. */
   private async begin(on: number, section?: Section, name = ''): Promise<ConsoleEntries> {
     if (section !== undefined && !new RegExp(ENTRY_NAME).test(name)) {
-      throw new AppError('invalid_value', `A name has up to 100 letters, digits, and . _ : -`, { param: 'name' });
+      throw new AppError(
+        'invalid_value',
+        'A name has up to 100 letters, digits, and . _ : -, and begins with a letter or digit.',
+        { param: 'name' },
+      );
     }
     await this.added.refresh();
     if (on !== this.added.revision.number) throw changedMeanwhile();

@@ -39,6 +39,8 @@ export interface ProviderDescriptor {
   readonly title: string;
   /** Where it is when the catalog does not say. */
   readonly baseUrl?: string;
+  /** Below its base URL, where a new image is ordered; absent where its library or model decides. */
+  readonly imagesPath?: string;
   /** What its entry must name. */
   readonly needs: readonly ('base_url' | 'keys')[];
   /** Whether its calls cost nothing, unless the entry says otherwise: it runs on hardware of one's own. */

@@ -46,6 +46,8 @@ export interface FailedOrder extends TaskOrder {
 }
 
 interface FailurePage extends Pick<FailureGroup, 'code' | 'provider' | 'model'> {
+  /** Only provider tests; without it, none. */
+  readonly providerTest?: boolean;
   readonly since: Date;
   readonly limit: number;
   /** Id of the last task of the page before. */
@@ -78,6 +80,7 @@ interface FoundFailure extends FailedRow {
 const NO_CODE = 'internal_error';
 /** Failures of callers' own tasks: what an operator tried out is none. */
 const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: NOT_THERE } } as const;
+const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: NOT_THERE } } as const;
 const KEY_COLUMNS = {
   ...{ id: true, name: true, weight: true, models: true, scopes: true, tasksInFlight: true, submitsPerMinute: true },
   ...{ expiresAt: true, revokedAt: true },
@@ -154,7 +157,7 @@ export class FailedTasks {
   }
 
   private async rows(
-    { since, code, provider, model }: Pick<FailurePage, 'since' | 'code' | 'provider' | 'model'>,
+    { since, code, provider, model, providerTest = false }: Omit<FailurePage, 'limit' | 'after' | 'open'>,
     after: Place | undefined,
     take: number,
   ): Promise<FailedRow[]> {
@@ -162,7 +165,7 @@ export class FailedTasks {
     const ofCode = { error: { path: ['code'], equals: code } };
     return await task.findMany({
       where: {
-        ...{ ...FAILED, provider, model },
+        ...{ ...(providerTest ? FAILED_TEST : FAILED), provider, model },
         finishedAt: { gte: since, ...given({ lte: after?.finishedAt ?? undefined }) },
         AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: NOT_THERE } }] } : ofCode,
         // Said twice, because an index can begin at the other form only.

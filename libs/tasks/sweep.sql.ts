@@ -102,12 +102,13 @@ export async function lookThrough(database: Queryable, look: Look, most: number)
   return rows;
 }
 
-/** Failures that have code, provider and model in common. */
+/** Failures that have code, provider and model in common, and are provider tests or none. */
 export interface FailureGroup {
   readonly code: string;
   /** Who was called last; null: nobody. */
   readonly provider: string | null;
   readonly model: string;
+  readonly providerTest: boolean;
   readonly count: number;
   /** Those that were retried since. */
   readonly retried: number;
@@ -119,11 +120,12 @@ const MOST_GROUPS = 200;
 /** Failures since a time by kind, the kind that happened last first. Raw, because it groups by a part of a JSON column. */
 export async function failureGroups(database: Queryable, since: Date): Promise<FailureGroup[]> {
   const { rows } = await database.query<FailureGroup>(
-    `SELECT COALESCE(tasks.error ->> 'code', 'internal_error') AS code, tasks.provider, tasks.model, count(*)::int AS count,
+    `SELECT COALESCE(tasks.error ->> 'code', 'internal_error') AS code, tasks.provider, tasks.model,
+       tasks.options ? 'onlyProvider' AS "providerTest", count(*)::int AS count,
        count(again.id)::int AS retried, max(tasks.finished_at) AS "latestAt"
      FROM tasks LEFT JOIN tasks AS again ON again.redrive_of = tasks.id
-     WHERE tasks.status = 'failed' AND NOT tasks.options ? 'onlyProvider' AND tasks.finished_at >= $1
-     GROUP BY 1, 2, 3 ORDER BY max(tasks.finished_at) DESC LIMIT ${MOST_GROUPS}`,
+     WHERE tasks.status = 'failed' AND tasks.finished_at >= $1
+     GROUP BY 1, 2, 3, 4 ORDER BY max(tasks.finished_at) DESC LIMIT ${MOST_GROUPS}`,
     [since],
   );
   return rows;
@@ -160,24 +162,34 @@ export interface ProviderFigures {
   readonly failed: number;
   /** Of calls that succeeded; null without one. */
   readonly medianMs: number | null;
+  /** Calls that failed by the provider's own fault since the last one that succeeded. */
+  readonly failing: number;
+  /** The end of the last of these; null without one. */
+  readonly failedAt: Date | null;
 }
 
 /** More tasks would make the figures no truer, and the query dearer than it is worth. */
 const MOST_TASKS = 2_000;
 
-/** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. Raw for its median, and because calls are a JSON column. */
-export async function providerFigures(database: Queryable): Promise<ProviderFigures[]> {
+/** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. `faults`: the codes of a provider's own faults. Raw for its median, and because calls are a JSON column. */
+export async function providerFigures(database: Queryable, faults: readonly string[]): Promise<ProviderFigures[]> {
   const { rows } = await database.query<ProviderFigures>({
     name: 'provider_figures',
     text: `SELECT call ->> 'provider' AS provider, count(*)::int AS calls,
         (count(*) FILTER (WHERE call ->> 'outcome' = 'failed'))::int AS failed,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY
           EXTRACT(EPOCH FROM (call ->> 'endedAt')::timestamptz - (call ->> 'startedAt')::timestamptz) * 1000)
-          FILTER (WHERE call ->> 'outcome' = 'succeeded') AS "medianMs"
-      FROM (SELECT calls FROM tasks WHERE status <> 'pending' AND finished_at > now() - interval '1 hour'
+          FILTER (WHERE call ->> 'outcome' = 'succeeded') AS "medianMs",
+        (count(*) FILTER (WHERE is_fault))::int AS failing,
+        max((call ->> 'endedAt')::timestamptz) FILTER (WHERE is_fault) AS "failedAt"
+      FROM (SELECT call, call ->> 'outcome' = 'failed' AND call ->> 'code' = ANY($1)
+          AND (call ->> 'endedAt')::timestamptz > COALESCE(max((call ->> 'endedAt')::timestamptz)
+            FILTER (WHERE call ->> 'outcome' = 'succeeded') OVER (PARTITION BY call ->> 'provider'), '-infinity') AS is_fault
+        FROM (SELECT calls FROM tasks WHERE status <> 'pending' AND finished_at > now() - interval '1 hour'
         ORDER BY finished_at DESC LIMIT ${MOST_TASKS}) AS recent, jsonb_array_elements(calls) AS call
-      WHERE call ->> 'outcome' <> 'not_called'
+        WHERE call ->> 'outcome' <> 'not_called') AS judged
       GROUP BY 1`,
+    values: [faults],
   });
   return rows;
 }

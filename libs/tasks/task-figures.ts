@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ERROR_KINDS, errorKind, isErrorCode } from '#contract/error-codes.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ServiceSample } from '#queue/service-times.js';
 import { kindOf, serviceKind } from './service-kind.js';
@@ -16,6 +17,9 @@ interface QueueFigures {
 const MOST_SAMPLES = 500;
 /** As the index of ended tasks says it. */
 const ENDED = { status: { not: 'pending' } };
+
+/** Codes of what went wrong at a provider, and not in a request. */
+const PROVIDER_FAULTS = Object.keys(ERROR_KINDS).filter((code) => isErrorCode(code) && errorKind(code).status >= 500);
 
 /** What the rows of many tasks tell together. */
 @Injectable()
@@ -79,7 +83,7 @@ export class TaskFigures {
 
   /** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. */
   async providers(): Promise<ProviderFigures[]> {
-    return await providerFigures(this.prisma.pool);
+    return await providerFigures(this.prisma.pool, PROVIDER_FAULTS);
   }
 
   /** How long the latest completed tasks took from start to end, oldest first: what the shared record is made of anew. */

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Locator } from 'playwright-core';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { openScreen, type Screen } from '../support/chromium.js';
@@ -10,7 +11,7 @@ import { freePort } from '../support/free-port.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
-import { image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import { apiError, image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 const MODELS = `
@@ -38,6 +39,9 @@ describe('providers and queue in a browser', () => {
   const card = (name: string) => page().getByRole('article', { name });
   const dialog = () => page().getByRole('dialog');
   const kind = (text: string) => page().locator('.failure-kind', { hasText: text });
+
+  /** An answer takes the focus there in its own time. */
+  const focused = (element: Locator) => element.and(page().locator(':focus')).waitFor();
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-operation-'));
@@ -81,7 +85,7 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
     await page().getByText('Installation').waitFor();
-    await page().getByRole('link', { name: 'Providers and queue' }).click();
+    await page().getByRole('link', { name: 'Status and queue' }).click();
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
     await page().getByText('No failed tasks in this period').waitFor();
@@ -100,7 +104,7 @@ describe('providers and queue in a browser', () => {
 
   it('tests it while it is drained, after saying what that costs, and resumes it', async () => {
     await button('Test house').click();
-    await dialog().getByText('It costs as much as any image: $0.02').waitFor();
+    await dialog().getByText('It costs $0.02, charged to your account.').waitFor();
     await dialog().getByText('although it is drained').waitFor();
     await button('Generate test image').click();
     await dialog().getByRole('img', { name: 'Test image' }).waitFor();
@@ -122,13 +126,22 @@ describe('providers and queue in a browser', () => {
     await button('Test broken').click();
     await dialog().getByRole('combobox', { name: 'Model' }).click();
     await page().getByRole('option', { name: 'small-image' }).click();
-    await dialog().getByText('no price is set').waitFor();
+    await dialog().getByText('the cost is not recorded because this model has no price').waitFor();
     await button('Generate test image').click();
     await dialog().getByText('No image generated').waitFor({ timeout: 60_000 });
     await dialog().getByText('upstream_error').waitFor();
+    await dialog().getByText('Called http://127.0.0.1:9/v1/images/generations').waitFor();
+    expect(await dialog().getByText('need /v1').count()).toBe(0);
+    await dialog().getByRole('button', { name: 'Try again' }).waitFor();
     expect(await screen.inspect('operation-test-failed')).toEqual([]);
     await button('Close').click();
     await card('broken').getByText('Unavailable').waitFor();
+    // Counted above, so listed below.
+    await page().getByText('Failed (1 hour)').locator('..').getByText('1', { exact: true }).waitFor();
+    await kind('small-image').getByText('Provider test. Use Test to run it again.').waitFor();
+    await button(/^upstream_error · broken/).click();
+    await kind('small-image').getByRole('cell').getByRole('link').waitFor();
+    expect(await kind('small-image').getByRole('checkbox').count()).toBe(0);
     expect(await screen.inspect('operation-resting')).toEqual([]);
   });
 
@@ -184,7 +197,7 @@ describe('providers and queue in a browser', () => {
   });
 
   it('connects a provider and serves a model with it, without an editor', async () => {
-    await page().getByRole('link', { name: 'Models and prices' }).click();
+    await page().getByRole('link', { name: 'Providers and models' }).click();
     const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
     await row('house').getByText('models.yaml').waitFor();
     expect(await screen.inspect('catalog')).toEqual([]);
@@ -193,20 +206,39 @@ describe('providers and queue in a browser', () => {
     await page().keyboard.press('Escape');
 
     await button('Add provider').click();
-    await dialog().getByRole('textbox', { name: 'Name', exact: true }).fill('local');
+    const name = dialog().getByRole('textbox', { name: 'Name', exact: true });
+    await dialog().getByText('Letters, digits, and . _ : -').waitFor();
+    await name.fill('our server');
+    await dialog().getByRole('button', { name: 'Add provider' }).click();
+    await dialog().getByText('Use only letters, digits, and . _ : -').waitFor();
+    await focused(name);
+    await name.fill('house');
+    await dialog().getByText('The provider house is in models.yaml').waitFor();
+    await name.fill('local');
     await dialog().getByLabel('Base URL').fill('http://user:secret@local');
     await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
-    await dialog().getByRole('button', { name: 'Options of OpenAI or compatible' }).click();
+    await dialog().getByRole('button', { name: 'OpenAI-compatible options' }).click();
     await dialog().getByLabel('Total timeout (ms)').fill('60000');
     await dialog().getByRole('button', { name: 'Add provider' }).click();
     await dialog().getByRole('alert').getByText('base_url must match pattern').waitFor();
+    await focused(dialog().getByLabel('Base URL'));
     expect(await screen.inspect('catalog-provider')).toEqual([]);
     await dialog().getByLabel('Base URL').fill(upstream.url);
     await dialog().getByRole('button', { name: 'Add provider' }).click();
     await row('local').getByText(upstream.url).waitFor();
+    await page().getByRole('status').getByText('Provider local added').waitFor();
+    expect(await screen.inspect('catalog-provider-added')).toEqual([]);
 
-    await button('Add model').click();
-    await dialog().getByRole('textbox', { name: 'Name', exact: true }).fill('vivid');
+    await button('Add a model for it').click();
+    expect(await dialog().getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('local');
+    await dialog().getByText('The provider’s name for it, such as gpt-image-1').waitFor();
+    await name.fill('small-image');
+    await dialog().getByText('The model small-image is in models.yaml').waitFor();
+    // Refused by a message that belongs to a field which may be out of sight.
+    await dialog().getByRole('button', { name: 'Add model' }).click();
+    await dialog().getByRole('alert').getByText('This name is in models.yaml').waitFor();
+    await focused(name);
+    await name.fill('vivid');
     await dialog().getByLabel('Model ID of route 1').fill('their-model');
     await button('Add route').click();
     await dialog().getByRole('combobox', { name: 'Provider of route 2' }).click();
@@ -236,9 +268,14 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('button', { name: 'Add model' }).click();
     await row('vivid').getByText('local, house').waitFor();
     await row('vivid').getByText('0.05–0.2 USD per image').waitFor();
+    expect(await page().getByText('Provider local added').count()).toBe(0);
+    await button('Add model').click();
+    await name.fill('vivid');
+    await dialog().getByText('This replaces the model vivid that is already in the list.').waitFor();
+    await button('Cancel').click();
 
     await button('Test local').click();
-    await dialog().getByText('It costs as much as any image: $0.05').waitFor();
+    await dialog().getByText('It costs $0.05').waitFor();
     expect(upstream.calls).toEqual([]);
     await button('Generate test image').click();
     await dialog().getByRole('img', { name: 'Test image' }).waitFor();
@@ -256,10 +293,19 @@ describe('providers and queue in a browser', () => {
     await button('Actions for local').click();
     await page().getByRole('menuitem', { name: 'Edit' }).click();
     expect(await dialog().getByRole('textbox', { name: 'API key' }).inputValue()).toBe('');
-    await dialog().getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
+    const base = dialog().getByLabel('Base URL');
+    const again = dialog().getByRole('status').filter({ hasText: 'Enter the API keys again' });
+    expect(await again.count()).toBe(0);
+    await base.fill(new URL(upstream.url).origin);
+    await dialog().getByText('Most OpenAI-compatible servers need /v1').waitFor();
+    await again.waitFor();
+    expect(await screen.inspect('catalog-provider-moved')).toEqual([]);
     await button('Save').click();
     await dialog().getByText('Enter the keys again').first().waitFor();
-    await dialog().getByLabel('Base URL').fill(upstream.url);
+    // The keys are no field, so the reason has the focus.
+    await focused(dialog().getByRole('alert').locator('..'));
+    await base.fill(upstream.url);
+    await again.waitFor({ state: 'detached' });
     await button('Limits and charges').click();
     await dialog().getByLabel('Concurrent calls').fill('2');
     await button('Save').click();
@@ -271,12 +317,47 @@ describe('providers and queue in a browser', () => {
     await row('vivid').waitFor({ state: 'detached' });
     expect(await screen.inspect('catalog-history')).toEqual([]);
     await button('Undo last change').click();
-    await dialog().getByRole('button', { name: 'Restore' }).click();
+    await dialog()
+      .getByText(/go back to version \d+\./)
+      .waitFor();
+    await dialog().getByRole('button', { name: 'Undo' }).click();
     await row('vivid').getByText('local, house').waitFor();
     expect(await page().content()).not.toContain('canary');
     await page().goto('/console/audit');
-    await page().getByText('restored revision').waitFor();
+    await page().getByText('undid the last change of providers and models').waitFor();
     await page().goto('/console/operation');
+  });
+
+  it('says where a failed test went, and that the provider fails before it is left alone', async () => {
+    await page().goto('/console/catalog');
+    await button('Actions for local').click();
+    await page().getByRole('menuitem', { name: 'Edit' }).click();
+    await dialog().getByLabel('Base URL').fill(new URL(upstream.url).origin);
+    await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
+    await button('Save').click();
+    await dialog().waitFor({ state: 'detached' });
+    upstream.script(apiError(404));
+    await page().goto('/console/operation');
+    await card('local').getByText('Healthy').waitFor();
+    await button('Test local').click();
+    await button('Generate test image').click();
+    await dialog().getByText('does not offer this model or call (404)').waitFor();
+    await dialog()
+      .getByText(`Called ${upstream.url.replace('/v1', '')}/images/generations`)
+      .waitFor();
+    await dialog().getByText('Most OpenAI-compatible servers need /v1').waitFor();
+    expect(upstream.calls.at(-1)?.path).toBe('/images/generations');
+    await button('Close').click();
+    await card('local').getByText('Failing', { exact: true }).waitFor();
+    await card('local').getByText('The last call failed').waitFor();
+    expect(await screen.inspect('operation-failing')).toEqual([]);
+    upstream.script(image(await plainImage(1024, 1024)));
+    await button('Test local').click();
+    await button('Generate test image').click();
+    await dialog().getByRole('img', { name: 'Test image' }).waitFor();
+    await dialog().getByRole('button', { name: 'Generate another' }).waitFor();
+    await button('Close').click();
+    await card('local').getByText('Healthy').waitFor();
   });
 
   it('is no page of members, and tells them so', async () => {

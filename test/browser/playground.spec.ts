@@ -231,4 +231,66 @@ describe('making pictures in a browser', () => {
     }
     await button('I’ve saved it').click();
   });
+
+  it('gives a built-in model to another provider, and says of each model whether the sandbox draws it', async () => {
+    await open('/');
+    const manage = page().getByRole('link', { name: 'Manage providers and models' });
+    expect((await manage.boundingBox())!.height).toBeGreaterThanOrEqual(24);
+    await page().getByRole('link', { name: 'Open Providers and models' }).click();
+    await page().getByRole('heading', { name: 'Providers and models' }).waitFor();
+    const dialog = page().getByRole('dialog');
+    const row = page().getByRole('row', { name: /^gpt-image-2/ });
+    const another = async (): Promise<void> => {
+      await button('Actions for gpt-image-2').click();
+      await page().getByRole('menuitem', { name: 'Use another provider' }).click();
+    };
+    await row.getByText('built-in').waitFor();
+    await another();
+    await dialog.getByText('First add the provider that should serve gpt-image-2.').waitFor();
+    expect(await screen.inspect('catalog-provider-for-model')).toEqual([]);
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('own');
+    await dialog.getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
+    await dialog.getByRole('button', { name: 'Add provider' }).click();
+    // The same form as from the model's own menu, once there is a provider.
+    await dialog.getByRole('status').getByText('This replaces the built-in model gpt-image-2.').waitFor();
+    await button('Cancel').click();
+    await another();
+    await dialog.getByRole('heading', { name: 'Provider for gpt-image-2' }).waitFor();
+    expect(await dialog.getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('own');
+    await dialog.getByLabel('Model ID of route 1').fill('gpt-image-1');
+    expect(await screen.inspect('catalog-model-replaces')).toEqual([]);
+    await button('Save').click();
+    await row.getByText('own', { exact: true }).waitFor();
+    await button('Add model').click();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('drawn');
+    await dialog.getByRole('combobox', { name: 'Provider of route 1' }).click();
+    await page().getByRole('option', { name: 'sandbox' }).click();
+    await dialog.getByRole('button', { name: 'Add model' }).click();
+    await page()
+      .getByRole('row', { name: /^drawn/ })
+      .waitFor();
+
+    await page().evaluate(`sessionStorage.clear()`);
+    await open('/playground');
+    const model = page().getByRole('combobox', { name: 'Model' });
+    const choose = async (name: string): Promise<void> => {
+      await model.click();
+      await page().getByRole('option', { name, exact: true }).click();
+    };
+    const note = page().getByText('so these images are drawn by Darkroom itself.');
+    expect([await model.inputValue(), await note.count()]).toEqual(['gpt-image-2', 0]);
+    await choose('drawn');
+    await page().getByText('No provider serves drawn, so these images are drawn by Darkroom itself.').waitFor();
+    expect(await screen.inspect('playground-sandbox-model')).toEqual([]);
+    await choose('gpt-image-2');
+    await note.waitFor({ state: 'detached' });
+
+    await open('/catalog');
+    await button('Actions for gpt-image-2').click();
+    await page().getByRole('menuitem', { name: 'Remove' }).click();
+    await dialog.getByText('The built-in model gpt-image-2 takes its place.').waitFor();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await row.getByText('built-in').waitFor();
+    await row.getByText('sandbox', { exact: true }).waitFor();
+  });
 });

@@ -114,7 +114,9 @@ describe('providers and models that are edited in the console', () => {
       0,
       ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'fal', 'google'],
     ]);
-    expect(providers).toEqual([{ name: 'house', owner: 'file', entry: { type: 'sandbox' }, keys: [], problems: [] }]);
+    expect(providers).toEqual([
+      { name: 'house', owner: 'file', entry: { type: 'sandbox' }, keys: [], problems: [], replaces_built_in: false },
+    ]);
     expect(listed.map(({ name, owner }) => [name, owner])).toEqual([['drawn', 'file']]);
     for (const path of ['providers/house', 'models/drawn', 'models/sketch']) {
       const body = path.startsWith('providers') ? main() : vivid;
@@ -141,7 +143,7 @@ describe('providers and models that are edited in the console', () => {
     const { providers, revision } = await catalog();
     expect(revision).toBe(2);
     expect(providers.at(-1)).toEqual({
-      ...{ name: 'main', owner: 'console', problems: [], keys: ['team'] },
+      ...{ name: 'main', owner: 'console', problems: [], keys: ['team'], replaces_built_in: false },
       entry: { type: 'openai', base_url: upstream.url },
     });
     const state = (await ada.ask<{ data: Json[] }>('/providers')).data.find(({ name }) => name === 'main');
@@ -268,7 +270,7 @@ describe('providers and models that are edited in the console', () => {
     expect((await restore(999)).status).toBe(404);
     const { data } = await ada.ask<{ data: { sentence: string; author: string }[] }>('/catalog/revisions');
     expect(data.slice(0, 3)).toMatchObject([
-      { sentence: `restored revision “${revision}” of providers and models`, author: 'ada@example.org' },
+      { sentence: `restored version ${revision} of providers and models`, author: 'ada@example.org' },
       { sentence: 'removed the provider “main”' },
       { sentence: 'removed the model “vivid”' },
     ]);

@@ -119,6 +119,7 @@ describe('providers and queue in the console', () => {
       ...{ type: 'sandbox', models: ['gpt-image-2', 'talk'], concurrency: 4, has_key: true, unset_keys: [] },
       trials: [{ model: 'gpt-image-2', cost: { amount: '0.020000', currency: 'USD' } }],
     });
+    expect(await provider('broken')).toMatchObject({ images_url: 'http://127.0.0.1:9/v1/images/generations' });
     expect(JSON.stringify(await provider('broken'))).not.toContain('canary');
   });
 
@@ -166,9 +167,20 @@ describe('providers and queue in the console', () => {
     expect(data).toContainEqual(expect.objectContaining({ name: 'house', failed: 0, median_ms: expect.any(Number) }));
     const broken = data.find(({ name }) => name === 'broken')!;
     expect([broken['failed'], broken['median_ms']]).toEqual([broken['calls'], null]);
+    expect(broken).toMatchObject({ failing: broken['calls'], failed_at: expect.any(String) });
+    expect(data.find(({ name }) => name === 'house')).toMatchObject({ failing: 0, failed_at: null });
     // What an operator tried out is no failure of a caller.
     const listed = await ada.ask<Rows>(`/failures/tasks?code=upstream_error&provider=broken&model=gpt-image-2`);
     expect(listed.data.map((one) => one['id'])).not.toContain(id);
+    const tests = await ada.ask<Rows>(
+      `/failures/tasks?code=upstream_error&provider=broken&model=gpt-image-2&provider_test=true`,
+    );
+    expect(tests.data.map((one) => one['id'])).toEqual([id]);
+    const kind = { code: 'upstream_error', provider: 'broken', model: 'gpt-image-2' };
+    expect((await ada.ask<Rows>('/failures')).data).toContainEqual(
+      expect.objectContaining({ ...kind, provider_test: true, count: 1, why_not: expect.stringContaining('Test') }),
+    );
+    expect(await retry({ tasks: [id] })).toMatchObject({ retried: [], refused: [{ task_id: id }] });
     // Drawn again by its owner, it is an image like any other.
     const { task_id: again } = await ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST' });
     expect(await ended(again)).toMatchObject({ status: 'completed' });

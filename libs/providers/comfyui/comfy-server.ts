@@ -8,6 +8,7 @@ import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { unusable } from '../http/failures.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { refused } from './failures.js';
+import { PROMPT_PATH } from './options.js';
 import type { WorkflowNodes } from './workflow.js';
 
 /** A history holds the workflow and all events of one job. */
@@ -50,7 +51,7 @@ export class ComfyServer {
   /** The job's id: `wanted` where the server lets callers choose. */
   async queue(prompt: WorkflowNodes, clientId: string, wanted: string, signal: AbortSignal): Promise<string> {
     const body = jsonBody({ prompt, client_id: clientId, prompt_id: wanted });
-    const jobId = textAt(await this.json('/prompt', signal, body), 'prompt_id');
+    const jobId = textAt(await this.json(PROMPT_PATH, signal, body), 'prompt_id');
     if (jobId === undefined) throw unusable('a workflow was answered without an id');
     return jobId;
   }

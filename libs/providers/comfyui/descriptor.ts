@@ -1,12 +1,13 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { LATENT_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
-import { COMFYUI_OPTIONS } from './options.js';
+import { COMFYUI_OPTIONS, PROMPT_PATH } from './options.js';
 
 /** A ComfyUI server of one's own. */
 export const COMFYUI = {
   comfyui: {
     title: 'ComfyUI',
+    imagesPath: PROMPT_PATH,
     needs: ['base_url'],
     free: true,
     chat: false,

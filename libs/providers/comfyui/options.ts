@@ -1,5 +1,8 @@
 import type { Slots } from './workflow.js';
 
+/** Below the base URL of a server, where it takes workflows. */
+export const PROMPT_PATH = '/prompt';
+
 /** What an entry of type comfyui may say under `options`. */
 export interface ComfyUiOptions {
   readonly workflow: string | Record<string, unknown>;

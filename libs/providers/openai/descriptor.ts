@@ -1,4 +1,5 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
+import { IMAGES_PATH } from '../http/images-path.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 import { OPENAI_OPTIONS } from './options.js';
@@ -6,8 +7,9 @@ import { OPENAI_OPTIONS } from './options.js';
 /** OpenAI, and every server that speaks its protocol. */
 export const OPENAI = {
   openai: {
-    title: 'OpenAI or compatible',
+    title: 'OpenAI-compatible',
     baseUrl: 'https://api.openai.com/v1',
+    imagesPath: IMAGES_PATH,
     needs: [],
     free: false,
     chat: true,

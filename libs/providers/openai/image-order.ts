@@ -1,3 +1,4 @@
+import { IMAGES_PATH } from '../http/images-path.js';
 import { formBody, imagePart, jsonBody, type FilePart, type RequestBody } from '../http/request-body.js';
 import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
@@ -18,7 +19,7 @@ const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
 
 /** One request in the vendor's words. */
 export interface ImageOrder {
-  readonly path: '/images/generations' | '/images/edits' | '/images/inpainting';
+  readonly path: typeof IMAGES_PATH | '/images/edits' | '/images/inpainting';
   readonly body: RequestBody;
   /** As it was sent: `<w>x<h>` or `auto`. */
   readonly size: string;
@@ -51,7 +52,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     ...(streamed ? { stream: true, partial_images: request.partialImages } : {}),
   };
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-  if (!isEdit) return { path: '/images/generations', body: jsonBody(given), size, warnings };
+  if (!isEdit) return { path: IMAGES_PATH, body: jsonBody(given), size, warnings };
   if (request.mask !== undefined && settings.masks === 'inpainting') {
     return {
       path: '/images/inpainting',

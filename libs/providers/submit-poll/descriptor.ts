@@ -1,4 +1,5 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
+import { IMAGES_PATH } from '../http/images-path.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { MakeAdapter, ProviderDescriptor, SupportedOptions } from '../provider-descriptor.js';
 import { SUBMIT_POLL_OPTIONS } from './options.js';
@@ -24,6 +25,7 @@ export const SUBMIT_POLL = {
   apimart: {
     title: 'APIMart',
     baseUrl: 'https://api.apimart.ai/v1',
+    imagesPath: IMAGES_PATH,
     needs: ['keys'],
     free: false,
     chat: false,
@@ -36,6 +38,7 @@ export const SUBMIT_POLL = {
   evolink: {
     title: 'EvoLink',
     baseUrl: 'https://api.evolink.ai/v1',
+    imagesPath: IMAGES_PATH,
     needs: ['keys'],
     free: false,
     chat: false,
@@ -48,6 +51,7 @@ export const SUBMIT_POLL = {
   toapis: {
     title: 'ToAPIs',
     baseUrl: 'https://toapis.com/v1',
+    imagesPath: IMAGES_PATH,
     needs: ['keys'],
     free: false,
     chat: false,

@@ -1,6 +1,7 @@
 import { unusable } from '../http/failures.js';
 import { AnswerTooLarge } from '../http/base64-sink.js';
 import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
+import { IMAGES_PATH } from '../http/images-path.js';
 import { readAnswer as readJsonAnswer, UnusableAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
@@ -54,7 +55,7 @@ export class Vendor {
   /** The id of the job that was begun. */
   async submit(fields: object, idempotencyKey: string, signal: AbortSignal): Promise<string> {
     const key = this.dialect.idempotency ? idempotencyKey : undefined;
-    const answer = await this.call('/images/generations', signal, jsonBody(fields), key).catch((error: unknown) => {
+    const answer = await this.call(IMAGES_PATH, signal, jsonBody(fields), key).catch((error: unknown) => {
       // An answer without end, say.
       throw error instanceof ProviderError && error.code === 'upstream_invalid_response'
         ? withoutJob(error.cause)

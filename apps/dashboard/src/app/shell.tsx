@@ -65,8 +65,11 @@ const GROUPS: readonly PageGroup[] = [
   {
     title: 'Installation',
     pages: [
-      { to: '/operation', needs: 'installation.manage', label: 'Providers and queue', icon: <IconServer size={18} /> },
-      { to: '/catalog', needs: 'installation.manage', label: 'Models and prices', icon: <IconAdjustments size={18} /> },
+      {
+        ...{ to: '/catalog', needs: 'installation.manage', label: 'Providers and models' },
+        icon: <IconAdjustments size={18} />,
+      },
+      { to: '/operation', needs: 'installation.manage', label: 'Status and queue', icon: <IconServer size={18} /> },
       { to: '/accounts', needs: 'installation.manage', label: 'Accounts', icon: <IconBuilding size={18} /> },
     ],
   },

@@ -1,5 +1,5 @@
-import { Button, Group, Stack } from '@mantine/core';
-import type { FormEvent, ReactNode } from 'react';
+import { Box, Button, Group, Stack } from '@mantine/core';
+import { useEffect, useRef, type FormEvent, type ReactNode } from 'react';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
 
@@ -20,20 +20,33 @@ interface FormDialogProps {
   readonly onClose: () => void;
 }
 
-/** Fields in a dialog; stays open with the reason when saving fails. */
+/** Fields in a dialog; stays open when saving fails, with the focus on what is wrong. */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const trouble = useRef<HTMLDivElement>(null);
+  // The button that had the focus is disabled while it is busy, which sends the focus to the body.
+  useEffect(() => {
+    if (error !== null && !focusInvalid(form.current)) trouble.current?.focus();
+  }, [error]);
   return (
     <Dialog opened onClose={onClose} title={title} {...(wide ? { size: 'lg' } : {})}>
       <form
+        ref={form}
         noValidate={ownRules}
         onSubmit={(event) => {
           event.preventDefault();
           onSubmit(event);
+          // Once the form's own rules have marked the fields.
+          requestAnimationFrame(() => focusInvalid(form.current));
         }}
       >
         <Stack>
-          {error !== null && <Trouble error={error} doing={doing} />}
+          {error !== null && (
+            <Box ref={trouble} tabIndex={-1}>
+              <Trouble error={error} doing={doing} />
+            </Box>
+          )}
           {children}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
@@ -47,4 +60,12 @@ export function FormDialog(props: FormDialogProps) {
       </form>
     </Dialog>
   );
+}
+
+/** Whether there is a field to correct that can be seen; it has the focus then. */
+function focusInvalid(form: HTMLFormElement | null): boolean {
+  const fields = [...(form?.querySelectorAll<HTMLElement>('[aria-invalid="true"]') ?? [])];
+  const first = fields.find((field) => field.getClientRects().length > 0);
+  first?.focus();
+  return first !== undefined;
 }

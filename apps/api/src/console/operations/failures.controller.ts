@@ -24,6 +24,9 @@ import { RetryFailedTasks, whyNot, type RetryOutcome } from '../tasks/retry-fail
 const Days = () =>
   ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MOST_DAYS, default: 7 } });
 
+/** Why failed provider tests are not retried. */
+const TEST_AGAIN = 'Provider test. Use Test to run it again.';
+
 /** What failed in all accounts, and its second chance. What was asked for stays its owner's: no prompt is shown. */
 @ConsoleController('Operation', 'failures')
 @Allow('installation.manage')
@@ -39,7 +42,7 @@ export class FailuresController {
   @ApiResponse({ status: 200, type: FailureListView })
   async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
     const groups = await this.failed.groups(daysAgo(days));
-    return { data: groups.map((group) => groupView(group, whyNot(group.code))) };
+    return { data: groups.map((group) => groupView(group, group.providerTest ? TEST_AGAIN : whyNot(group.code))) };
   }
 
   @Get('tasks')
@@ -52,11 +55,13 @@ export class FailuresController {
     schema: { type: 'string' },
   })
   @ApiQuery({ name: 'model', schema: { type: 'string' } })
+  @ApiQuery({ name: 'provider_test', required: false, schema: { type: 'string', enum: ['true', 'false'] } })
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: FailedTaskPage })
-  async tasks(@Query() { days, provider, ...query }: FailedTasksQuery): Promise<FailedTaskPage> {
-    const { tasks, hasMore } = await this.failed.page({ ...query, provider: provider ?? null, since: daysAgo(days) });
+  async tasks(@Query() { days, provider, provider_test: test, ...query }: FailedTasksQuery): Promise<FailedTaskPage> {
+    const kind = { provider: provider ?? null, providerTest: test === 'true', since: daysAgo(days) };
+    const { tasks, hasMore } = await this.failed.page({ ...query, ...kind });
     const next = hasMore ? (tasks.at(-1)?.id ?? null) : null;
     return { data: tasks.map(failedTaskView), has_more: hasMore, next };
   }

@@ -21,9 +21,11 @@ export class Operation {
 
   async figures(): Promise<ProviderFiguresView[]> {
     const rows = await this.tasks.providers();
-    return rows.map(({ provider, calls, failed, medianMs }) => ({
+    return rows.map(({ provider, calls, failed, medianMs, failing, failedAt }) => ({
       ...{ name: provider, calls, failed },
       median_ms: medianMs === null ? null : Math.round(medianMs),
+      failing,
+      failed_at: failedAt?.toISOString() ?? null,
     }));
   }
 

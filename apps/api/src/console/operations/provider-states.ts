@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { Catalog } from '#catalog/catalog.js';
+import { imagesUrl } from '#providers/descriptors.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import type { ProviderStateView } from './dto/operation-views.dto.js';
@@ -29,6 +30,7 @@ export class ProviderStates {
       const keys = entry?.keys ?? [];
       return {
         ...{ name, type: entry?.type ?? null, models: modelsOf(catalog, name) },
+        images_url: entry === undefined ? null : imagesUrl(entry),
         unset_keys: keys.filter(({ secret }) => secret === '').map((key) => key.name),
         has_key: keys.length === 0 || keys.some(({ secret }) => secret !== ''),
         ...{ breaker: state?.breaker ?? 'closed', open_ms: state?.openMs ?? 0, calls: state?.calls ?? 0 },

@@ -1,4 +1,4 @@
-import { Box, Button, Code, Group, Menu, Table, Text } from '@mantine/core';
+import { Alert, Box, Button, Code, Group, Menu, Table, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconPlus } from '@tabler/icons-react';
@@ -27,8 +27,8 @@ import { ProviderForm } from './provider-form.tsx';
 
 type Section = 'providers' | 'models';
 type OpenDialog =
-  | { kind: 'provider'; existing?: CatalogProvider }
-  | { kind: 'model'; existing?: CatalogModel }
+  | { kind: 'provider'; existing?: CatalogProvider; forModel?: CatalogModel }
+  | { kind: 'model'; existing?: CatalogModel; replaced?: CatalogModel; provider?: string }
   | { kind: 'remove' | 'view'; section: Section; entry: CatalogProvider | CatalogModel };
 
 const OWNERS: Readonly<Record<Owner, string | null>> = {
@@ -41,27 +41,37 @@ const OWNERS: Readonly<Record<Owner, string | null>> = {
 export function CatalogPage() {
   const { data: catalog, error, refetch } = useQuery(catalogQuery);
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const [added, setAdded] = useState<string | null>(null);
   const close = () => setDialog(null);
   return (
     <PageFrame
-      title="Models and prices"
+      title="Providers and models"
       about="Which models callers can use, which providers serve them, and what they cost. Changes apply everywhere within seconds. Entries from models.yaml can be changed only in that file."
     >
       {error !== null && <Trouble error={error} doing="Could not load models" onRetry={() => void refetch()} />}
       {error === null && catalog === undefined && <Rows />}
       {catalog !== undefined && (
         <>
+          {added !== null && <Added name={added} catalog={catalog} onAct={setDialog} onClose={() => setAdded(null)} />}
           <ProviderTable catalog={catalog} onAct={setDialog} />
           <ModelTable catalog={catalog} onAct={setDialog} />
           <History revision={catalog.revision} />
           {dialog?.kind === 'provider' && (
-            <ProviderForm catalog={catalog} onClose={close} {...(dialog.existing && { existing: dialog.existing })} />
+            <ProviderForm
+              catalog={catalog}
+              {...(dialog.existing && { existing: dialog.existing })}
+              {...(dialog.forModel && { forModel: dialog.forModel.name })}
+              onAdded={(name) => {
+                if (dialog.forModel) return setDialog({ kind: 'model', replaced: dialog.forModel, provider: name });
+                setAdded(name);
+                close();
+              }}
+              onClose={close}
+            />
           )}
-          {dialog?.kind === 'model' && (
-            <ModelForm catalog={catalog} onClose={close} {...(dialog.existing && { existing: dialog.existing })} />
-          )}
+          {dialog?.kind === 'model' && <ModelForm catalog={catalog} {...dialog} onClose={close} />}
           {dialog?.kind === 'remove' && (
-            <Remove revision={catalog.revision} section={dialog.section} name={dialog.entry.name} onClose={close} />
+            <Remove revision={catalog.revision} section={dialog.section} entry={dialog.entry} onClose={close} />
           )}
           {dialog?.kind === 'view' && (
             <Dialog opened onClose={close} title={dialog.entry.name} size="lg">
@@ -77,6 +87,38 @@ export function CatalogPage() {
 interface TableProps {
   readonly catalog: ReadCatalog;
   readonly onAct: (dialog: OpenDialog) => void;
+}
+
+interface AddedProps extends TableProps {
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+/** What comes after a provider was added, until a model has a route to it. */
+function Added({ name, catalog, onAct, onClose }: AddedProps) {
+  if (catalog.models.some(({ entry }) => entry.routes.some(({ provider }) => provider === name))) return null;
+  return (
+    <Alert
+      color="safelight"
+      variant="light"
+      role="status"
+      title={`Provider ${name} added`}
+      withCloseButton
+      closeButtonLabel="Dismiss"
+      onClose={onClose}
+    >
+      <Text size="sm">It gets no calls until a model has a route to it.</Text>
+      <Button size="xs" mt="sm" onClick={() => onAct({ kind: 'model', provider: name })}>
+        Add a model for it
+      </Button>
+    </Alert>
+  );
+}
+
+/** A model's next provider has to be there first. */
+function replacing(model: CatalogModel, { providers }: ReadCatalog): OpenDialog {
+  const isThere = providers.some(({ owner }) => owner === 'console');
+  return isThere ? { kind: 'model', replaced: model } : { kind: 'provider', forModel: model };
 }
 
 function ProviderTable({ catalog, onAct }: TableProps) {
@@ -99,9 +141,9 @@ function ProviderTable({ catalog, onAct }: TableProps) {
         <Text size="xs" c="dimmed" mt={6}>
           To test a provider, give an image model a route to it.{' '}
           <Link to="/operation" className="text-link in-sentence">
-            Providers and queue
+            Status and queue
           </Link>{' '}
-          shows their status.
+          shows how they are doing.
         </Text>
       }
     >
@@ -179,6 +221,7 @@ function ModelTable({ catalog, onAct }: TableProps) {
               entry={model}
               onAct={onAct}
               onEdit={() => onAct({ kind: 'model', existing: model })}
+              onReplace={() => onAct(replacing(model, catalog))}
             />
           </Table.Td>
         </Table.Tr>
@@ -257,12 +300,15 @@ interface ActionsProps {
   readonly entry: CatalogProvider | CatalogModel;
   readonly onAct: (dialog: OpenDialog) => void;
   readonly onEdit: () => void;
+  /** Of a model: serves it with another provider. */
+  readonly onReplace?: () => void;
 }
 
-function Actions({ section, entry, onAct, onEdit }: ActionsProps) {
+function Actions({ section, entry, onAct, onEdit, onReplace }: ActionsProps) {
   return (
     <RowMenu of={entry.name}>
       {entry.owner === 'console' && <Menu.Item onClick={onEdit}>Edit</Menu.Item>}
+      {entry.owner === 'built-in' && onReplace && <Menu.Item onClick={onReplace}>Use another provider</Menu.Item>}
       <Menu.Item onClick={() => onAct({ kind: 'view', section, entry })}>View as JSON</Menu.Item>
       {entry.owner === 'console' && (
         <Menu.Item c="var(--mantine-color-error)" onClick={() => onAct({ kind: 'remove', section, entry })}>
@@ -276,11 +322,11 @@ function Actions({ section, entry, onAct, onEdit }: ActionsProps) {
 interface RemoveProps {
   readonly revision: number;
   readonly section: Section;
-  readonly name: string;
+  readonly entry: CatalogProvider | CatalogModel;
   readonly onClose: () => void;
 }
 
-function Remove({ revision, section, name, onClose }: RemoveProps) {
+function Remove({ revision, section, entry: { name, replaces_built_in: replaces }, onClose }: RemoveProps) {
   const path = `/catalog/${section}/${encodeURIComponent(name)}`;
   const remove = useMutation({
     mutationFn: () => send('DELETE', `${path}?revision=${revision}`),
@@ -299,10 +345,11 @@ function Remove({ revision, section, name, onClose }: RemoveProps) {
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
-      {section === 'models'
-        ? 'New requests for it are rejected, and tasks that have not started fail.'
-        : 'It gets no new calls. Running calls finish; tasks that wait for one of its jobs fail.'}{' '}
-      You can undo this in the history.
+      {section === 'models' && !replaces && 'New requests for it are rejected, and tasks that have not started fail.'}
+      {section === 'providers' &&
+        'It gets no new calls. Running calls finish; tasks that wait for one of its jobs fail.'}
+      {replaces && ` The built-in ${section === 'models' ? 'model' : 'provider'} ${name} takes its place.`} You can undo
+      this in the history.
     </Confirm>
   );
 }

@@ -1,7 +1,7 @@
 import type { ModelSource, ProviderSource } from '../../api/catalog.ts';
-import { modelEntry, modelFields, newPrice, newRoute, tierPrice, tierText } from './model-fields.ts';
+import { modelEntry, modelFields, newModelFields, newPrice, newRoute, tierPrice, tierText } from './model-fields.ts';
 import { optionFields } from './options.ts';
-import { providerChange, providerFields } from './provider-fields.ts';
+import { needsKeysAgain, providerChange, providerFields } from './provider-fields.ts';
 
 const SCHEMA = {
   required: ['workflow'],
@@ -14,7 +14,8 @@ const SCHEMA = {
     workflow: { type: ['string', 'object'] },
   },
 };
-const shown = { owner: 'console', problems: [] } as const;
+const KEY = { name: 'team', key: 'sk-new', stored: true };
+const shown = { owner: 'console', problems: [], replaces_built_in: false } as const;
 
 describe('the form of a provider', () => {
   it('gives back the entry that it was filled with', () => {
@@ -40,6 +41,19 @@ describe('the form of a provider', () => {
     expect(providerChange(fields, SCHEMA)).toEqual({ entry: { type: 'openai' }, keys: [] });
     fields.keys = [{ name: ' team ', key: ' sk-1 ', stored: true }];
     expect(providerChange(fields, SCHEMA).keys).toEqual([{ name: 'team', key: 'sk-1' }]);
+  });
+
+  it.each<[string, Partial<ReturnType<typeof providerFields>>, boolean]>([
+    ['as it is stored', {}, false],
+    ['with a slash at the end', { base_url: 'http://a.example/v1/' }, false],
+    ['at another address', { base_url: 'http://b.example/v1' }, true],
+    ['of another type', { type: 'apimart' }, true],
+    ['with another address among its options', { options: { upload_url: 'http://b.example' } }, true],
+    ['at another address with its keys', { base_url: 'http://b.example', keys: [KEY] }, false],
+  ])('asks for stored keys again: %s', (_what, change, expected) => {
+    const entry: ProviderSource = { type: 'openai', base_url: 'http://a.example/v1' };
+    const existing = { name: 'main', keys: ['team'], entry, ...shown };
+    expect(needsKeysAgain({ ...providerFields(existing), ...change }, existing)).toBe(expected);
   });
 
   it('knows what an option takes by its schema, and which text is no JSON', () => {
@@ -86,11 +100,11 @@ describe('the form of a model', () => {
       },
     ],
   ])('gives back %s', (_what, entry) => {
-    expect(modelEntry(modelFields({ name: 'm', entry, ...shown }, 'a'), entry)).toEqual(entry);
+    expect(modelEntry(modelFields({ name: 'm', entry }), entry)).toEqual(entry);
   });
 
   it('begins with one route, and adds rows with places of their own', () => {
-    const fields = modelFields(undefined, 'main');
+    const fields = newModelFields('main');
     expect(modelEntry(fields, undefined)).toEqual({ kind: 'image', routes: [{ provider: 'main' }] });
     expect(new Set([...fields.routes, newRoute('main'), newPrice()].map(({ id }) => id)).size).toBe(3);
   });

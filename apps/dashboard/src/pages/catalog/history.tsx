@@ -15,20 +15,20 @@ const SHOWN = 10;
 export function History({ revision }: { readonly revision: number }) {
   const { data, error, refetch } = useQuery(revisionsQuery);
   const [all, setAll] = useState(false);
-  const [restoring, setRestoring] = useState<{ revision: number; title: string } | null>(null);
+  const [restoring, setRestoring] = useState<{ revision: number; isUndo: boolean } | null>(null);
   if (revision === 0) return null;
   const rows = data?.data ?? [];
   const undo = rows[1]?.revision ?? 0;
   return (
     <Box component="section" aria-label="History">
       <SectionTitle
-        about="The last 100 changes made here. Restore one to bring everything back to that point."
+        about="The last 100 changes made here. Each made a new version that you can go back to."
         actions={
           rows.length > 0 && (
             <Button
               variant="default"
               leftSection={<IconArrowBackUp size={16} />}
-              onClick={() => setRestoring({ revision: undo, title: 'Undo the last change?' })}
+              onClick={() => setRestoring({ revision: undo, isUndo: true })}
             >
               Undo last change
             </Button>
@@ -45,7 +45,10 @@ export function History({ revision }: { readonly revision: number }) {
               <Text span inherit fw={600}>
                 {row.author}
               </Text>{' '}
-              {row.sentence}
+              {row.sentence}{' '}
+              <Text span inherit c="dimmed">
+                · version {row.revision}
+              </Text>
             </Text>
             <Text size="sm" c="dimmed" className="nowrap" title={fullTime(row.created_at)}>
               {fromNow(row.created_at)}
@@ -59,8 +62,8 @@ export function History({ revision }: { readonly revision: number }) {
                 variant="default"
                 size="xs"
                 w={86}
-                aria-label={`Restore revision ${row.revision}`}
-                onClick={() => setRestoring({ revision: row.revision, title: `Restore revision ${row.revision}?` })}
+                aria-label={`Restore version ${row.revision}`}
+                onClick={() => setRestoring({ revision: row.revision, isUndo: false })}
               >
                 Restore
               </Button>
@@ -81,11 +84,11 @@ export function History({ revision }: { readonly revision: number }) {
 interface RestoreProps {
   readonly current: number;
   readonly revision: number;
-  readonly title: string;
+  readonly isUndo: boolean;
   readonly onClose: () => void;
 }
 
-function Restore({ current, revision, title, onClose }: RestoreProps) {
+function Restore({ current, revision, isUndo, onClose }: RestoreProps) {
   const restore = useMutation({
     mutationFn: () => send('POST', `/catalog/revisions/${revision}/restore`, { revision: current }),
     onSuccess: async () => {
@@ -96,8 +99,8 @@ function Restore({ current, revision, title, onClose }: RestoreProps) {
   return (
     <Confirm
       opened
-      title={title}
-      action="Restore"
+      title={isUndo ? 'Undo the last change?' : `Restore version ${revision}?`}
+      action={isUndo ? 'Undo' : 'Restore'}
       harmless
       busy={restore.isPending}
       error={restore.error}
@@ -105,9 +108,9 @@ function Restore({ current, revision, title, onClose }: RestoreProps) {
       onClose={onClose}
     >
       {revision === 0
-        ? 'Everything that was added here is removed.'
-        : 'Providers, keys, models, routes, and prices become what they were then.'}{' '}
-      The current version stays in the history.
+        ? 'This removes all providers and models that were added here.'
+        : `Providers, keys, models, routes, and prices go back to version ${revision}.`}{' '}
+      The current version stays in the history, so you can restore it later.
     </Confirm>
   );
 }

@@ -55,11 +55,16 @@ export function newPrice(): PriceFields {
   return priceFields({ from: new Date().toISOString().slice(0, 10) });
 }
 
-export function modelFields(existing: CatalogModel | undefined, firstProvider: string): ModelFields {
-  const entry: ModelSource = existing?.entry ?? { kind: 'image', routes: [{ provider: firstProvider }] };
+/** Those of a new model: like `replaced`, if there is one, but with a route to `provider` alone. */
+export function newModelFields(provider: string, replaced?: CatalogModel): ModelFields {
+  const { name = '', entry } = replaced ?? {};
+  return modelFields({ name, entry: { ...(entry ?? { kind: 'image' }), routes: [{ provider }] } });
+}
+
+export function modelFields({ name, entry }: Pick<CatalogModel, 'name' | 'entry'>): ModelFields {
   const { accepts = {} } = entry;
   return {
-    name: existing?.name ?? '',
+    name,
     kind: entry.kind,
     aliases: [...(entry.aliases ?? [])],
     routes: entry.routes.map(routeFields),

@@ -5,13 +5,18 @@ import { useMutation } from '@tanstack/react-query';
 import { refreshCatalog, type CatalogModel, type ReadCatalog } from '../../api/catalog.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { modelEntry, modelFields, tierPrice, type ModelFields } from './model-fields.ts';
+import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
+import { modelEntry, modelFields, newModelFields, tierPrice, type ModelFields } from './model-fields.ts';
 import { PriceInputs } from './price-inputs.tsx';
 import { RouteInputs } from './route-inputs.tsx';
 
 interface ModelFormProps {
   readonly catalog: ReadCatalog;
   readonly existing?: CatalogModel;
+  /** A built-in model that a new one is to take the place of. */
+  readonly replaced?: CatalogModel;
+  /** The provider of a new one's first route. */
+  readonly provider?: string;
   readonly onClose: () => void;
 }
 
@@ -19,12 +24,13 @@ const notAPrice = (text: string): string | null =>
   tierPrice(text) === undefined ? 'Enter an amount such as 0.04' : null;
 
 /** Adds a model, or changes one of the console's: who generates it, and what it costs. */
-export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
+export function ModelForm({ catalog, existing, replaced, provider, onClose }: ModelFormProps) {
   const providers = [...new Set(catalog.providers.map(({ name }) => name))];
+  const isNew = existing === undefined && replaced === undefined;
   const form = useForm<ModelFields>({
-    initialValues: modelFields(existing, ownFirst(catalog) ?? ''),
+    initialValues: existing ? modelFields(existing) : newModelFields(provider ?? ownFirst(catalog) ?? '', replaced),
     validate: {
-      name: (name) => (name.trim() === '' ? 'Enter a name' : null),
+      name: nameProblem,
       prices: {
         tiers: {
           '1k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
@@ -38,23 +44,26 @@ export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
     mutationFn: (fields: ModelFields) =>
       send('PUT', `/catalog/models/${encodeURIComponent(fields.name.trim())}`, {
         revision: catalog.revision,
-        entry: modelEntry(fields, existing?.entry),
+        entry: modelEntry(fields, (existing ?? replaced)?.entry),
       }),
     onSuccess: async () => {
       await refreshCatalog();
-      notifications.show({ color: 'green', message: existing === undefined ? 'Model added.' : 'Model updated.' });
+      notifications.show({ color: 'green', message: isNew ? 'Model added.' : 'Model updated.' });
       onClose();
     },
     onError: (error) => {
       if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
     },
   });
+  const title = existing ? `Edit ${existing.name}` : replaced ? `Provider for ${replaced.name}` : 'Add model';
+  const { name, aliases } = form.values;
+  const taken = existing ? undefined : replacedBy(catalog.models, name, aliases);
   return (
     <FormDialog
-      title={existing === undefined ? 'Add model' : `Edit ${existing.name}`}
+      title={title}
       wide
       ownRules
-      action={existing === undefined ? 'Add model' : 'Save'}
+      action={isNew ? 'Add model' : 'Save'}
       busy={save.isPending}
       error={save.error}
       doing="Could not save the model"
@@ -64,11 +73,11 @@ export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput
           label="Name"
-          description="The name requests use"
+          description={`The name requests use. ${NAME_RULE}`}
           required
           data-autofocus
           maxLength={100}
-          disabled={existing !== undefined}
+          disabled={!isNew}
           {...form.getInputProps('name')}
         />
         <Select
@@ -82,6 +91,7 @@ export function ModelForm({ catalog, existing, onClose }: ModelFormProps) {
           {...form.getInputProps('kind')}
         />
       </SimpleGrid>
+      {taken && <ReplacedNote kind="model" replaced={taken} />}
       <TagsInput label="Aliases" description="Other names that requests may use" {...form.getInputProps('aliases')} />
       <RouteInputs form={form} providers={providers} />
       <PriceInputs form={form} currency={catalog.currency} />

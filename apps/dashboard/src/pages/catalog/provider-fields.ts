@@ -42,6 +42,17 @@ export function providerFields(existing: CatalogProvider | undefined): ProviderF
   };
 }
 
+/** Whether stored keys have to be entered again: they go to no other address than the one they were entered for. */
+export function needsKeysAgain(fields: ProviderFields, existing: CatalogProvider | undefined): boolean {
+  if (existing === undefined || !fields.keys.some(({ key, stored }) => stored && key.trim() === '')) return false;
+  return addressesOf(fields) !== addressesOf(providerFields(existing));
+}
+
+function addressesOf({ type, base_url: baseUrl, options }: ProviderFields): string {
+  const others = Object.entries(options).filter(([name, text]) => name.endsWith('_url') && String(text).trim() !== '');
+  return JSON.stringify([type, baseUrl.trim().replace(/\/+$/, ''), others.sort()]);
+}
+
 /** Throws OptionError. */
 export function providerChange(fields: ProviderFields, schema: unknown): ProviderChange {
   const { type, base_url: baseUrl, concurrency, starts_per_minute: starts, interrupted, free } = fields;

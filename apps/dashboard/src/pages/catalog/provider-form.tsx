@@ -16,23 +16,29 @@ import { refreshCatalog, type CatalogProvider, type ProviderType, type ReadCatal
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
+import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
 import { OptionInput } from './option-input.tsx';
 import { OptionError, optionFields } from './options.ts';
-import { providerChange, providerFields, type ProviderFields } from './provider-fields.ts';
+import { hasNoPath, MISSING_PATH } from '../operation/base-url.ts';
+import { needsKeysAgain, providerChange, providerFields, type ProviderFields } from './provider-fields.ts';
 
 interface ProviderFormProps {
   readonly catalog: ReadCatalog;
   readonly existing?: CatalogProvider;
+  /** The built-in model that a new one is added for. */
+  readonly forModel?: string;
+  /** Gets the name of a new one. */
+  readonly onAdded: (name: string) => void;
   readonly onClose: () => void;
 }
 
 type Form = UseFormReturnType<ProviderFields>;
 
 /** Adds a provider, or changes one of the console's. What can be entered follows from its type. */
-export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) {
+export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: ProviderFormProps) {
   const form = useForm<ProviderFields>({
     initialValues: providerFields(existing),
-    validate: { name: (name) => (name.trim() === '' ? 'Enter a name' : null) },
+    validate: { name: nameProblem },
   });
   const type = catalog.types.find((one) => one.type === form.values.type);
   const save = useMutation({
@@ -41,9 +47,10 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
         revision: catalog.revision,
         ...providerChange(fields, type?.options ?? {}),
       }),
-    onSuccess: async () => {
+    onSuccess: async (_, { name }) => {
       await refreshCatalog();
-      notifications.show({ color: 'green', message: existing === undefined ? 'Provider added.' : 'Provider updated.' });
+      if (existing === undefined) return onAdded(name.trim());
+      notifications.show({ color: 'green', message: 'Provider updated.' });
       onClose();
     },
     onError: (error) => {
@@ -51,6 +58,7 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
       if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
     },
   });
+  const taken = existing ? undefined : replacedBy(catalog.providers, form.values.name);
   return (
     <FormDialog
       title={existing === undefined ? 'Add provider' : `Edit ${existing.name}`}
@@ -63,6 +71,9 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}
     >
+      {forModel !== undefined && (
+        <Text size="sm">First add the provider that should serve {forModel}. Its route comes next.</Text>
+      )}
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
           label="Type"
@@ -73,7 +84,7 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
         />
         <TextInput
           label="Name"
-          description="Shown in logs and timelines"
+          description={`Shown in logs and timelines. ${NAME_RULE}`}
           required
           data-autofocus
           maxLength={100}
@@ -81,7 +92,10 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
           {...form.getInputProps('name')}
         />
       </SimpleGrid>
-      {type !== undefined && hasAddress(type) && <Connection form={form} type={type} />}
+      {taken && <ReplacedNote kind="provider" replaced={taken} />}
+      {type !== undefined && hasAddress(type) && (
+        <Connection form={form} type={type} needsKeys={needsKeysAgain(form.values, existing)} />
+      )}
       <Accordion variant="contained" radius="md">
         <Accordion.Item value="limits">
           <Accordion.Control>Limits and charges</Accordion.Control>
@@ -91,7 +105,7 @@ export function ProviderForm({ catalog, existing, onClose }: ProviderFormProps) 
         </Accordion.Item>
         {type !== undefined && optionFields(type.options).length > 0 && (
           <Accordion.Item value="options">
-            <Accordion.Control>Options of {type.title}</Accordion.Control>
+            <Accordion.Control>{type.title} options</Accordion.Control>
             <Accordion.Panel>
               <Stack gap="sm">
                 {optionFields(type.options).map((option) => (
@@ -122,7 +136,14 @@ function errorOf(form: Form, option: string): string | undefined {
   return typeof found === 'string' ? found : undefined;
 }
 
-function Connection({ form, type }: { readonly form: Form; readonly type: ProviderType }) {
+interface ConnectionProps {
+  readonly form: Form;
+  readonly type: ProviderType;
+  /** The stored keys are not sent to the address that is entered. */
+  readonly needsKeys: boolean;
+}
+
+function Connection({ form, type, needsKeys }: ConnectionProps) {
   const { keys } = form.values;
   return (
     <>
@@ -133,6 +154,17 @@ function Connection({ form, type }: { readonly form: Form; readonly type: Provid
         required={type.needs.includes('base_url')}
         {...form.getInputProps('base_url')}
       />
+      {type.type === 'openai' && hasNoPath(form.values.base_url) && (
+        <Text size="sm" role="status">
+          {MISSING_PATH}
+        </Text>
+      )}
+      {needsKeys && (
+        <Text size="sm" role="status">
+          Enter the API keys again, or Save is refused: stored keys are sent only to the address that they were entered
+          for.
+        </Text>
+      )}
       <Stack gap="xs">
         {keys.map(({ stored }, index) => (
           <Group key={index} align="flex-end" wrap="nowrap" gap="xs">
@@ -149,7 +181,7 @@ function Connection({ form, type }: { readonly form: Form; readonly type: Provid
               flex={2}
               miw={0}
               autoComplete="off"
-              placeholder={stored ? 'Stored; enter a key to replace it' : ''}
+              placeholder={!stored ? '' : needsKeys ? 'Enter again' : 'Stored; enter a key to replace it'}
               {...form.getInputProps(`keys.${index}.key`)}
             />
             <RemoveItem name={`key ${index + 1}`} onClick={() => form.removeListItem('keys', index)} />

@@ -147,6 +147,7 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
           aria-label={`Model ID of ${nth}`}
           flex={1}
           miw={130}
+          description="The provider’s name for it, such as gpt-image-1"
           placeholder={name}
           {...field('model')}
         />

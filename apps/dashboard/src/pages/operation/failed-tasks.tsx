@@ -20,12 +20,14 @@ interface FailedTasksProps {
 }
 
 /** The tasks of one kind of failures, page by page, to choose from. */
-export function FailedTasks({ group: { code, provider, model, why_not: whyNot }, days }: FailedTasksProps) {
+export function FailedTasks({ group, days }: FailedTasksProps) {
+  const { code, provider, model, provider_test: test, why_not: whyNot } = group;
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: ['operation', 'failures', days, code, provider, model],
+    queryKey: ['operation', 'failures', days, code, provider, model, test],
     queryFn: ({ pageParam, signal }) => {
-      const query = { code, provider: provider ?? undefined, model, days, limit: PAGE, after: pageParam };
+      const kind = { code, provider: provider ?? undefined, model, provider_test: String(test) };
+      const query = { ...kind, days, limit: PAGE, after: pageParam };
       return get<FailedTaskPage>('/failures/tasks', query, signal);
     },
     initialPageParam: undefined as string | undefined,

@@ -37,7 +37,11 @@ export function Failures() {
             </Empty>
           )}
           {data?.data.map((group) => (
-            <Kind key={`${group.code} ${group.provider} ${group.model}`} group={group} days={days} />
+            <Kind
+              key={`${group.code} ${group.provider} ${group.model} ${group.provider_test}`}
+              group={group}
+              days={days}
+            />
           ))}
         </Box>
       )}

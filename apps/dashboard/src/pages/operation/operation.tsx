@@ -7,8 +7,8 @@ import { QueueState } from './queue-state.tsx';
 export function OperationPage() {
   return (
     <PageFrame
-      title="Providers and queue"
-      about="Providers, queue, and failed tasks across all accounts. Updates automatically."
+      title="Status and queue"
+      about="How providers, the queue, and tasks of all accounts are doing. Updates automatically."
     >
       <Providers />
       <QueueState />

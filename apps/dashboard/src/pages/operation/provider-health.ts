@@ -1,4 +1,4 @@
-import type { Provider } from '../../api/operation.ts';
+import type { Provider, ProviderFigures } from '../../api/operation.ts';
 import { fromNow, secondsLeft } from '../../parts/format.ts';
 import type { StateLook } from '../../parts/state.tsx';
 
@@ -8,7 +8,7 @@ export interface Health extends StateLook {
 }
 
 /** What matters most comes first: what somebody did, then what is missing, then what went wrong. */
-export function healthOf(provider: Provider): Health {
+export function healthOf(provider: Provider, figures?: ProviderFigures): Health {
   const { drained, type, has_key: hasKey, breaker, open_ms: openMs, calls, concurrency } = provider;
   if (type === null)
     return {
@@ -32,6 +32,14 @@ export function healthOf(provider: Provider): Health {
       color: 'amber',
       why: 'Paused after failures. The next call checks whether it works again.',
     };
+  if (figures !== undefined && figures.failing > 0 && figures.failed_at !== null) {
+    const when = fromNow(figures.failed_at);
+    const why =
+      figures.failing === 1
+        ? `The last call failed ${when}.`
+        : `The last ${figures.failing.toLocaleString('en')} calls failed, most recently ${when}.`;
+    return { label: 'Failing', color: 'amber', why: `${why} It still gets requests.` };
+  }
   if (concurrency !== null && calls >= concurrency)
     return {
       label: 'At capacity',

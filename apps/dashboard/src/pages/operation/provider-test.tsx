@@ -1,10 +1,10 @@
-import { Box, Button, Group, Image, Loader, Select, Stack, Text } from '@mantine/core';
+import { Box, Button, Code, Group, Image, Loader, Select, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import type { Provider } from '../../api/operation.ts';
-import { taskQuery } from '../../api/queries.ts';
+import { queryClient, taskQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { AcceptedTask, Money, TaskDetail } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -13,6 +13,7 @@ import { Trouble } from '../../parts/page.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
+import { hasNoPath, MISSING_PATH } from './base-url.ts';
 
 /** Generates one small image with this provider alone, after saying what that costs. */
 export function TestButton({ provider }: { readonly provider: Provider }) {
@@ -29,11 +30,14 @@ export function TestButton({ provider }: { readonly provider: Provider }) {
   );
 }
 
-function Trial({ provider: { name, trials, drained } }: { readonly provider: Provider }) {
+function Trial({ provider }: { readonly provider: Provider }) {
+  const { name, trials, drained } = provider;
   const [model, setModel] = useState(trials[0]?.model ?? '');
   const test = useMutation({
     mutationFn: () => send<AcceptedTask>('POST', `/providers/${encodeURIComponent(name)}/test`, { model }),
   });
+  const tested = useQuery({ ...taskQuery(test.data?.task_id ?? ''), enabled: test.data !== undefined }).data;
+  const next = tested?.status === 'failed' ? 'Try again' : 'Generate another';
   const trial = trials.find((one) => one.model === model);
   return (
     <Stack>
@@ -53,19 +57,29 @@ function Trial({ provider: { name, trials, drained } }: { readonly provider: Pro
         />
       )}
       {test.error !== null && <Trouble error={test.error} doing="Could not start the test" />}
-      {test.data !== undefined && <TrialResult id={test.data.task_id} />}
+      {test.data !== undefined && <TrialResult id={test.data.task_id} provider={provider} />}
       <Group justify="flex-end">
         <Button loading={test.isPending} onClick={() => test.mutate()}>
-          {test.data === undefined ? 'Generate test image' : 'Generate another'}
+          {test.data === undefined ? 'Generate test image' : next}
         </Button>
       </Group>
     </Stack>
   );
 }
 
-function TrialResult({ id }: { readonly id: string }) {
+interface TrialResultProps {
+  readonly id: string;
+  readonly provider: Provider;
+}
+
+function TrialResult({ id, provider }: TrialResultProps) {
   const { data: task, error } = useQuery(taskQuery(id));
-  useFollowTask(id, task === undefined || task.status === 'pending');
+  const isOver = task !== undefined && task.status !== 'pending';
+  useFollowTask(id, !isOver);
+  // What the page says of the provider follows from it.
+  useEffect(() => {
+    if (isOver) void queryClient.invalidateQueries({ queryKey: ['operation'] });
+  }, [isOver]);
   if (error !== null) return <Trouble error={error} doing="Could not load the test task" />;
   if (task === undefined || task.status === 'pending')
     return (
@@ -77,6 +91,7 @@ function TrialResult({ id }: { readonly id: string }) {
   return (
     <Stack gap="sm" aria-live="polite">
       {task.status === 'completed' ? <Generated task={task} /> : <TaskError task={task} />}
+      {task.status === 'failed' && task.calls > 0 && <Called provider={provider} />}
       <TaskLink id={id}>Open task</TaskLink>
     </Stack>
   );
@@ -99,8 +114,20 @@ function Generated({ task }: { readonly task: TaskDetail }) {
   );
 }
 
+/** Where a failed test went, which an address with a mistake gives away. */
+function Called({ provider: { type, images_url: url } }: { readonly provider: Provider }) {
+  if (url === null) return null;
+  const isBare = type === 'openai' && hasNoPath(url.replace(/\/images\/generations$/, ''));
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      Called <Code>{url}</Code>. {isBare && MISSING_PATH}
+    </Text>
+  );
+}
+
 function priceText(cost: Money | null): string {
-  if (cost === null) return 'It is free of charge.';
-  if (cost.amount === null) return 'It costs as much as any image, but no price is set for this model.';
-  return `It costs as much as any image: ${money(cost)}, charged to your account.`;
+  if (cost === null) return 'It is free.';
+  if (cost.amount === null)
+    return 'The provider may charge for it; the cost is not recorded because this model has no price.';
+  return `It costs ${money(cost)}, charged to your account.`;
 }

@@ -49,7 +49,7 @@ interface CardProps {
 
 function ProviderCard({ provider, figures }: CardProps) {
   const { name, type, models, calls, concurrency, starts, starts_per_minute: mostStarts, drained } = provider;
-  const health = healthOf(provider);
+  const health = healthOf(provider, figures);
   return (
     <Box className="surface" p="lg" component="article" aria-label={name} miw={0}>
       <Stack gap="md" h="100%">

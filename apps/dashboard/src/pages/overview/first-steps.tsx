@@ -59,7 +59,7 @@ export function FirstSteps() {
                   Until then, the sandbox answers with free sample images, so you can set up everything else first.
                 </Text>
                 <Button component={Link} to="/catalog" variant="default" size="xs">
-                  Set up provider
+                  Open Providers and models
                 </Button>
               </>
             )}

@@ -105,8 +105,8 @@ function Running() {
           </Text>
         )}
         {operator && (
-          <Link to="/catalog" className="text-link">
-            Manage providers
+          <Link to="/catalog" className="text-link action">
+            Manage providers and models
           </Link>
         )}
       </Stack>

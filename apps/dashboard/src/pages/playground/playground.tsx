@@ -69,9 +69,7 @@ function SandboxNote({ models, chosen }: { readonly models: readonly Model[]; re
       model can do.{' '}
       {operator && (
         <Anchor component={Link} to="/catalog" inherit underline="always">
-          {isAll
-            ? 'Connect a provider to get real ones.'
-            : 'To change that, add a model of the same name with a route to your provider.'}
+          {isAll ? 'Connect a provider to get real ones.' : 'To get real ones, choose another provider for it.'}
         </Anchor>
       )}
     </Alert>

@@ -11,7 +11,7 @@ class ProviderTypeView {
   @ApiProperty({ example: 'openai' })
   type!: string;
 
-  @ApiProperty({ example: 'OpenAI or compatible' })
+  @ApiProperty({ example: 'OpenAI-compatible' })
   title!: string;
 
   @ApiProperty({ type: String, nullable: true, description: 'Used if base_url is not set.' })
@@ -42,6 +42,9 @@ class EntryView {
 
   @ApiProperty({ type: [String], description: 'Why it is not used; empty: it is.' })
   problems!: string[];
+
+  @ApiProperty({ description: 'A built-in entry of this name is back once this one is removed.' })
+  replaces_built_in!: boolean;
 }
 
 class ProviderEntryView extends EntryView {
@@ -72,7 +75,16 @@ export function catalogView(added: ConsoleCatalog, currency: string): CatalogVie
   const types = Object.entries(DESCRIPTORS).map(([type, { title, baseUrl, needs, free, chat, options }]) => ({
     ...{ type, title, base_url: baseUrl ?? null, needs: [...needs], free, chat, options },
   }));
-  return { revision: added.revision.number, currency, types, ...added.list() };
+  const { providers, models } = added.list();
+  return {
+    ...{ revision: added.revision.number, currency, types },
+    providers: providers.map(entryView),
+    models: models.map(entryView),
+  };
+}
+
+function entryView<T extends { readonly replacesBuiltIn: boolean }>({ replacesBuiltIn, ...entry }: T) {
+  return { ...entry, replaces_built_in: replacesBuiltIn };
 }
 
 /** The state that a change led to. */
@@ -100,6 +112,6 @@ export class RevisionListView extends ListOf(RevisionView, 'The last hundred cha
 
 /** A revision as the history shows it. */
 export function revisionView({ number, action, target, author, createdAt }: RevisionSummary): RevisionView {
-  const sentence = auditSentence(action, target, {});
+  const sentence = auditSentence(action, target, { revision: number });
   return { revision: number, sentence, author, created_at: createdAt.toISOString() };
 }

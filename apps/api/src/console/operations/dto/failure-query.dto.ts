@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { SpelledBy } from '../../../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit } from '../../../common/query-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit, QueryChoice } from '../../../common/query-fields.js';
 import { MOST_DAYS } from './failure-views.dto.js';
 
 const DAY_MS = 86_400_000;
@@ -60,6 +60,10 @@ export class FailedTasksQuery {
 
   @Rule('isFailureText', textProblem)
   readonly model!: string;
+
+  /** Provider tests instead of callers' tasks. */
+  @QueryChoice(['true', 'false'])
+  readonly provider_test?: string;
 
   @Days()
   readonly days?: number;

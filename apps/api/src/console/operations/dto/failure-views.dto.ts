@@ -24,6 +24,9 @@ class FailureKindBody {
 
 /** The failed tasks of one kind, how many of them were retried, and why they can't be. */
 export class FailureGroupView extends FailureKindBody {
+  @ApiProperty({ description: 'Provider tests, which are listed apart and not retried.' })
+  provider_test!: boolean;
+
   @ApiProperty({ type: 'integer' })
   count!: number;
 
@@ -37,7 +40,7 @@ export class FailureGroupView extends FailureKindBody {
   why_not!: string | null;
 }
 
-/** Failures of all accounts, grouped by error code, provider and model. */
+/** Failures of all accounts, grouped by error code, provider and model; those of provider tests by themselves. */
 export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {}
 
 class OwnerView {
@@ -163,8 +166,8 @@ export class RetryView {
 type FailureGroup = Awaited<ReturnType<FailedTasks['groups']>>[number];
 
 /** `whyNot`: why its kind of failure can't be retried. */
-export function groupView({ latestAt, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
-  return { ...group, latest_at: latestAt.toISOString(), why_not: whyNot };
+export function groupView({ latestAt, providerTest, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
+  return { ...group, provider_test: providerTest, latest_at: latestAt.toISOString(), why_not: whyNot };
 }
 
 /** The row of a failed task in the console's words. */

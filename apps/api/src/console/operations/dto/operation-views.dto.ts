@@ -46,6 +46,13 @@ export class ProviderStateView {
   @ApiProperty({ type: [String], description: 'Models it has routes of.' })
   models!: string[];
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Where it is asked for new images. Null if that is not known before the call.',
+  })
+  images_url!: string | null;
+
   @ApiProperty({ type: [TrialView], description: 'Image models that it can be tested with, and the price of a test.' })
   trials!: TrialView[];
 
@@ -96,6 +103,12 @@ export class ProviderFiguresView {
 
   @ApiProperty({ type: 'integer', nullable: true, description: 'Of calls that succeeded, in milliseconds.' })
   median_ms!: number | null;
+
+  @ApiProperty({ type: 'integer', description: 'Calls that it failed since the last one that succeeded.' })
+  failing!: number;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'When the last of these failed.' })
+  failed_at!: string | null;
 }
 
 /** Read from the tasks themselves, so it covers every process. */

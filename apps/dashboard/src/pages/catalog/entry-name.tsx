@@ -1,0 +1,52 @@
+import { Alert } from '@mantine/core';
+import type { CatalogModel, CatalogProvider } from '../../api/catalog.ts';
+
+/** Said before a name is refused. */
+export const NAME_RULE = 'Letters, digits, and . _ : -';
+
+/** What is wrong with the name of a provider or model. */
+export function nameProblem(name: string): string | null {
+  if (name.trim() === '') return 'Enter a name';
+  if (/^[A-Za-z0-9][A-Za-z0-9._:-]*$/.test(name.trim())) return null;
+  return `Use only ${NAME_RULE.toLowerCase()}, beginning with a letter or digit`;
+}
+
+type Entry = CatalogProvider | CatalogModel;
+
+/** The entry that a new one of this name, with these aliases, takes the place of. */
+export function replacedBy<T extends Entry>(
+  entries: readonly T[],
+  name: string,
+  aliases: readonly string[] = [],
+): T | undefined {
+  const isOthers = ({ owner }: Entry): boolean => owner !== 'console';
+  return (
+    entries.find((entry) => entry.name === name.trim()) ??
+    entries.find((entry) => isOthers(entry) && aliases.includes(entry.name))
+  );
+}
+
+/** Says what becomes of the entry whose name a new one takes, and how to get it back. */
+export function ReplacedNote({ kind, replaced }: { readonly kind: 'provider' | 'model'; readonly replaced: Entry }) {
+  const { name, owner } = replaced;
+  return (
+    <Alert color={owner === 'file' ? 'red' : 'safelight'} variant="light" role="status">
+      {owner === 'built-in' && (
+        <>
+          This replaces the built-in {kind} {name}. To get that one back later, remove this one.
+        </>
+      )}
+      {owner === 'console' && (
+        <>
+          This replaces the {kind} {name} that is already in the list. To get that one back later, undo the change in
+          the history.
+        </>
+      )}
+      {owner === 'file' && (
+        <>
+          The {kind} {name} is in models.yaml and can be changed only there. Choose another name.
+        </>
+      )}
+    </Alert>
+  );
+}
