@@ -12,6 +12,7 @@ import { lockAccount, touchKeys } from './accounts.sql.js';
 import {
   DEFAULT_ACCOUNT,
   hashApiKey,
+  KEY_MAKERS,
   KEY_SCOPES,
   newApiKey,
   prefixOf,
@@ -63,7 +64,7 @@ export class ApiKeyRepository {
     });
   }
 
-  /** Makes the given key known unless it is; a revoked one stays revoked. */
+  /** Makes the given key known unless it is, as created at setup; a revoked one stays revoked. */
   async ensure(key: string, name: string): Promise<{ id: string; created: boolean; revoked: boolean }> {
     await this.renewHash(key);
     const hash = this.hash(key);
@@ -71,7 +72,10 @@ export class ApiKeyRepository {
       () => this.prisma.apiKey.findUnique({ where: { hash } }),
       () =>
         this.prisma.apiKey.create({
-          data: newRow({ accountId: DEFAULT_ACCOUNT, name, prefix: prefixOf(key), ...this.hashed(key) }),
+          data: newRow({
+            ...{ accountId: DEFAULT_ACCOUNT, name, prefix: prefixOf(key), createdBy: 'setup' },
+            ...this.hashed(key),
+          }),
         }),
     );
     return { id: row.id, created, revoked: row.revokedAt !== null };
@@ -88,6 +92,21 @@ export class ApiKeyRepository {
         }),
     );
     return row.id;
+  }
+
+  /**
+   * Lends the secret of a hidden key to work of the service's own that comes as any caller does. Behind it nobody holds
+   * one again. Throws what the work throws.
+   */
+  async lendHidden<T>(accountId: string, name: string, work: (key: string) => Promise<T>): Promise<T> {
+    const id = await this.ensureHidden(accountId, name);
+    const key = newApiKey();
+    await this.prisma.apiKey.update({ where: { id }, data: this.hashed(key) });
+    try {
+      return await work(key);
+    } finally {
+      await this.prisma.apiKey.update({ where: { id }, data: { hash: randomBytes(32) } });
+    }
   }
 
   /**
@@ -299,6 +318,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     defaultResponseFormat: storedResponseFormat(format),
     submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
     createdBy: makers.find((person) => person.id === row.createdBy) ?? null,
+    madeBy: KEY_MAKERS.find((maker) => maker === row.createdBy) ?? null,
   };
 }
 

@@ -4,6 +4,10 @@ import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/
 /** The account that owns everything until accounts are told apart; made by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
 
+/** Where keys come from that nobody created in the console: the first start, and an operator's command. */
+export const KEY_MAKERS = ['setup', 'command'] as const;
+export type KeyMaker = (typeof KEY_MAKERS)[number];
+
 /** Characters of a key that are stored and shown, and the share of a short foreign key that may be. */
 const PREFIX_LENGTH = 12;
 const PREFIX_SHARE = 1 / 4;
@@ -44,8 +48,10 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly revokedAt: Date | null;
   /** To the minute; null = never. */
   readonly lastUsedAt: Date | null;
-  /** Who made it in the console; null = a command, or a version that did not keep it. */
+  /** Who made it in the console; null = nobody did, or a version that did not keep it. */
   readonly createdBy: { readonly id: string; readonly name: string } | null;
+  /** What made it in place of a person; null = a person, or a version that did not keep it. */
+  readonly madeBy: KeyMaker | null;
   /** Id of the key that a rotation made in its place. */
   readonly replacedBy: string | null;
 }
@@ -56,7 +62,7 @@ export interface NewApiKey {
   readonly accountId?: string;
   /** What is left out is as usual. */
   readonly settings?: Partial<ApiKeySettings>;
-  /** Id of the person who makes it in the console. */
+  /** Id of the person who makes it in the console, or what else does. */
   readonly createdBy?: string | null;
 }
 

@@ -16,7 +16,12 @@ describe('auditSentence', () => {
       { name: 'Atelier', changes: { weight: 2, max_keys: 5 } },
       'changed the settings of the account “Atelier”: weight, max keys',
     ],
-    ['key.rotated', 'key_1', { name: 'app', overlap_hours: 0 }, 'rotated the key “app”; the old one ended immediately'],
+    [
+      'key.rotated',
+      'key_1',
+      { name: 'app', overlap_hours: 0 },
+      'rotated the key “app”; the old one stopped working immediately',
+    ],
     [
       'webhook_secret.rotated',
       null,

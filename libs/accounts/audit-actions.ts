@@ -22,7 +22,7 @@ const withDetail = (text: string | undefined, sentence: (text: string) => string
   text === undefined ? '' : sentence(text);
 const overlap = ({ text }: Told): string =>
   withDetail(text('overlap_hours'), (hours) =>
-    hours === '0' ? '; the old one ended immediately' : `; the old one works for ${hours} more hours`,
+    hours === '0' ? '; the old one stopped working immediately' : `; the old one works for ${hours} more hours`,
   );
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
@@ -127,7 +127,7 @@ export const AUDIT_ACTIONS = {
     kind: 'team',
     says: ({ name }) => `created a password reset link for ${name}`,
   },
-  'first_admin.link_made': { kind: 'team', says: () => 'created a link for the first admin' },
+  'first_admin.link_made': { kind: 'team', says: () => 'created a link for the first owner' },
   'invitation.withdrawn': { kind: 'team', says: ({ name }) => `withdrew the invitation for ${name}` },
   'account.created': { kind: 'team', says: ({ name }) => `created the account ${name}` },
   'account.renamed': {
@@ -143,7 +143,7 @@ export const AUDIT_ACTIONS = {
     kind: 'team',
     says: ({ text }) => `joined${withDetail(text('invited'), (email) => `, invited as “${email}”`)}`,
   },
-  'person.became_first_admin': { kind: 'team', says: () => 'became the first admin' },
+  'person.became_first_admin': { kind: 'team', says: () => 'became the first owner' },
   'person.signed_in': {
     kind: 'sign_in',
     says: ({ text }) => `signed in${SIGN_IN_WAYS[text('by') ?? ''] ?? ''}`,

@@ -89,6 +89,17 @@ export class LinkStore {
     return { email, account: account.name };
   }
 
+  /** Why a link that is not open does not work; undefined where its row is gone, or what it is for was done without it. */
+  async whyClosed(token: string, purpose: LinkPurpose): Promise<'used' | 'expired' | undefined> {
+    const link = await this.prisma.signInLink.findFirst({
+      where: { purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
+      select: { usedAt: true, expiresAt: true },
+    });
+    if (link === null) return undefined;
+    if (link.usedAt !== null) return 'used';
+    return link.expiresAt <= new Date() ? 'expired' : undefined;
+  }
+
   /** A link with which somebody joins an account, once, within 24 hours; an older one for them ends. */
   async invite(accountId: string, { email, role }: Pick<Invitation, 'email' | 'role'>): Promise<string> {
     return await this.create({ purpose: 'invite', accountId, email, role });

@@ -33,7 +33,9 @@ export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlSh
   if (!schemes.includes(url.protocol)) return `The URL must start with ${schemes.join('// or ')}//.`;
   if (url.username !== '' || url.password !== '') return 'The URL must not contain a user name or password.';
   const port = url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80';
-  if (!config.ports.includes(port)) return 'The URL names a port that is not allowed.';
+  if (!config.ports.includes(port)) {
+    return 'The URL names a port that is not allowed. Operators allow ports with EGRESS_PORTS.';
+  }
   return hostProblem(url, new AddressRules(config));
 }
 
@@ -44,7 +46,9 @@ function parse(text: string): URL | undefined {
 
 function hostProblem(url: URL, rules: AddressRules): string | undefined {
   const host = literalAddress(url) ?? localName(url);
-  return host === undefined || rules.permits(host) ? undefined : 'The URL must point to a public address.';
+  return host === undefined || rules.permits(host)
+    ? undefined
+    : 'The URL must point to a public address. Operators allow private networks with EGRESS_ALLOW_CIDRS.';
 }
 
 /** The address a URL spells out, in whatever notation, or undefined for a name. */

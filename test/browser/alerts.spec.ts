@@ -49,7 +49,7 @@ describe('alerts in a browser', () => {
     const eve = await signInInvited(room.platform, { email: 'eve@example.org', role: 'admin' });
     const refused = await eve.call('/alerts/channels', { body: { kind: 'email', address: 'eve@example.org' } });
     expect(await refused.json()).toMatchObject({ error: { code: 'invalid_value', param: 'kind' } });
-    await page().getByText('Email becomes available when an operator sets SMTP_URL.').waitFor();
+    await page().getByText('To send email, an operator has to set SMTP_URL.').waitFor();
     expect(await screen.inspect('alert-channel-form')).toEqual([]);
     await page().getByRole('combobox', { name: 'Kind' }).click();
     expect(await page().getByRole('option').allTextContents()).toEqual(['Webhook', 'Slack']);
@@ -64,7 +64,7 @@ describe('alerts in a browser', () => {
       await page().getByRole('menuitem', { name: 'Send test alert' }).click();
     };
     await test();
-    await region('Channels').getByText('Works').waitFor();
+    await region('Channels').getByText('Working').waitFor();
     await region('Channels').getByText('Test alert: Answered 200.').waitFor();
     room.receiver.answer('/services/T0/B0/secret-of-slack', 404);
     await test();
@@ -81,7 +81,7 @@ describe('alerts in a browser', () => {
     expect(await screen.inspect('alert-rule-form')).toEqual([]);
     await thresholds.fill('70, 90');
     await button('Save').click();
-    await region('Rules').getByText('The account or a key has used 70% or 90% of its budget.').waitFor();
+    await region('Rules').getByText('When the account or a key reaches 70% or 90% of its budget.').waitFor();
     await spend(9_500_000);
     await button('Turn on Budget threshold').click();
     await button('Turn off Budget threshold').waitFor();

@@ -58,6 +58,34 @@ describe('keys of members, admins and operators in a browser', () => {
     expect([ada, grace, mo].flatMap(({ troubles }) => troubles)).toEqual([]);
   });
 
+  it('counts the key of the first start, and says where a key comes from that nobody created here', async () => {
+    const step = ada.page.getByRole('listitem').filter({ hasText: 'Create a key' });
+    const createdBy = (maker: string | null) =>
+      platform.pool.query(`UPDATE api_keys SET created_by = $1, last_used_at = NULL WHERE name = 'e2e'`, [maker]);
+    await createdBy('command');
+    await open(ada, '/keys');
+    await rowOf(ada, 'e2e').getByText('Command line').waitFor();
+    await open(ada, '/');
+    await step.getByRole('button', { name: 'Create key' }).waitFor();
+    await createdBy('setup');
+    await open(ada, '/keys');
+    await rowOf(ada, 'e2e').getByText('Created at setup').waitFor();
+    await open(ada, '/');
+    await step.getByText('Darkroom created one at setup: npm start prints it.').waitFor();
+    await step.getByText('done').waitFor();
+    expect(await ada.inspect('overview-setup-key')).toEqual([]);
+    await createdBy(null);
+  });
+
+  it('has the first account named where its owner comes in', async () => {
+    await ada.page.getByText('Your account is called “Default”.').waitFor();
+    await button(ada, 'Name it').click();
+    await field(ada, 'Name').fill('Atelier');
+    await button(ada, 'Save').click();
+    await ada.page.getByRole('main').getByText('Atelier', { exact: true }).waitFor();
+    expect(await button(ada, 'Name it').count()).toBe(0);
+  });
+
   it('H6: an operator sets the limits of an account, of which blank is the default', async () => {
     await open(ada, '/accounts');
     await button(ada, `Actions for ${accountId}`).click();
@@ -149,5 +177,19 @@ describe('keys of members, admins and operators in a browser', () => {
     await Promise.all([open(mo, '/tasks'), open(grace, '/tasks')]);
     expect(await filters(mo)).toEqual(new Set(['Playground', 'script of Mo']));
     expect(await filters(grace)).toEqual(new Set(['Playground', 'script of Mo', 'shop of Grace']));
+  });
+
+  it('shows the API reference in the font of the console', async () => {
+    await mo.page.goto('/docs');
+    await mo.page.locator('.opblock').first().waitFor();
+    await mo.page.evaluate('document.fonts.ready.then(() => undefined)');
+    const devtools = await mo.page.context().newCDPSession(mo.page);
+    await devtools.send('DOM.enable');
+    await devtools.send('CSS.enable');
+    const { root } = await devtools.send('DOM.getDocument');
+    const { nodeId } = await devtools.send('DOM.querySelector', { nodeId: root.nodeId, selector: '.docs-head strong' });
+    const { fonts } = await devtools.send('CSS.getPlatformFontsForNode', { nodeId });
+    expect(fonts.map(({ isCustomFont, familyName }) => [isCustomFont, familyName])).toEqual([[true, 'Inter']]);
+    await devtools.detach();
   });
 });

@@ -1,3 +1,4 @@
+import { totpCode } from '#accounts/totp.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
@@ -141,5 +142,81 @@ describe('signing in with OpenID Connect in a browser', () => {
     await page().getByRole('link', { name: 'Bob' }).click();
     await page().getByText('You sign in with your password.').waitFor();
     expect(await screen.inspect('account-both')).toEqual([]);
+  });
+
+  it('turns two-factor authentication on with one setup, whatever is read anew behind it', async () => {
+    const setups: string[] = [];
+    page().on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/console/api/two-factor')) setups.push(request.url());
+    });
+    await page().getByRole('button', { name: 'Set up' }).click();
+    const secret = (await page().getByTestId('totp-secret').textContent())!.replaceAll(' ', '');
+    await page()
+      .getByRole('textbox', { name: 'Code' })
+      .fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
+    await page().getByRole('button', { name: 'Turn on' }).click();
+    await page().getByRole('button', { name: 'I’ve saved them' }).click();
+    await page().getByText('10 recovery codes left').waitFor();
+    await page().waitForLoadState('networkidle');
+    expect(setups).toHaveLength(1);
+  });
+
+  it('says what is wrong with a password once, beside the field it is about', async () => {
+    const field = (name: string) => page().getByRole('textbox', { name, exact: true });
+    await field('Current password').fill('not this one');
+    await field('New password').fill(`${PASSWORD} 2`);
+    await page().getByRole('button', { name: 'Change password' }).click();
+    await page().getByText('The current password is incorrect.').waitFor();
+    expect(await page().getByRole('alert').count()).toBe(0);
+    await field('Current password').fill(PASSWORD);
+    await field('New password').fill('password1234');
+    await page().getByText('Too easy to guess').waitFor();
+    await page().getByRole('button', { name: 'Change password' }).click();
+    await page().getByText('This password is too easy to guess.').waitFor();
+    expect(
+      await page()
+        .getByText(/too easy to guess/i)
+        .count(),
+    ).toBe(1);
+    expect(await screen.inspect('account-weak-password')).toEqual([]);
+    await page().getByRole('button', { name: 'Show password' }).last().click();
+    expect(await field('New password').getAttribute('type')).toBe('text');
+    await page().getByRole('button', { name: 'Hide password' }).click();
+    expect(await field('New password').getAttribute('type')).toBe('password');
+  });
+
+  it('says where passkeys work and why not here, before the sign-in too', async () => {
+    await page().getByRole('button', { name: 'Sign out' }).click();
+    await heading('Sign in').waitFor();
+    await page().getByText('Browsers do not allow passkeys at an IP address such as 127.0.0.1.').waitFor();
+    const address = `${platform.url.replace('127.0.0.1', 'localhost')}/console/sign-in`;
+    await page().getByRole('link', { name: address }).click();
+    await page().getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+    expect(page().url()).toBe(address);
+  });
+
+  it('tells a link that was used from one that has expired, and what to do when its secret is gone', async () => {
+    const [used, late] = [
+      await linkToken(platform, { purpose: 'invite', email: 'uma@example.org', role: 'member' }),
+      await linkToken(platform, { purpose: 'invite', email: 'lea@example.org', role: 'member' }),
+    ];
+    await platform.pool.query(`UPDATE sign_in_links SET used_at = now() WHERE email = 'uma@example.org'`);
+    await platform.pool.query(`UPDATE sign_in_links SET expires_at = now() WHERE email = 'lea@example.org'`);
+    for (const [token, reason] of [
+      [used, 'It was already used.'],
+      [late, 'It has expired.'],
+    ] as const) {
+      await open(`${platform.url}/console/invite#token=${token}`);
+      await heading('Link no longer works').waitFor();
+      await page().getByText(reason).waitFor();
+      await page().getByText('Ask an owner or admin for a new one.', { exact: true }).waitFor();
+    }
+    const token = await linkToken(platform, { purpose: 'invite', email: 'rob@example.org', role: 'member' });
+    await open(`${platform.url}/console/invite#token=${token}`);
+    await provider().waitFor();
+    await page().reload();
+    await heading('Open the link again').waitFor();
+    await page().getByText('Don’t have the link anymore? Ask an owner or admin for a new one.').waitFor();
+    expect(await screen.inspect('link-reloaded')).toEqual([]);
   });
 });

@@ -93,7 +93,7 @@ describe('people and accounts in a browser', () => {
     const link = await takeLink(ada);
     expect(await ada.inspect('team-invitations')).toEqual([]);
     await open(other, lost);
-    await heading(other, 'Link already used or expired').waitFor();
+    await heading(other, 'Link no longer works').waitFor();
     expect(await other.page.getByLabel('Your name').count()).toBe(0);
     expect(await other.inspect('link-spent')).toEqual([]);
     await come(await fresh(), link, HOSTILE);
@@ -105,7 +105,7 @@ describe('people and accounts in a browser', () => {
     }
     for (const name of ['Team', 'Accounts']) expect(await menu(other).getByRole('link', { name }).count()).toBe(0);
     await open(other, '/team');
-    await other.page.getByText('This is for admins only.').waitFor();
+    await other.page.getByText('Only owners and admins can open this page.').waitFor();
     expect(await other.inspect('team-member')).toEqual([]);
     await open(other, '/accounts');
     await other.page.getByText('Operators only').waitFor();
@@ -151,7 +151,7 @@ describe('people and accounts in a browser', () => {
     } finally {
       client.release();
     }
-    await ada.page.getByText('This is the last admin, and an account needs at least one.').waitFor();
+    await ada.page.getByText('This is the last owner or admin, and an account needs at least one.').waitFor();
     expect(await ada.inspect('team-last')).toEqual([]);
     await open(other, '/team');
     // As the last admin, Mo became the owner.
@@ -287,7 +287,7 @@ describe('people and accounts in a browser', () => {
 
   it('signs in with a passkey alone, at the address where browsers have them', async () => {
     const { page } = other;
-    await page.getByText('Passkeys work only at').waitFor();
+    await page.getByText('Browsers do not allow passkeys at an IP address such as 127.0.0.1.').waitFor();
     expect(await button(other, 'Add passkey').count()).toBe(0);
     expect(await other.inspect('passkeys-elsewhere')).toEqual([]);
     const devtools = await page.context().newCDPSession(page);
@@ -357,12 +357,12 @@ describe('people and accounts in a browser', () => {
     await menu(ada).getByRole('link', { name: 'Accounts' }).click();
     await button(ada, 'Create account').click();
     await ada.page.getByRole('textbox', { name: 'Name' }).fill(ACCOUNT);
-    await ada.page.getByLabel('Admin email').fill('grace@example.org');
+    await ada.page.getByLabel('Owner email').fill('grace@example.org');
     await ada.page.getByLabel('Budget', { exact: true }).fill('25');
     expect(await ada.inspect('account-form')).toEqual([]);
     await button(ada, 'Create account').last().click();
     const link = await takeLink(ada);
-    await rowOf(ada, ACCOUNT).getByText('no admin yet').waitFor();
+    await rowOf(ada, ACCOUNT).getByText('no owner yet').waitFor();
     expect(await ada.inspect('accounts')).toEqual([]);
 
     await come(await fresh(), link, 'Grace');

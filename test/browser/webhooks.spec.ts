@@ -67,7 +67,7 @@ describe('webhooks and the audit log in a browser', () => {
     await button('Add endpoint').first().click();
     const address = page().getByLabel('URL');
     for (const [url, trouble] of [
-      [`https://10.0.0.1:${receiver.port}/x`, 'The URL must point to a public address.'],
+      [`https://10.0.0.1:${receiver.port}/x`, 'Operators allow private networks with EGRESS_ALLOW_CIDRS.'],
       ['http://example.org/x', 'The URL must start with https://.'],
     ] as const) {
       await address.fill(url);
@@ -153,15 +153,16 @@ describe('webhooks and the audit log in a browser', () => {
 
   it('rotates the secret, and says how long the old one is valid', async () => {
     await button('Rotate').click();
-    const hours = page().getByLabel('Hours the old secret stays valid');
+    const hours = page().getByLabel('Hours the old secret keeps working');
     expect(await screen.inspect('webhook-rotate')).toEqual([]);
     // Nothing is no number: the old secret does not end by that.
     await hours.fill('');
     await button('Rotate secret').click();
     await hours.fill('48');
+    await page().getByText('The old secret keeps working for 48 hours').waitFor();
     await button('Rotate secret').click();
     await page()
-      .getByText(/The previous secret stays valid until \d+ \w+ \d+/)
+      .getByText(/The previous secret works until \d+ \w+ \d+/)
       .waitFor();
     const secret = (await page().getByTestId('webhook-secret').textContent())!;
     await menu('Send test event');
@@ -185,7 +186,7 @@ describe('webhooks and the audit log in a browser', () => {
     expect(await screen.inspect('webhook-remove')).toEqual([]);
     await button('Remove endpoint').click();
     await page().getByText('No endpoints yet').waitFor();
-    await page().getByText('Removed receiver').first().waitFor();
+    await page().getByText('Removed endpoint').first().waitFor();
   });
 
   it('tells all of it in the audit log, which can be narrowed and exported', async () => {
@@ -206,7 +207,7 @@ describe('webhooks and the audit log in a browser', () => {
     await page().getByRole('combobox', { name: 'Action' }).click();
     await page().getByRole('option', { name: 'Team and account' }).click();
     await page().waitForURL(/kind=team/);
-    await said('became the first admin').waitFor();
+    await said('became the first owner').waitFor();
     expect(await page().locator('.list-row').count()).toBe(1);
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(download.suggestedFilename()).toBe('darkroom-audit-log.csv');

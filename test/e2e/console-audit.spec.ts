@@ -66,7 +66,7 @@ describe('the audit log in the console', () => {
       'Ada resumed the provider “sandbox”',
       'Ada drained the provider “sandbox”',
       'Ada removed the webhook endpoint “https://example.org/hook”',
-      'Ada rotated the signing secret; the old one ended immediately',
+      'Ada rotated the signing secret; the old one stopped working immediately',
       'Ada enabled the webhook endpoint “https://example.org/hook”',
       'Ada disabled the webhook endpoint “https://example.org/hook”',
       'Ada changed the events of the webhook endpoint “https://example.org/hook”',
@@ -76,7 +76,7 @@ describe('the audit log in the console', () => {
       'Somebody changed the key “phone”: name, scopes',
       'Somebody created the key “mobile app”',
       expect.stringMatching(/ joined$/),
-      'Ada became the first admin',
+      'Ada became the first owner',
     ]);
     const { data } = await log('?limit=100');
     const existing = new Map(data.map(({ target, target_exists }) => [target, target_exists]));

@@ -43,7 +43,7 @@ describe('keys in the console', () => {
       },
       ...{ submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, default_response_format: null },
       ...{ allow_pixel_size: null, submit_mode: 'sync', created_at: expect.any(String), expires_at: null },
-      ...{ created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' }, replaced_by: null },
+      ...{ created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' }, made_by: null, replaced_by: null },
       ...{ revoked_at: null, last_used_at: null, spend: { amount: '0.000000', currency: 'USD' } },
       budget: { amount: '5.000000', period: 'month', spent: '0.000000' },
     });

@@ -233,10 +233,13 @@ describe('signing in to the console', () => {
     expect((await join(await linkToken(platform, { purpose: 'password', email: 'ada@example.org' }))).status).toBe(410);
     const late = await invite();
     await platform.pool.query(`UPDATE sign_in_links SET expires_at = now() WHERE email = 'gil@example.org'`);
-    expect((await join(late)).status).toBe(410);
+    const expired = await join(late);
+    expect([expired.status, await expired.text()]).toEqual([410, expect.stringContaining('It has expired.')]);
     const token = await invite();
     const answers = await Promise.all([join(token), join(token), join(token)]);
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 410, 410]);
+    expect(await (await join(token)).text()).toContain('It was already used.');
+    expect(await (await join('A'.repeat(43))).text()).toContain('A newer link has replaced it, or it has expired.');
   });
 
   it.each<[object, string, string]>([

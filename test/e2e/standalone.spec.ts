@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Client } from 'pg';
 import { startChild, type Child } from '#embedded/child.js';
 import { freePort } from '../support/free-port.js';
 import { isRunning } from '#embedded/leftover.js';
@@ -69,6 +70,18 @@ async function state(): Promise<State> {
   return JSON.parse(await readFile(join(dataDir, 'standalone.json'), 'utf8')) as State;
 }
 
+/** The keys of the product, the printed one first. */
+async function keys(): Promise<{ name: string; created_by: string | null; hidden: boolean; used: boolean }[]> {
+  const client = new Client({ connectionString: (await state()).databaseUrl });
+  await client.connect();
+  try {
+    const text = 'SELECT name, created_by, hidden, last_used_at IS NOT NULL AS used FROM api_keys ORDER BY hidden';
+    return (await client.query<Awaited<ReturnType<typeof keys>>[number]>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
 function pidsOf({ pids }: State): number[] {
   return [...pids.api, ...pids.worker, pids.redis, pids.postgres];
 }
@@ -93,9 +106,16 @@ it('goes from an empty folder to a picture, and says how to make the next one', 
   const image = await readFile(join(dataDir, 'first-image.png'));
   expect(image.subarray(0, 8)).toEqual(PNG);
   expect(text).toContain(`${join(dataDir, 'first-image.png')} (2048x2048, made in`);
+  // The image was no use of the printed key: the console tells by it whether somebody has called.
+  expect(await keys()).toEqual([
+    { name: 'first key', created_by: 'setup', hidden: false, used: false },
+    { name: 'Setup', created_by: null, hidden: true, used: expect.any(Boolean) },
+  ]);
   const pasted = text.split('\n').find((line) => line.startsWith('curl ')) ?? '';
   expect(await run('sh', ['-c', pasted])).toEqual({ code: 0, output: '' });
   expect((await readFile(join(folder, 'fox.png'))).subarray(0, 8)).toEqual(PNG);
+  const isNoted = async () => (await keys()).every(({ used }) => used);
+  expect(await waitUntil(isNoted, { timeoutMs: 120_000 })).toBe(true);
 }, 180_000);
 
 it('shows its state and its secrets to nobody else', async () => {

@@ -24,7 +24,7 @@ describe('npm run admin', () => {
   const tokenOf = (link: string): string => link.split('#token=')[1] ?? '';
 
   it('prints links for the first admin until there is one, each new and stored as a hash', async () => {
-    expect(await run('list')).toBe('No members yet. Create a link for the first admin: npm run admin -- link');
+    expect(await run('list')).toBe('No members yet. Create a link for the first owner: npm run admin -- link');
     const [first, second] = [await run('link'), await run('link')];
     for (const link of [first, second])
       expect(link).toMatch(/^https:\/\/pictures\.example\.org\/console\/first-run#token=[\w-]{43}$/);
@@ -41,7 +41,7 @@ describe('npm run admin', () => {
     expect(await people.createFounder(tokenOf(first), ada)).toBeUndefined();
     expect(await people.createFounder(tokenOf(second), ada)).toMatchObject({ role: 'owner' });
     await expect(run('link')).rejects.toThrow(
-      /There is a first admin already \(ada@example\.org\).*npm run admin -- reset-password/,
+      /There is an owner already; .*: ada@example\.org\. Forgot your password\? npm run admin -- reset-password/,
     );
   });
 

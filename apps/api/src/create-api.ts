@@ -62,7 +62,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   logRequests(server, logger);
   countRequests(server, app.get(Metrics));
   traceRequests(server);
-  serveDocs(app);
+  serveDocs(app, CONSOLE_PAGES);
   serveHome(server, publicUrlOf(app.get(ApiConfig)));
   serveConsole(server, CONSOLE_PAGES, [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat());
   return app;

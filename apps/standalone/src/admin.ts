@@ -29,15 +29,15 @@ export async function admin(
   const [config] = loadConfig([StandaloneConfig], env);
   const tell = (find: (opened: Opened) => Promise<string> | string): Promise<void> =>
     withPeople(config, async (opened) => say(await find(opened)));
-  const program = terminalCommand('admin', 'Who may sign in to the console. A link works once, for 24 hours.', say);
-  subcommand(program, 'link', 'print a link that makes the first admin').action(() =>
+  const program = terminalCommand('admin', 'Who can sign in to the console. A link works once, for 24 hours.', say);
+  subcommand(program, 'link', 'print a link that creates the first owner').action(() =>
     tell(async ({ database, secretKey, url, people }) => {
       const link = (await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people);
       await noteCommand(database, 'first_admin.link_made', {});
       return link;
     }),
   );
-  subcommand(program, 'list', 'show who may sign in').action(() => tell(({ people }) => table(people)));
+  subcommand(program, 'list', 'show who can sign in').action(() => tell(({ people }) => table(people)));
   subcommand(program, 'reset-password <email> [account]', 'print a link for choosing a new password').action(
     (email: string, account?: string) =>
       tell(({ database, secretKey, url, people }) =>
@@ -63,7 +63,7 @@ async function withPeople(config: StandaloneConfig, work: (opened: Opened) => Pr
   });
 }
 
-/** A link that makes the first admin; undefined when there is one. */
+/** A link that creates the first owner; undefined when there is one. */
 export async function firstAdminLink(
   database: PrismaService,
   secretKey: string,
@@ -110,13 +110,13 @@ function personOf(people: readonly Person[], email: string, accountId: string | 
 function thereIsOne(people: readonly Person[]): never {
   const admins = people.filter(({ role }) => ['owner', 'admin'].includes(role)).map(({ email }) => email);
   throw new SetupError(
-    `There is a first admin already (${admins.join(', ')}); people join by invitation from the console. ` +
-      'A forgotten password: npm run admin -- reset-password <email>',
+    `There is an owner already; ask one of these to invite you: ${admins.join(', ')}. ` +
+      'Forgot your password? npm run admin -- reset-password <email>',
   );
 }
 
 function table(people: readonly Person[]): string {
-  if (people.length === 0) return 'No members yet. Create a link for the first admin: npm run admin -- link';
+  if (people.length === 0) return 'No members yet. Create a link for the first owner: npm run admin -- link';
   return textTable([
     ['EMAIL', 'NAME', 'ROLE', 'ACCOUNT', 'CREATED', 'STATE'],
     ...people.map(({ email, name, role, accountId, createdAt, disabledAt }) => [

@@ -11,13 +11,12 @@ const EDGE = 2048;
 export interface FirstImageOrder {
   /** Address of the API. */
   readonly url: string;
-  readonly apiKey: string;
   readonly file: string;
   readonly signal: AbortSignal;
 }
 
 /** Milliseconds until the file was there, and its pixels. */
-interface MadeImage {
+export interface MadeImage {
   readonly durationMs: number;
   readonly size: string;
 }
@@ -34,7 +33,7 @@ export function isFree(
 }
 
 /** Orders one image as any client would and saves it. Throws with the API's own sentence. */
-export async function orderFirstImage({ url, apiKey, file, signal }: FirstImageOrder): Promise<MadeImage> {
+export async function orderFirstImage({ url, file, signal }: FirstImageOrder, apiKey: string): Promise<MadeImage> {
   const since = performance.now();
   const response = await fetch(`${url}/v1/images/generations`, {
     method: 'POST',

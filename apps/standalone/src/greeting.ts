@@ -1,6 +1,6 @@
 interface Greeting {
   readonly url: string;
-  /** Makes the first admin; undefined when there is one. */
+  /** Makes the first owner; undefined when there is one. */
   readonly adminLink: string | undefined;
   readonly apiKey: string;
   readonly image: string;
@@ -20,7 +20,7 @@ Darkroom is ready after ${seconds(durationMs)}.
   First image    ${image}
   Logs           ${logs}
 
-${adminLink === undefined ? '' : `Open the console's link within 24 hours to become its first admin; it works once.\n\n`}Generate another image: paste this into a second terminal.
+${adminLink === undefined ? '' : `Open the console's link within 24 hours to become its owner; it works once.\n\n`}Generate another image: paste this into a second terminal.
 
 ${curlLine(url, apiKey)}
 

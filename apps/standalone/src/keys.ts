@@ -106,7 +106,7 @@ class KeyCommands {
     if (secretKey === undefined)
       throw new SetupError(`SECRET_KEY is not known: ${notRunning(this.config, 'SECRET_KEY')}.`);
     await this.open(account, async ({ database, keys, note }) => {
-      const wanted = { name, accountId: account, settings };
+      const wanted = { name, accountId: account, settings, createdBy: 'command' };
       const { id, key } = await keys.create(wanted, this.accounts.keysPerAccount).catch(tellHowToRaise(account));
       await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(options, budget) });

@@ -30,6 +30,6 @@ function refusal(ability: Ability | undefined): string {
   const isForAdmins =
     ability === undefined || ABILITIES[ability].roles.every((role) => ['owner', 'admin'].includes(role));
   return isForAdmins
-    ? 'This is for admins only.'
-    : 'Your role does not include this. Ask an admin to change your role.';
+    ? 'This is for owners and admins only.'
+    : 'Your role does not include this. Ask an owner or admin to change your role.';
 }

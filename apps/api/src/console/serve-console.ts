@@ -80,6 +80,12 @@ function readFiles(folder: string): ReadonlyMap<string, PageFile> {
   return found;
 }
 
+/** Where the pages' font is served; undefined when they are not built. */
+export function consoleFont(folder: string): string | undefined {
+  const font = entriesOf(folder).find(({ name }) => /^inter-latin-.*\.woff2$/.test(name));
+  return font === undefined ? undefined : `/console/assets/${font.name}`;
+}
+
 function entriesOf(folder: string) {
   try {
     return readdirSync(folder, { recursive: true, withFileTypes: true });

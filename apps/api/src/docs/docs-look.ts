@@ -5,7 +5,7 @@
 export const DOCS_STYLE = `
 html { color-scheme: light; --page: #faf9f8; --surface: #fff; --line: #e7e5e4; --text: #1c1917; --dimmed: #645f5b; --accent: #9a3412; --fill: #b23a0e; --method: #57534e; }
 html.dark-mode { color-scheme: dark; --page: #131211; --surface: #1c1a19; --line: #33302e; --text: #ece9e7; --dimmed: #a8a29e; --accent: #fdba8c; }
-body, html.dark-mode body { background: var(--page) !important; color: var(--text); font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; }
+body, html.dark-mode body { background: var(--page) !important; color: var(--text); font: 15px/1.5 'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; }
 .docs-head { display: flex; flex-wrap: wrap; gap: 6px 20px; align-items: center; max-width: 1240px; margin: 0 auto; padding: 16px 20px 0; color: var(--dimmed); }
 .docs-head strong { display: flex; gap: 10px; align-items: center; font-size: 18px; color: var(--text); margin-right: auto; }
 .docs-head a { color: var(--accent); }

@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { DOCS_MARK, DOCS_SCRIPT, DOCS_STYLE } from './docs-look.js';
+import { consoleFont } from '../console/serve-console.js';
 import { openApiDocument } from './openapi-document.js';
 
 const DOCS = '/docs';
@@ -36,8 +37,11 @@ export function prepareDocs(server: FastifyInstance): void {
   });
 }
 
-/** Serves the document and a reference page made from it; both are made at the first request, and kept. */
-export function serveDocs(app: NestFastifyApplication): void {
+/**
+ * Serves the document and a reference page made from it; both are made at the first request, and kept. `pages` is the folder
+ * of the console, whose font the page takes.
+ */
+export function serveDocs(app: NestFastifyApplication, pages: string): void {
   let bytes: Buffer | undefined;
   const server = app.getHttpAdapter().getInstance();
   server.get(DOCUMENT, (_request, reply) => {
@@ -49,9 +53,14 @@ export function serveDocs(app: NestFastifyApplication): void {
   SwaggerModule.setup(DOCS, app, () => openApiDocument(app), {
     raw: false,
     customSiteTitle: 'Darkroom API',
-    customCss: DOCS_STYLE,
+    customCss: fontFace(consoleFont(pages)) + DOCS_STYLE,
     customJs: SCRIPT,
     customfavIcon: MARK,
     swaggerOptions: { validatorUrl: null, tryItOutEnabled: true, defaultModelsExpandDepth: -1 },
   });
+}
+
+function fontFace(address: string | undefined): string {
+  if (address === undefined) return '';
+  return `@font-face { font-family: 'Inter Variable'; src: url('${address}') format('woff2'); font-weight: 100 900; font-display: swap; }`;
 }

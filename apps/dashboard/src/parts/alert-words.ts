@@ -24,14 +24,14 @@ export function ruleSentence(rule: AlertRule): string {
   const percents = listed(thresholds.map((threshold) => `${threshold}%`));
   switch (kind) {
     case 'budget':
-      return `The account or a key has used ${percents} of its budget.`;
+      return `When the account or a key reaches ${percents} of its budget.`;
     case 'provider_down':
-      return `A provider fails or does not answer${held}.`;
+      return `When a provider is down${held}.`;
     case 'queue_wait':
-      return `The queue wait stays above ${listed(thresholds.map((threshold) => `${threshold} s`))}${held}.`;
+      return `When tasks wait more than ${listed(thresholds.map((threshold) => `${threshold} s`))} for a worker${held}.`;
     case 'failure_rate':
     case 'overall_failure_rate':
-      return `${percents} of at least ${least} tasks failed within ${window} min${hold === 0 ? '' : `,${held}`}.`;
+      return `When ${percents} of the tasks that ended in the last ${window} min failed${held}. Needs at least ${least} tasks.`;
   }
 }
 
@@ -57,7 +57,7 @@ export function channelLook({ gone, last }: AlertChannel): StateLook & { readonl
   const outcome = attemptOutcome({ status: last.answer, error: last.error, duration_ms: null }, true);
   if (last.status === 'pending') return { label: 'Sending', color: 'amber', why: `${what}: ${outcome}.` };
   return last.status === 'delivered'
-    ? { label: 'Works', color: 'green', why: `${what}: ${outcome}.` }
+    ? { label: 'Working', color: 'green', why: `${what}: ${outcome}.` }
     : { label: 'Failed', color: 'red', why: `${what}: ${outcome}.` };
 }
 

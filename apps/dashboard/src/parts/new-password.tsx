@@ -1,7 +1,9 @@
-import { Box, PasswordInput, Progress, Text } from '@mantine/core';
+import { Box, Progress, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import type { ComponentProps } from 'react';
+import { RequestError } from '../api/request.ts';
+import { PasswordField } from './password-field.tsx';
 
 const MIN_LENGTH = 12;
 const WORDS = ['Too easy to guess', 'Too easy to guess', 'Too easy to guess', 'Good', 'Strong'];
@@ -11,14 +13,19 @@ export function newPasswordProblem(value: string): string | null {
   return [...value].length < MIN_LENGTH ? `At least ${MIN_LENGTH} characters` : null;
 }
 
-interface NewPasswordProps extends Omit<ComponentProps<typeof PasswordInput>, 'value'> {
+/** What the service has against a new password; null for any other error, which is told elsewhere. */
+export function refusedPassword(error: Error | null): string | null {
+  return error instanceof RequestError && error.param === 'password' ? error.message : null;
+}
+
+interface NewPasswordProps extends Omit<ComponentProps<typeof PasswordField>, 'value'> {
   readonly value?: string;
   /** What a password must not be made of: name and email address of its owner. */
   readonly personal: readonly string[];
 }
 
 /** A field for a new password that says while one types how hard it is to guess. The service decides in the end. */
-export function NewPassword({ value = '', personal, ...props }: NewPasswordProps) {
+export function NewPassword({ value = '', personal, error, ...props }: NewPasswordProps) {
   const [typed] = useDebouncedValue(value, 200);
   const { data } = useQuery({
     queryKey: ['password-strength', typed, personal],
@@ -33,15 +40,18 @@ export function NewPassword({ value = '', personal, ...props }: NewPasswordProps
     staleTime: Infinity,
     placeholderData: (before) => before,
   });
-  const strength = value === '' ? undefined : data;
+  // One message at a time: what was refused stands in place of what was judged.
+  const isRefused = error !== undefined && error !== null;
+  const strength = value === '' || isRefused ? undefined : data;
   const long = newPasswordProblem(typed) === null;
   return (
     <Box>
-      <PasswordInput
-        description={`At least ${MIN_LENGTH} characters`}
+      <PasswordField
+        description={isRefused ? undefined : `At least ${MIN_LENGTH} characters`}
         autoComplete="new-password"
         required
         value={value}
+        error={error}
         {...props}
       />
       {strength !== undefined && (

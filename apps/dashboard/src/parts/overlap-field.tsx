@@ -11,12 +11,20 @@ interface OverlapFieldProps {
   readonly onChange: (hours: number | string) => void;
 }
 
+/** What becomes of the old secret, for as many hours as were entered. */
+export function overlapSentence(hours: number | string): string {
+  if (hours === '') return 'Choose how long the old secret keeps working.';
+  if (Number(hours) === 0) return 'The old secret stops working immediately.';
+  const span = Number(hours) === 1 ? '1 hour' : `${hours} hours`;
+  return `The old secret keeps working for ${span}, so you can update your apps without an outage.`;
+}
+
 /** How long an old secret is good beside its new one. */
 export function OverlapField({ label, hours, onChange }: OverlapFieldProps) {
   return (
     <NumberInput
       label={label}
-      description="0 = ends immediately"
+      description="0 = stops working immediately"
       required
       min={0}
       max={MAX_OVERLAP}

@@ -93,9 +93,11 @@ export function NoAccess({ title, icon, needs }: NoAccessProps) {
     <PageFrame title={title}>
       <Box className="surface">
         <Empty icon={icon} title={isForOperators ? 'Operators only' : 'No access'}>
-          {isForOperators && 'This page covers the whole installation. Ask an admin of the account that runs it.'}
-          {isForAdmins && 'This is for admins only.'}
-          {!isForOperators && !isForAdmins && 'Your role does not include this page. Ask an admin to change your role.'}
+          {isForOperators && 'This page covers the whole installation. Only its operators can open it.'}
+          {isForAdmins && 'Only owners and admins can open this page.'}
+          {!isForOperators &&
+            !isForAdmins &&
+            'Your role does not include this page. Ask an owner or admin to change your role.'}
         </Empty>
       </Box>
     </PageFrame>

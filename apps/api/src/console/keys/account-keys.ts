@@ -132,7 +132,7 @@ export class AccountKeys {
       ),
     );
     if (limited === undefined) return;
-    const message = `An admin has limited your key ${limited.name}, so ask an admin for a new one.`;
+    const message = `Your key ${limited.name} has limits, so only an owner or admin can create another key for you.`;
     throw new AppError('not_permitted', message);
   }
 

@@ -35,7 +35,9 @@ export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): v
   };
   const param = Object.entries(same).find(([name, is]) => body[name as keyof Body] !== undefined && !is)?.[0];
   if (param === undefined) return;
-  throw new AppError('not_permitted', 'Only an admin can set the limits, weight, and budget of a key.', { param });
+  throw new AppError('not_permitted', 'Only owners and admins can set the limits, weight, and budget of a key.', {
+    param,
+  });
 }
 
 /** Whether an admin has limited what the key may do or spend. */

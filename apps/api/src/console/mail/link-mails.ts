@@ -39,7 +39,9 @@ export class LinkMails {
   async resetPassword(to: string, link: string): Promise<Mailed> {
     return await this.mail({
       ...{ to, subject: 'Set a new Darkroom password' },
-      paragraphs: [`An admin created a link for you to set a new password for Darkroom at ${this.host}.`],
+      paragraphs: [
+        `An owner or admin of your account created a link for you to set a new password for Darkroom at ${this.host}.`,
+      ],
       links: [{ label: 'Set new password', url: link }],
       footer: `The link works once and expires in ${LINK_HOURS} hours. Your current password works until you use it.`,
     });

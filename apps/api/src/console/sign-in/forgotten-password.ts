@@ -31,7 +31,8 @@ export class ForgottenPassword {
    * many mails are under way.
    */
   async ask(address: string, email: string): Promise<void> {
-    if (!this.mails.enabled) throw new AppError('not_permitted', 'This installation sends no email. Ask an admin.');
+    if (!this.mails.enabled)
+      throw new AppError('not_permitted', 'This installation sends no email. Ask an owner or admin for a link.');
     await this.limits.admitMail(address, email);
     if (this.underWay >= MOST_AT_ONCE) {
       const text = 'Too many emails are being sent right now. Try again shortly.';

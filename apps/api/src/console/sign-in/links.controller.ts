@@ -8,7 +8,7 @@ import { OpenLinkView } from './dto/open-link-view.dto.js';
 import { CheckLinkBody, ForgotPasswordBody } from './dto/sign-in-bodies.dto.js';
 import { ForgottenPassword } from './forgotten-password.js';
 import { PasswordGuard } from './password.guard.js';
-import { usedLink } from './password-sign-in.js';
+import { closedLink } from './password-sign-in.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /** One-time links, before they are used. */
@@ -30,7 +30,7 @@ export class LinksController {
   async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<OpenLinkView> {
     await this.limits.admitStart(address);
     const link = await this.links.findOpen(token, purpose);
-    if (link === undefined) throw usedLink();
+    if (link === undefined) throw closedLink(await this.links.whyClosed(token, purpose));
     return link;
   }
 

@@ -1,6 +1,7 @@
 import { Body, HttpCode, Post, UseInterceptors } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
+import { LinkStore } from '#accounts/link-store.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { Allow } from '../abilities.guard.js';
 import { Browser } from '../browser.decorator.js';
@@ -10,7 +11,7 @@ import { Session } from '../session.decorator.js';
 import { LinkBody, SwitchBody } from './dto/sign-in-bodies.dto.js';
 import { SessionView } from './dto/session-views.dto.js';
 import { OpenSession } from './open-session.js';
-import { usedLink } from './password-sign-in.js';
+import { closedLink } from './password-sign-in.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /** One user in several accounts. */
@@ -22,6 +23,7 @@ export class MembershipsController {
     private readonly people: PersonStore,
     private readonly session: OpenSession,
     private readonly limits: SignInLimits,
+    private readonly links: LinkStore,
   ) {}
 
   @Post('session/account')
@@ -44,7 +46,7 @@ export class MembershipsController {
     await this.limits.admit(browser.address);
     const invited = await this.people.linkEmail(token);
     const person = await this.people.createLinked(token, { signInId, email, name, sessionId });
-    if (person === undefined) throw usedLink();
+    if (person === undefined) throw closedLink(await this.links.whyClosed(token, 'invite'));
     if (person === 'member') {
       throw new AppError('already_exists', 'A member of this account already has your email address.');
     }

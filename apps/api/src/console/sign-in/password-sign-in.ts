@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { passwordStrength, type PasswordStrength } from '#contract/password-strength.js';
-import { LinkStore, type LinkPurpose } from '#accounts/link-store.js';
+import { LINK_HOURS, LinkStore, type LinkPurpose } from '#accounts/link-store.js';
 import { Passwords } from '#accounts/passwords.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import type { Session } from '#accounts/session-store.js';
@@ -96,7 +96,8 @@ export class PasswordSignIn {
   /** Judging a password takes 10 ms of the event loop, so it is done for those alone who have a link that works. Throws AppError `link_used`. */
   private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
     await this.admit(address);
-    if ((await this.links.findOpen(token, purpose)) === undefined) throw usedLink();
+    if ((await this.links.findOpen(token, purpose)) === undefined)
+      throw closedLink(await this.links.whyClosed(token, purpose));
   }
 
   /** `personal` is what a password must not be made of, beside the email address. Throws AppError `invalid_value`. */
@@ -127,10 +128,18 @@ function weakPassword({ weakness }: PasswordStrength): AppError {
 
 function usable(person: Person | undefined): Person {
   if (person !== undefined) return person;
-  throw usedLink();
+  throw closedLink();
 }
 
-/** The answer to whoever comes with a link that does not work. */
-export function usedLink(): AppError {
-  return new AppError('link_used', 'This link was already used or has expired. Ask for a new one.');
+const CLOSED = {
+  used: 'It was already used. Each link works only once.',
+  expired: `It has expired. Links work for ${LINK_HOURS} hours.`,
+} as const;
+
+/** The answer to whoever comes with a link that does not work. Only they can know its token, so it may say why. */
+export function closedLink(why?: keyof typeof CLOSED): AppError {
+  return new AppError(
+    'link_used',
+    why === undefined ? 'A newer link has replaced it, or it has expired.' : CLOSED[why],
+  );
 }

@@ -34,7 +34,7 @@ export class AccountsController {
   }
 
   @Post()
-  @ApiResponse({ status: 201, type: NewAccountView, description: 'The link is for its first admin.' })
+  @ApiResponse({ status: 201, type: NewAccountView, description: 'The link is for its owner.' })
   async create(@Session() session: Session, @Body() { email, ...body }: NewAccountBody): Promise<NewAccountView> {
     const id = await this.accounts.create(body);
     const made = await this.invitations.invite(id, email, 'admin');

@@ -154,7 +154,7 @@ export class TeamController {
    * that they must know; nor to whoever is above them.
    */
   private async another({ accountId, personId, role }: Session, id: string): Promise<Person> {
-    if (id === personId) throw new AppError('invalid_value', 'Ask another admin to do this to your own user.');
+    if (id === personId) throw new AppError('invalid_value', 'Ask another owner or admin to do this for you.');
     const person = await this.people.find(accountId, id);
     if (person === undefined) throw noPerson();
     if (isAbove(person.role, role)) throw new AppError('not_permitted', 'Only an owner can change another owner.');
@@ -168,7 +168,7 @@ const named = ({ name, email }: Person) => ({ name, email });
 function assertChanged(outcome: Awaited<ReturnType<PersonStore['change']>>): asserts outcome is Person {
   if (outcome === 'unknown') throw noPerson();
   if (outcome === 'last_admin')
-    throw new AppError(outcome, 'This is the last admin, and an account needs at least one.');
+    throw new AppError(outcome, 'This is the last owner or admin, and an account needs at least one.');
   if (outcome === 'last_owner')
     throw new AppError(outcome, 'This is the last owner, and an account needs at least one.');
 }

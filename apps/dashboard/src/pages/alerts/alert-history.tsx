@@ -59,9 +59,9 @@ function PastAlert({ alert }: { readonly alert: Alert }) {
             <dl className="facts">
               <dt>Alert</dt>
               <dd>{ALERT_NAMES[kind]}</dd>
-              <dt>Began</dt>
+              <dt>Started</dt>
               <dd>{fullTime(from)}</dd>
-              <dt>Ended</dt>
+              <dt>Resolved</dt>
               <dd>{to === null ? '–' : fullTime(to)}</dd>
             </dl>
             <Link {...causeOf(alert)} className="text-link">

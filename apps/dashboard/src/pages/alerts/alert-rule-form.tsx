@@ -65,7 +65,7 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
       {unit !== null && (
         <TextInput
           label={unit === 'percent' ? 'Thresholds (%)' : 'Thresholds (seconds)'}
-          description="Separated by commas; you get an alert as each one is crossed"
+          description="Separated by commas; each one sends its own alert"
           required
           data-autofocus
           {...form.getInputProps('thresholds')}

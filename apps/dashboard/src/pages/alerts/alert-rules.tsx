@@ -99,7 +99,7 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
 }
 
 function whereTo({ channels: chosen }: AlertRule, channels: readonly AlertChannel[]): string {
-  if (channels.length === 0) return 'Shown only in the console until you add a channel.';
-  if (chosen.length === 0) return channels.length === 1 ? 'Sent to the channel.' : 'Sent to all channels.';
+  if (channels.length === 0) return 'Shown only in the console, because there is no channel yet.';
+  if (chosen.length === 0) return channels.length === 1 ? 'Sent to your channel.' : 'Sent to all channels.';
   return `Sent to ${chosen.length} of ${channels.length} channels.`;
 }

@@ -8,7 +8,7 @@ import { RequestError, send } from '../../api/request.ts';
 import { CHANNEL_NAMES } from '../../parts/alert-words.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 
-const NO_EMAIL = 'Email becomes available when an operator sets SMTP_URL.';
+const NO_EMAIL = 'To send email, an operator has to set SMTP_URL.';
 const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: string; placeholder: string }>> = {
   webhook: {
     label: 'URL',

@@ -45,7 +45,7 @@ function Firing({ alert }: { readonly alert: Alert }) {
             Show cause
           </Link>
           <Text size="xs" c="dimmed" title={fullTime(since)}>
-            began {fromNow(since)}
+            Started {fromNow(since)}
           </Text>
         </Group>
       </Stack>

@@ -7,7 +7,7 @@ import { send } from '../../api/request.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { OverlapField, USUAL_OVERLAP } from '../../parts/overlap-field.tsx';
+import { OverlapField, overlapSentence, USUAL_OVERLAP } from '../../parts/overlap-field.tsx';
 
 interface RotateProps {
   readonly apiKey: ApiKey;
@@ -15,7 +15,7 @@ interface RotateProps {
   readonly onMade: (made: NewKey) => void;
 }
 
-/** A new secret; the old one goes on working for a while, so that programs can be changed without haste. */
+/** A new secret; the old one works for some hours more, so that programs can be changed without haste. */
 export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
   const [hours, setHours] = useState<number | string>(USUAL_OVERLAP);
   const rotate = useMutation({
@@ -35,10 +35,7 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
       onSubmit={() => rotate.mutate()}
       onClose={onClose}
     >
-      <Text size="sm">
-        You get a new secret with the same settings. The old secret keeps working for a while, so you can update your
-        apps without an outage.
-      </Text>
+      <Text size="sm">You get a new secret with the same settings. {overlapSentence(hours)}</Text>
       <OverlapField label="Hours the old secret keeps working" hours={hours} onChange={setHours} />
     </FormDialog>
   );

@@ -23,7 +23,8 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
     >
       <Stack>
         <Text size="sm">
-          Copy the secret of <b>{made.key.name}</b> now. You will not see it again: Darkroom stores only a hash.
+          This is the secret key for <b>{made.key.name}</b>. Copy it now: Darkroom stores only a hash and cannot show it
+          again.
         </Text>
         <ShownOnce text={made.secret} testId="secret" />
         {isForImages(made.key) && (

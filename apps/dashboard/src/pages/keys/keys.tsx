@@ -39,7 +39,7 @@ export function KeysPage() {
     <PageFrame
       title="Keys"
       about={`A key lets an app use Darkroom. Give each app its own key, so you can limit and revoke it separately.${
-        isMember ? ' You see only the keys you created; admins see all keys of the account.' : ''
+        isMember ? ' You see only the keys you created; owners and admins see all of them.' : ''
       }`}
       actions={all.length > 0 ? create : undefined}
     >
@@ -139,11 +139,13 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
   );
 }
 
-function Creator({ of: { created_by: creator } }: { readonly of: ApiKey }) {
+const MAKERS = { setup: 'Created at setup', command: 'Command line' } as const;
+
+function Creator({ of: { created_by: creator, made_by: maker } }: { readonly of: ApiKey }) {
   return (
     <Table.Td visibleFrom="md" maw={180}>
       <Text size="sm" truncate {...(creator === null ? { c: 'dimmed' } : { title: creator.name })}>
-        {creator?.name ?? 'Not recorded'}
+        {creator?.name ?? (maker === null ? 'Unknown' : MAKERS[maker])}
       </Text>
     </Table.Td>
   );

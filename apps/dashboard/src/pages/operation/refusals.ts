@@ -4,11 +4,11 @@ const SENTENCES: Readonly<Record<string, (provider: string) => string>> = {
   denied: (provider) => `You did not finish signing in with ${provider}.`,
   unavailable: (provider) => `${capitalised(provider)} is not responding. Try again in a moment.`,
   unverified: (provider) =>
-    `${capitalised(provider)} has not verified your email address. Ask an admin for an invitation link.`,
-  not_invited: () => 'You have no account here yet. Open your invitation link, or ask an admin for one.',
-  taken: () => 'Your email address belongs to a user with a different sign-in. Ask an admin for help.',
-  disabled: () => 'Your access is disabled. Ask an admin.',
-  link_used: () => 'Link already used or expired. Ask for a new one.',
+    `${capitalised(provider)} has not verified your email address. Ask an owner or admin for an invitation link.`,
+  not_invited: () => 'You have no account here yet. Open your invitation link, or ask an owner or admin for one.',
+  taken: () => 'Your email address belongs to someone who signs in another way. Ask an owner or admin for help.',
+  disabled: () => 'Your access is disabled. Ask an owner or admin to enable it.',
+  link_used: () => 'This link no longer works: it was used, replaced, or has expired. Ask for a new one.',
   too_often: () => 'Too many attempts. Try again in 15 minutes.',
 };
 

@@ -30,7 +30,7 @@ export function FirstSteps() {
     ...keysQuery,
     refetchInterval: ({ state }) => (firstUse(state.data?.data ?? []) === null ? WATCH_MS : false),
   });
-  const keys = (data?.data ?? []).filter(isByPerson);
+  const keys = (data?.data ?? []).filter(isFirst);
   const usedAt = firstUse(keys);
   const connected = providers.length > 0;
   const isDone = usedAt !== null && (connected || !operator);
@@ -67,7 +67,8 @@ export function FirstSteps() {
         )}
         <Step number={operator ? 2 : 1} title="Create a key" done={keys.length > 0}>
           <Text size="sm">
-            {keys.length === 0 ? 'Your app sends it with every request.' : keyNames(keys.map(({ name }) => name))}
+            {keys.length === 0 && 'Your app sends it with every request.'}
+            {keys.length > 0 && (keys.every(isFromSetup) ? FROM_SETUP : keyNames(keys.map(({ name }) => name)))}
           </Text>
           {keys.length === 0 && (
             <Button size="xs" onClick={() => setDialog('create')}>
@@ -144,11 +145,15 @@ function Step({ number, title, done, children }: StepProps) {
 
 type Key = NewKey['key'];
 
-/** Keys that commands made come with the installation. */
-const isByPerson = ({ created_by: creator }: Key): boolean => creator !== null;
+/** Keys that commands made are for programs that run already. */
+const isFirst = ({ created_by: creator, made_by: maker }: Key): boolean => creator !== null || maker === 'setup';
+
+const isFromSetup = ({ made_by: maker }: Key): boolean => maker === 'setup';
+const FROM_SETUP =
+  'Darkroom created one at setup: npm start prints it. Create one for each of your apps on the Keys page.';
 
 function firstUse(keys: readonly Key[]): string | null {
-  return keys.filter(isByPerson).find(({ last_used_at: used }) => used !== null)?.last_used_at ?? null;
+  return keys.filter(isFirst).find(({ last_used_at: used }) => used !== null)?.last_used_at ?? null;
 }
 
 function keyNames(names: readonly string[]): string {

@@ -1,8 +1,8 @@
-import { Box, List, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Box, List, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
+import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { sessionQuery, useMay, useSession } from '../../api/queries.ts';
 import { todayQuery } from '../../api/usage.ts';
 import { Figure } from '../../parts/figure.tsx';
@@ -11,6 +11,13 @@ import { spentOf } from '../../parts/format.ts';
 import { PageFrame, Trouble } from '../../parts/page.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { useAttention, type Notice } from './use-attention.ts';
+
+const RenameAccount = lazy(async () => ({
+  default: (await import('../team/rename-account.tsx')).RenameAccount,
+}));
+
+/** What the first account is called until somebody names it. */
+const UNNAMED = 'Default';
 
 /** What the session says of the installation is read again while somebody looks. */
 const REFRESH_MS = 15_000;
@@ -21,7 +28,10 @@ export function OverviewPage() {
   const may = useMay();
   useQuery({ ...sessionQuery, refetchInterval: REFRESH_MS });
   return (
-    <PageFrame title="Overview" about={account.name}>
+    <PageFrame
+      title="Overview"
+      about={account.name === UNNAMED && may('account.manage') ? <NameAccount /> : account.name}
+    >
       {may('keys.manage') && <FirstSteps />}
       <Today />
       <SimpleGrid cols={{ base: 1, md: 2 }}>
@@ -29,6 +39,20 @@ export function OverviewPage() {
         <Running />
       </SimpleGrid>
     </PageFrame>
+  );
+}
+
+/** A name that says nothing is replaced from where it is met first. */
+function NameAccount() {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <>
+      Your account is called “{UNNAMED}”.{' '}
+      <Anchor component="button" type="button" inherit underline="always" onClick={() => setIsOpen(true)}>
+        Name it
+      </Anchor>
+      <Suspense>{isOpen && <RenameAccount name={UNNAMED} onClose={() => setIsOpen(false)} />}</Suspense>
+    </>
   );
 }
 

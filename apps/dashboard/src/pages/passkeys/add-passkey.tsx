@@ -1,9 +1,10 @@
-import { PasswordInput, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { browserOf } from '../../parts/browser-of.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import { addPasskey } from './ceremony.ts';
 
 interface AddPasskeyProps {
@@ -40,7 +41,7 @@ export function AddPasskey({ onAdded, onClose }: AddPasskeyProps) {
         maxLength={100}
         {...form.getInputProps('name')}
       />
-      <PasswordInput
+      <PasswordField
         label="Current password"
         autoComplete="current-password"
         required

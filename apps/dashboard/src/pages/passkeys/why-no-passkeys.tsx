@@ -2,20 +2,28 @@ import { Anchor } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { SignInState } from '../../api/types.ts';
 
+/** The page that is open, at the address where passkeys work; null where they work here, or nowhere. */
+export function passkeyAddress({ passkey_origin: origin }: SignInState): string | null {
+  return origin === null || location.origin === origin ? null : `${origin}${location.pathname}`;
+}
+
 /** Why this page can't use passkeys; null where it can. */
-export function whyNoPasskeys({ passkey_origin: origin }: SignInState): ReactNode {
-  if (origin === null) {
-    return 'Passkeys work only over https with a domain name. Ask the operator of this installation to set PUBLIC_URL to such an address.';
+export function whyNoPasskeys(state: SignInState): ReactNode {
+  if (state.passkey_origin === null) {
+    return 'Passkeys need https and a domain name. Ask the operator of this installation to set PUBLIC_URL to such an address.';
   }
-  if (location.origin !== origin) {
-    const here = `${origin}${location.pathname}`;
+  const address = passkeyAddress(state);
+  if (address !== null) {
     return (
       <>
-        Passkeys work only at{' '}
-        <Anchor href={here} inherit underline="always">
-          {origin}
-        </Anchor>
-        .
+        {/^[\d.]+$|^\[/.test(location.hostname)
+          ? `Browsers do not allow passkeys at an IP address such as ${location.hostname}. `
+          : 'Passkeys do not work at this address. '}
+        To use them, open{' '}
+        <Anchor href={address} inherit underline="always">
+          {address}
+        </Anchor>{' '}
+        and sign in there.
       </>
     );
   }

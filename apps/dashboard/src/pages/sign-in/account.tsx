@@ -1,16 +1,17 @@
-import { Badge, Box, Button, Group, PasswordInput, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { Badge, Box, Button, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/queries.ts';
-import { get, send } from '../../api/request.ts';
+import { get, RequestError, send } from '../../api/request.ts';
 import type { Session, Sessions } from '../../api/types.ts';
 import { browserOf } from '../../parts/browser-of.ts';
 import { fromNow } from '../../parts/format.ts';
-import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
+import { NewPassword, newPasswordProblem, refusedPassword } from '../../parts/new-password.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { Passkeys } from '../passkeys/passkeys.tsx';
 import { TwoFactor } from '../two-factor/two-factor.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import { LeaveAccount } from './leave-account.tsx';
 import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 
@@ -107,7 +108,11 @@ function ChangePassword() {
       notifications.show({ color: 'green', message: 'Password changed. Your other sessions have ended.' });
       await queryClient.invalidateQueries({ queryKey: SESSIONS });
     },
+    onError: (failure) => {
+      form.setErrors({ current_password: wrongPassword(failure), password: refusedPassword(failure) });
+    },
   });
+  const isTold = wrongPassword(change.error) !== null || refusedPassword(change.error) !== null;
   return (
     <Box className="surface" p="lg" component="section">
       <Title order={2} fz="md" mb="sm">
@@ -115,8 +120,10 @@ function ChangePassword() {
       </Title>
       <form onSubmit={form.onSubmit((values) => change.mutate(values))}>
         <Stack maw={360}>
-          {change.error !== null && <SignInTrouble error={change.error} doing="Could not change the password" />}
-          <PasswordInput
+          {change.error !== null && !isTold && (
+            <SignInTrouble error={change.error} doing="Could not change the password" />
+          )}
+          <PasswordField
             label="Current password"
             autoComplete="current-password"
             required
@@ -136,6 +143,11 @@ function ChangePassword() {
       </form>
     </Box>
   );
+}
+
+/** That the current password is another one; null for any other error. */
+function wrongPassword(error: Error | null): string | null {
+  return error instanceof RequestError && error.code === 'sign_in_failed' ? error.message : null;
 }
 
 function Sessions() {

@@ -7,7 +7,7 @@ import { sessionQuery, signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
 import { isHalfway, type Session } from '../../api/types.ts';
-import { NewPassword, newPasswordProblem } from '../../parts/new-password.tsx';
+import { NewPassword, newPasswordProblem, refusedPassword } from '../../parts/new-password.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { forgetInvitation, keptInvitation } from '../../app/return-address.ts';
@@ -19,7 +19,7 @@ export function FirstRunPage() {
   return (
     <ByLink
       title="Welcome to Darkroom"
-      about="Create your account. You will be the admin of this installation."
+      about="Create your account. You will be its owner and the operator of this installation."
       path="/first-admin"
       purpose="first_admin"
       fields={['name', 'email']}
@@ -42,7 +42,7 @@ export function InvitePage() {
       purpose="invite"
       fields={['name']}
       action="Join"
-      renew="Ask an admin for a new one."
+      renew="Ask an owner or admin for a new one."
     />
   );
 }
@@ -63,7 +63,7 @@ export function ResetPasswordPage() {
             Email me a new link
           </Anchor>
         ) : (
-          'Ask an admin for a new one.'
+          'Ask an owner or admin for a new one.'
         )
       }
     />
@@ -128,6 +128,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
     onSuccess: async (answer) => {
       if (!isHalfway(answer)) await enter(answer);
     },
+    onError: (failure) => form.setFieldError('password', refusedPassword(failure)),
   });
   const provider = useMutation({
     mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
@@ -136,19 +137,18 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   // The new password counts already.
   if (redeem.data !== undefined && isHalfway(redeem.data))
     return <SecondStep onBack={() => void navigate({ to: '/sign-in' })} />;
-  const used = [check.error, redeem.error].some((one) => one instanceof RequestError && one.status === 410);
-  if (token === '' || used)
+  const refusal = [check.error, redeem.error].find((one) => one instanceof RequestError && one.status === 410);
+  if (token === '' || refusal !== undefined)
     return (
       <Outside
-        title={used ? 'Link already used or expired' : 'Incomplete link'}
-        about={
-          used
-            ? 'A link works once and for a limited time.'
-            : 'Its end is missing, which also happens when this page is reloaded. Open the link again.'
-        }
+        title={refusal === undefined ? 'Open the link again' : 'Link no longer works'}
+        about={refusal?.message ?? 'Its secret part is missing. Reloading this page removes it.'}
       >
         <Stack gap="sm">
-          <Text size="sm">{renew}</Text>
+          <Text size="sm">
+            {refusal === undefined && 'Don’t have the link anymore? '}
+            {renew}
+          </Text>
           <Anchor component={Link} to="/sign-in" size="sm" underline="always">
             Sign in instead
           </Anchor>
@@ -176,7 +176,9 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
         {ways?.password === true && (
           <form onSubmit={form.onSubmit((values) => redeem.mutate(values))}>
             <Stack>
-              {redeem.error !== null && <Trouble error={redeem.error} doing="Could not continue" />}
+              {redeem.error !== null && refusedPassword(redeem.error) === null && (
+                <Trouble error={redeem.error} doing="Could not continue" />
+              )}
               {fields.includes('name') && (
                 <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
               )}
@@ -192,7 +194,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
               {email !== null && (
                 <TextInput
                   label="Email"
-                  description="You sign in with it"
+                  description="You sign in with this address"
                   variant="filled"
                   autoComplete="username"
                   readOnly

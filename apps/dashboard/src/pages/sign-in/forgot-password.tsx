@@ -21,7 +21,7 @@ export function ForgotPasswordPage() {
         <Stack gap="sm" role="status">
           <Text size="sm">
             The link works once and expires in 24 hours. If nothing arrives within a few minutes, look in your spam
-            folder, check the address, or ask an admin.
+            folder, check the address, or ask an owner or admin for a link.
           </Text>
           <BackToSignIn />
         </Stack>

@@ -37,8 +37,8 @@ export function JoinSignedIn({ token }: { readonly token: string }) {
     <Stack gap="sm">
       {join.error !== null && <Trouble error={join.error} doing="Could not join" />}
       <Text size="sm">
-        You are signed in as {session.person.name} ({session.person.email}). Join with this sign-in and switch between
-        your accounts in the menu.
+        You are signed in as {session.person.name} ({session.person.email}). Join with this sign-in, and switch between
+        accounts in the menu.
       </Text>
       <Button loading={join.isPending} onClick={() => join.mutate()} fullWidth>
         Join as {session.person.name}

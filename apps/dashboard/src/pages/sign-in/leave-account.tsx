@@ -63,7 +63,7 @@ export function LeaveAccount() {
                 : 'Deleted: your email address, password, single sign-on, two-factor authentication, recovery codes, passkeys, and sessions.'}
             </List.Item>
             <List.Item>
-              Kept: your tasks, the keys you created, which keep working, and your name in the audit log.
+              Kept: your tasks, your name in the audit log, and the keys you created, which keep working.
             </List.Item>
           </List>
         </TypedConfirm>

@@ -41,7 +41,7 @@ export function SecondStep({ onBack }: SecondStepProps) {
             Back to sign-in
           </Button>
           <Text size="sm" c="dimmed">
-            Lost your app and your recovery codes? Ask an admin to reset two-factor authentication.
+            Lost your app and your recovery codes? Ask an owner or admin to reset two-factor authentication.
           </Text>
         </Stack>
       </form>

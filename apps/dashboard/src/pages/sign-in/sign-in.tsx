@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Button, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -9,11 +9,12 @@ import type { Schema } from '../../api/generated/schema.ts';
 import { isHalfway, type Session } from '../../api/types.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import { Outside, useEnter } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
 import { NotSignedIn, SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 import { PasskeyButton } from '../passkeys/passkey-button.tsx';
-import { whyNoPasskeys } from '../passkeys/why-no-passkeys.tsx';
+import { passkeyAddress, whyNoPasskeys } from '../passkeys/why-no-passkeys.tsx';
 import { refusalText } from '../operation/refusals.ts';
 
 export function SignInPage() {
@@ -44,6 +45,11 @@ export function SignInPage() {
             <Divider label="or" />
             <PasskeyButton onEnter={enter} />
           </>
+        )}
+        {data?.password === true && passkeyAddress(data) !== null && (
+          <Text size="sm" c="dimmed">
+            {whyNoPasskeys(data)}
+          </Text>
         )}
       </Stack>
     </Outside>
@@ -81,7 +87,7 @@ function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
           autoFocus={main}
           {...form.getInputProps('email')}
         />
-        <PasswordInput label="Password" autoComplete="current-password" required {...form.getInputProps('password')} />
+        <PasswordField label="Password" autoComplete="current-password" required {...form.getInputProps('password')} />
         <Button type="submit" loading={signIn.isPending} fullWidth mt="xs">
           Sign in
         </Button>
@@ -98,7 +104,7 @@ function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
 /** Nobody has an account yet: the way in is the link that the service printed. */
 function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
   return (
-    <Outside title="Almost there" about="This installation has no admin yet.">
+    <Outside title="Almost there" about="This installation has no owner yet.">
       <Stack gap="sm">
         {refusal}
         <Text size="sm">

@@ -23,7 +23,7 @@ export interface AccountAct {
 interface AccountDialogProps {
   readonly act: AccountAct;
   readonly onClose: () => void;
-  readonly onLink: (account: string, email: string, made: OneTimeLink) => void;
+  readonly onLink: (account: AccountRow, email: string, made: OneTimeLink) => void;
 }
 
 /** What an operator does to an account. */
@@ -97,11 +97,11 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
   const invite = useMutation({
     mutationFn: ({ email }: typeof form.values) =>
       send<OneTimeLink>('POST', `/accounts/${account.id}/admins`, { email: email.trim() }),
-    onSuccess: (made, { email }) => onLink(account.name, email.trim(), made),
+    onSuccess: (made, { email }) => onLink(account, email.trim(), made),
   });
   return (
     <FormDialog
-      title={`Invite admin to ${account.name}`}
+      title={`Invite ${account.admins === 0 ? 'owner' : 'admin'} to ${account.name}`}
       action="Create invitation"
       busy={invite.isPending}
       error={invite.error}

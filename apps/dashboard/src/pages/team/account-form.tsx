@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { accountsQuery } from '../../api/team-queries.ts';
-import type { NewAccount, OneTimeLink } from '../../api/team-types.ts';
+import type { AccountRow, NewAccount, OneTimeLink } from '../../api/team-types.ts';
 import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
@@ -12,7 +12,7 @@ import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 
 interface AccountFormProps {
   readonly onClose: () => void;
-  readonly onMade: (account: string, email: string, made: OneTimeLink) => void;
+  readonly onMade: (account: AccountRow, email: string, made: OneTimeLink) => void;
 }
 
 interface Fields {
@@ -32,7 +32,7 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
       }),
     onSuccess: async (made, { email }) => {
       await queryClient.invalidateQueries(accountsQuery);
-      onMade(made.account.name, email.trim(), made);
+      onMade(made.account, email.trim(), made);
     },
   });
   return (
@@ -55,7 +55,7 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
         {...form.getInputProps('name')}
       />
       <TextInput
-        label="Admin email"
+        label="Owner email"
         description={useLinkDelivery()}
         type="email"
         required

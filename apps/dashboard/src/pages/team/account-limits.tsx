@@ -48,7 +48,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
       onClose={onClose}
     >
       <Text size="sm">
-        These limits apply to all keys of the account together. Admins of the account set the limits of each key, which
+        These limits apply to all keys of the account together. Its owners and admins set the limits of each key, which
         cannot exceed these.
       </Text>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>

@@ -104,7 +104,7 @@ function AccountState({ account }: { readonly account: AccountRow }) {
   const { disabled_at: disabled, deleted_at: deleted, admins } = account;
   if (deleted !== null) return <Mark>deleted</Mark>;
   if (disabled !== null) return <Mark>disabled</Mark>;
-  return admins === 0 ? <Mark>no admin yet</Mark> : null;
+  return admins === 0 ? <Mark>no owner yet</Mark> : null;
 }
 
 interface AccountMenuProps {
@@ -123,7 +123,7 @@ function AccountMenu({ account, onAct }: AccountMenuProps) {
         <Menu.Item onClick={act('enable')}>Enable</Menu.Item>
       ) : (
         <>
-          <Menu.Item onClick={act('invite')}>Invite admin</Menu.Item>
+          <Menu.Item onClick={act('invite')}>{account.admins === 0 ? 'Invite owner' : 'Invite admin'}</Menu.Item>
           {!account.first && (
             <>
               <Menu.Divider />

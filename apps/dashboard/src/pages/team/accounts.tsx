@@ -2,7 +2,7 @@ import { Box, Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { accountsQuery } from '../../api/team-queries.ts';
-import type { OneTimeLink } from '../../api/team-types.ts';
+import type { AccountRow, OneTimeLink } from '../../api/team-types.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
@@ -13,14 +13,14 @@ import { AccountTable } from './account-table.tsx';
 type Dialog =
   | { kind: 'create' }
   | { kind: 'act'; act: AccountAct }
-  | { kind: 'link'; account: string; email: string; made: OneTimeLink };
+  | { kind: 'link'; account: AccountRow; email: string; made: OneTimeLink };
 
 /** For operators: the accounts of the installation. */
 export function AccountsPage() {
   const { data, error, isPending, refetch } = useQuery(accountsQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const close = () => setDialog(null);
-  const showLink = (account: string, email: string, made: OneTimeLink) => {
+  const showLink = (account: AccountRow, email: string, made: OneTimeLink) => {
     setDialog({ kind: 'link', account, email, made });
   };
   return (
@@ -44,8 +44,8 @@ export function AccountsPage() {
       {dialog?.kind === 'act' && <AccountDialog act={dialog.act} onClose={close} onLink={showLink} />}
       {dialog?.kind === 'link' && (
         <LinkShown title="Invitation link" made={dialog.made} onClose={close}>
-          Send this link to <b>{dialog.email}</b>. They choose a password and become an admin of <b>{dialog.account}</b>
-          .
+          Send this link to <b>{dialog.email}</b>. They choose a password and become{' '}
+          {dialog.account.admins === 0 ? 'the owner' : 'an admin'} of <b>{dialog.account.name}</b>.
         </LinkShown>
       )}
     </PageFrame>

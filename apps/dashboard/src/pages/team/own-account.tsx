@@ -1,15 +1,14 @@
 import { Box, Button, Group, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { queryClient, sessionQuery, useSession } from '../../api/queries.ts';
-import { send } from '../../api/request.ts';
+import { useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { OwnAccount as Account } from '../../api/team-types.ts';
 import { CopyIconButton } from '../../parts/copy.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
-import { RenameForm } from '../../parts/rename-form.tsx';
 import { Spend } from '../../parts/spend.tsx';
+import { RenameAccount } from './rename-account.tsx';
 
 const LIMITS = [
   ['submits_per_minute', 'requests/min'],
@@ -66,20 +65,7 @@ export function OwnAccount() {
           <dd>{limitsOf(data)}</dd>
         </dl>
       )}
-      {renaming && data !== undefined && (
-        <RenameForm
-          title="Rename account"
-          name={data.name}
-          onSave={async (name) => {
-            await send('PATCH', '/account', { name });
-            await Promise.all([
-              queryClient.invalidateQueries(ownAccountQuery),
-              queryClient.invalidateQueries(sessionQuery),
-            ]);
-          }}
-          onClose={() => setRenaming(false)}
-        />
-      )}
+      {renaming && data !== undefined && <RenameAccount name={data.name} onClose={() => setRenaming(false)} />}
     </Box>
   );
 }

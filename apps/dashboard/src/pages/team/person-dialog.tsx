@@ -52,7 +52,7 @@ const ACTS = {
   resetTwoFactor: {
     title: (name) => `Reset two-factor authentication for ${name}?`,
     about:
-      'This removes their authenticator app, recovery codes, and passkeys. They sign in with their password alone until they set it up again. Make sure that the request really comes from them.',
+      'This removes their authenticator app, recovery codes, and passkeys. They sign in with their password alone until they set it up again. Make sure the request really comes from them.',
     action: 'Reset',
     done: (name) => `Two-factor authentication is off for ${name}.`,
     method: 'DELETE',

@@ -5,14 +5,19 @@ export const ROLE_NAMES = {
   ...{ owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer', billing: 'Billing' },
 } as const satisfies Record<Role, string>;
 
+/** "Mo is now a member". */
+export const ROLE_PHRASES = {
+  ...{ owner: 'an owner', admin: 'an admin', member: 'a member', viewer: 'a viewer', billing: 'a billing user' },
+} as const satisfies Record<Role, string>;
+
 /** Everybody is invited as one of these. */
 export const INVITED_ROLES = ['admin', 'member', 'viewer', 'billing'] as const;
 
 const ABOUT: Readonly<Record<Role, string>> = {
-  owner: 'Also changes other owners and admins; an account always has one',
-  admin: 'Also manages the team, webhooks, and everyone’s keys and tasks',
+  owner: 'Everything an admin can do, and changes owners and their roles',
+  admin: 'Manages the team, webhooks, alerts, and everyone’s keys and tasks',
   member: 'Generates images, manages their own keys and tasks, and sees usage',
-  viewer: 'Sees all tasks and usage, and changes nothing',
+  viewer: 'Sees all tasks and usage, but cannot change anything',
   billing: 'Sees usage, spend, and budgets, but no prompts or images',
 };
 

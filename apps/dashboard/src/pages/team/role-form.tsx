@@ -7,7 +7,7 @@ import { peopleQuery } from '../../api/team-queries.ts';
 import type { Person } from '../../api/team-types.ts';
 import type { Role } from '../../api/types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { INVITED_ROLES, RoleChoice, ROLE_NAMES } from './role-choice.tsx';
+import { INVITED_ROLES, RoleChoice, ROLE_PHRASES } from './role-choice.tsx';
 
 interface RoleFormProps {
   readonly person: Person;
@@ -22,7 +22,7 @@ export function RoleForm({ person, onClose }: RoleFormProps) {
     mutationFn: ({ role }: typeof form.values) => send<Person>('PATCH', `/people/${person.id}`, { role }),
     onSuccess: async ({ name, role }) => {
       await queryClient.invalidateQueries(peopleQuery);
-      notifications.show({ color: 'green', message: `${name} is now ${ROLE_NAMES[role].toLowerCase()}.` });
+      notifications.show({ color: 'green', message: `${name} is now ${ROLE_PHRASES[role]}.` });
       onClose();
     },
   });

@@ -76,7 +76,7 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
       </Table.ScrollContainer>
       {people.length === 1 && (
         <Text size="sm" c="dimmed" px="md" pb="md" pt="xs">
-          You are the only member. Invite your team: each person gets their own sign-in.
+          You are the only member. Invite your team, so that everyone has their own sign-in.
         </Text>
       )}
     </Box>

@@ -1,7 +1,8 @@
-import { Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 
 interface Given {
   readonly code: string;
@@ -38,7 +39,7 @@ export function CodeForm<T>(props: CodeFormProps<T>) {
         <Text size="sm">{about}</Text>
         {apply.error !== null && <SignInTrouble error={apply.error} doing="Could not continue" />}
         {withPassword && (
-          <PasswordInput
+          <PasswordField
             label="Current password"
             autoComplete="current-password"
             required

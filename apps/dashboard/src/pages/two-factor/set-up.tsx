@@ -15,7 +15,8 @@ interface SetUpProps {
 /** A new secret for the app, which counts once a code of it was entered. */
 export function SetUp({ onDone, onCancel }: SetUpProps) {
   const { data: app, error } = useQuery({
-    queryKey: ['two-factor', 'new'],
+    // Not below the state's key: what reads that anew would begin anew here.
+    queryKey: ['new-authenticator'],
     queryFn: () => send<Schema['AuthenticatorView']>('POST', '/two-factor'),
     gcTime: 0,
     staleTime: Infinity,

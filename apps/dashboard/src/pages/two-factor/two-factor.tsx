@@ -59,7 +59,7 @@ export function TwoFactor() {
               withPassword
               danger
               action="Turn off"
-              about="Your password is then enough to sign in. Your recovery codes stop working; your passkeys stay."
+              about="You will need only your password to sign in. Your recovery codes stop working; your passkeys keep working."
               codes={CODES}
               send={(given) => send('POST', '/two-factor/remove', given)}
               onDone={() => {

@@ -31,7 +31,7 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
         <Box flex={1} miw={0}>
           <Text size="sm">{eventName(event)}</Text>
           <Text size="xs" c="dimmed" truncate="end">
-            {url ?? 'Removed receiver'}
+            {url ?? 'Removed endpoint'}
           </Text>
         </Box>
         <Box className="delivery-when">
@@ -119,7 +119,7 @@ function Payload({ id }: { readonly id: string }) {
         <Stack gap={4} mt="xs">
           <CodeBlock code={JSON.stringify(data, null, 2)} label="payload" />
           <Text size="xs" c="dimmed">
-            Every attempt signs new image links.
+            Each attempt sends new image links.
           </Text>
         </Stack>
       )}

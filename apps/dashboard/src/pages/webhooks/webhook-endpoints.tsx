@@ -29,8 +29,7 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
       {data?.data.length === 0 && (
         <Empty icon={<IconWebhook size={36} />} title="No endpoints yet" action={add}>
           An endpoint is a URL in your app. Darkroom sends it a signed message when an asynchronous task completes,
-          fails, or is canceled.{' '}
-          {isAdmin ? 'Add one, then send it a test event.' : 'Ask an admin of your account to add one.'}
+          fails, or is canceled. {isAdmin ? 'Add one, then send it a test event.' : 'Ask an owner or admin to add one.'}
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (
@@ -88,7 +87,7 @@ function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
               {recordOf(recent)}
             </Text>
             <Text size="xs" c="dimmed" title={fullTime(recent.last_at)}>
-              latest {fromNow(recent.last_at)}
+              last one {fromNow(recent.last_at)}
             </Text>
           </Stack>
         )}

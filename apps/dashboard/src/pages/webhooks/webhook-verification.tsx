@@ -9,7 +9,7 @@ import { secretsQuery, type WebhookSecret, type WebhookSecrets } from '../../api
 import { CodeTabs, CopyTextButton } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { fromNow, fullTime } from '../../parts/format.ts';
-import { OverlapField, USUAL_OVERLAP } from '../../parts/overlap-field.tsx';
+import { OverlapField, overlapSentence, USUAL_OVERLAP } from '../../parts/overlap-field.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { VERIFY_SNIPPETS } from '../../parts/verify-snippets.ts';
@@ -26,7 +26,7 @@ export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) 
           about={
             isAdmin
               ? 'Every message is signed with your account’s secret. Store it where only your app can read it.'
-              : 'Every message is signed with your account’s secret, which admins can see.'
+              : 'Every message is signed with your account’s secret, which owners and admins can see.'
           }
           actions={
             isAdmin && (
@@ -102,8 +102,8 @@ function OldSecret({ secret: { expires_at: end } }: { readonly secret: WebhookSe
   if (end === null) return null;
   return (
     <Text size="sm">
-      The previous secret stays valid until {fullTime(end)}. Until then, messages carry both signatures, and receivers
-      can verify either.
+      The previous secret works until {fullTime(end)}. Until then, every message carries both signatures, so either
+      secret verifies it.
     </Text>
   );
 }
@@ -134,10 +134,10 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        Messages are signed with the new secret and, for a while, also with the old one, so you can update receivers
-        without missing any. At most two secrets are valid at a time: a secret that is already expiring ends now.
+        Messages are signed with the new secret. {overlapSentence(hours)} At most two secrets are valid at a time, so
+        one that is already expiring ends now.
       </Text>
-      <OverlapField label="Hours the old secret stays valid" hours={hours} onChange={setHours} />
+      <OverlapField label="Hours the old secret keeps working" hours={hours} onChange={setHours} />
     </FormDialog>
   );
 }

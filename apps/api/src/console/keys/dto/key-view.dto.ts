@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
-import { KEY_SCOPES, type ApiKeyRow, type KeyScope } from '#accounts/api-keys.js';
+import { KEY_MAKERS, KEY_SCOPES, type ApiKeyRow, type KeyMaker, type KeyScope } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
@@ -63,8 +63,14 @@ export class KeyView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: KeyCreatorView, nullable: true, description: 'Null: a command, or not known.' })
+  @ApiProperty({ type: KeyCreatorView, nullable: true, description: 'Null: see `made_by`, or not known.' })
   created_by!: KeyCreatorView | null;
+
+  @ApiProperty({
+    ...{ type: String, nullable: true, enum: KEY_MAKERS },
+    description: 'What created it where no person did: the first start, or a command. Null: a person, or not known.',
+  })
+  made_by!: KeyMaker | null;
 
   @ApiProperty({ type: String, nullable: true, description: 'Id of the key that replaced it in a rotation.' })
   replaced_by!: string | null;
@@ -124,6 +130,7 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: Spent
     budget: budgetView(budget),
     created_at: row.createdAt.toISOString(),
     created_by: row.createdBy,
+    made_by: row.madeBy,
     replaced_by: row.replacedBy,
     expires_at: row.expiresAt?.toISOString() ?? null,
     revoked_at: row.revokedAt?.toISOString() ?? null,

@@ -48,7 +48,7 @@ export class SessionView {
   @ApiProperty({ type: [MembershipView], description: 'The accounts that they may switch between, this one included.' })
   accounts!: MembershipView[];
 
-  @ApiProperty({ description: 'Operates the whole installation: an admin of the first account.' })
+  @ApiProperty({ description: 'Operates the whole installation: an owner or admin of the first account.' })
   operator!: boolean;
 
   @ApiProperty({ enum: Object.keys(ABILITIES), isArray: true, description: 'What their role lets them do.' })
@@ -80,7 +80,7 @@ class ProviderOfferView {
 
 /** How one may sign in here; known to anyone. */
 export class SignInView {
-  @ApiProperty({ description: 'There is no first admin yet.' })
+  @ApiProperty({ description: 'There is no owner yet.' })
   first_run!: boolean;
 
   @ApiProperty({ description: 'Whether users can sign in with email and password.' })

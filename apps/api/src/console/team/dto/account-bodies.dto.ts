@@ -28,7 +28,7 @@ class AccountSettingsBody extends BudgetBody {
   max_keys?: number | null;
 }
 
-/** An account that is to be made, and the address its first admin is invited by. */
+/** An account that is to be made, and the address its owner is invited by. */
 export class NewAccountBody extends AccountSettingsBody {
   @ApiProperty()
   @IsDefined()
@@ -36,7 +36,7 @@ export class NewAccountBody extends AccountSettingsBody {
   @IsName()
   name!: string;
 
-  @ApiProperty({ description: 'Of its first admin.' })
+  @ApiProperty({ description: 'Of its owner.' })
   @IsDefined()
   @IsString()
   @IsEmailAddress()

@@ -103,7 +103,7 @@ export class AccountRowView extends OwnAccountView {
 /** Every account of the installation, oldest first. */
 export class AccountListView extends ListOf(AccountRowView) {}
 
-/** The account and its first admin's link, which is shown once. */
+/** The account and its owner's link, which is shown once. */
 export class NewAccountView extends LinkView {
   @ApiProperty({ type: AccountRowView })
   account!: AccountRowView;
