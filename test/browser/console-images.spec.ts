@@ -148,7 +148,7 @@ describe('pictures in the console’s lists', () => {
     const cost = page().getByRole('definition').filter({ hasText: 'Unknown · No price is set for this model' });
     expect(await screen.inspect('task-unpriced')).toEqual([]);
     await cost.getByRole('link').click();
-    await page().getByRole('heading', { name: 'Models and prices', level: 1 }).waitFor();
+    await page().getByRole('heading', { name: 'Providers and models', level: 1 }).waitFor();
     await open('/');
     await region('Today, in UTC').getByText(sum).waitFor();
     expect(await screen.inspect('overview-unpriced')).toEqual([]);
