@@ -73,7 +73,7 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput
           label="Name"
-          description={`The name requests use. ${NAME_RULE}`}
+          description={isNew ? `The name requests use. ${NAME_RULE}` : 'The name requests use'}
           required
           data-autofocus
           maxLength={100}

@@ -84,7 +84,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
         />
         <TextInput
           label="Name"
-          description={`Shown in logs and timelines. ${NAME_RULE}`}
+          description={`Shown in logs. ${NAME_RULE}`}
           required
           data-autofocus
           maxLength={100}

@@ -21,6 +21,9 @@ import { useRef, useState, type DOMAttributes } from 'react';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newRoute, type ModelFields } from './model-fields.ts';
 
+/** Puts what has no label on the line of the inputs that have one, in px. */
+const BESIDE_INPUTS = 24;
+
 interface RouteInputsProps {
   readonly form: UseFormReturnType<ModelFields>;
   readonly providers: readonly string[];
@@ -115,12 +118,13 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
   };
   return (
     <Box className="surface route" p="sm" data-mark={mark}>
-      <Group align="flex-end" gap="xs">
+      <Group align="flex-start" gap="xs">
         {routes.length > 1 && (
           <ActionIcon
             variant="subtle"
             color="gray"
             size="lg"
+            mt={BESIDE_INPUTS}
             className="drag-handle"
             aria-label={`Drag ${nth}, or move it with the arrow keys`}
             {...handle}
@@ -148,6 +152,7 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
           flex={1}
           miw={130}
           description="The provider’s name for it, such as gpt-image-1"
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
           placeholder={name}
           {...field('model')}
         />
@@ -160,7 +165,7 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
           placeholder="None"
           {...field('weight')}
         />
-        <Group gap={2} wrap="nowrap">
+        <Group gap={2} wrap="nowrap" mt={BESIDE_INPUTS}>
           <ActionIcon
             variant="subtle"
             color="gray"

@@ -119,9 +119,12 @@ function Called({ provider: { type, images_url: url } }: { readonly provider: Pr
   if (url === null) return null;
   const isBare = type === 'openai' && hasNoPath(url.replace(/\/images\/generations$/, ''));
   return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      Called <Code>{url}</Code>. {isBare && MISSING_PATH}
-    </Text>
+    <>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        Called <Code>{url}</Code>
+      </Text>
+      {isBare && <Text size="sm">{MISSING_PATH}</Text>}
+    </>
   );
 }
 
