@@ -11,7 +11,24 @@ const amount = { type: 'number', minimum: 0, description: 'In units of the curre
 /** Images of one request, at most: what OpenAI's API allows. */
 const MAX_IMAGES = 10;
 
-const quality = { type: 'string', pattern: '^[a-z0-9][a-z0-9_-]{0,31}$' } as const;
+const QUALITY = '^[a-z0-9][a-z0-9_-]{0,31}$';
+const quality = { type: 'string', pattern: QUALITY } as const;
+const BASE_URL = '^https?://[^\\s?#@]+$';
+const VARIABLE = '^[A-Z_][A-Z0-9_]*$';
+const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
+const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
+const CURRENCY = '^[A-Z]{3}$';
+
+/** What must be given where a pattern must match. */
+export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
+  [ENTRY_NAME]: 'up to 100 letters, digits, and . _ : -, and begin with a letter or digit',
+  [QUALITY]: 'up to 32 small letters, digits, _ and -, and begin with a letter or digit',
+  [BASE_URL]: 'a URL that begins with http:// or https://, without spaces, a user name, a query, or a fragment',
+  [VARIABLE]: 'the name of an environment variable: capital letters, digits, and _',
+  [SIZE]: 'a size in pixels, such as 1024x1536',
+  [DAY]: 'a day, such as 2026-01-31',
+  [CURRENCY]: 'the three letters of a currency, such as USD',
+};
 
 const accepts = {
   type: 'object',
@@ -76,7 +93,7 @@ const provider = {
       enum: Object.keys(DESCRIPTORS),
       description: 'Which protocol it speaks.',
     },
-    base_url: { type: 'string', pattern: '^https?://[^\\s?#@]+$', description: 'Without query and credentials.' },
+    base_url: { type: 'string', pattern: BASE_URL, description: 'Without query and credentials.' },
     keys: {
       type: 'array',
       minItems: 1,
@@ -87,7 +104,7 @@ const provider = {
         additionalProperties: false,
         properties: {
           name: { ...name, description: 'What logs and timelines call it; the variable in small letters when absent.' },
-          env: { type: 'string', pattern: '^[A-Z_][A-Z0-9_]*$', description: 'Name of an environment variable.' },
+          env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
         },
       },
     },
@@ -153,7 +170,7 @@ const route = {
           maximum: MAX_IMAGES,
           description: 'Most images that one call returns, where that is fewer than its type of provider can.',
         },
-        sizes: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' } },
+        sizes: { type: 'array', minItems: 1, items: { type: 'string', pattern: SIZE } },
       },
     },
   },
@@ -164,7 +181,7 @@ const price = {
   required: ['from'],
   additionalProperties: false,
   properties: {
-    from: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'First day it holds, UTC.' },
+    from: { type: 'string', pattern: DAY, description: 'First day it holds, UTC.' },
     per_image: {
       type: 'object',
       additionalProperties: false,
@@ -229,7 +246,7 @@ export const CATALOG_SCHEMA = {
   required: ['providers', 'models'],
   additionalProperties: false,
   properties: {
-    currency: { type: 'string', pattern: '^[A-Z]{3}$', default: 'USD' },
+    currency: { type: 'string', pattern: CURRENCY, default: 'USD' },
     providers: { type: 'object', minProperties: 1, propertyNames: name, additionalProperties: provider },
     models: {
       type: 'object',

@@ -1,7 +1,13 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import { isCollection, isMap, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { CatalogError, type Catalog, type EntryProblem } from './catalog.js';
-import { CATALOG_SCHEMA, CONSOLE_SCHEMA, type CatalogFile, type ConsoleEntries } from './catalog-schema.js';
+import {
+  CATALOG_SCHEMA,
+  CONSOLE_SCHEMA,
+  PATTERN_MEANINGS,
+  type CatalogFile,
+  type ConsoleEntries,
+} from './catalog-schema.js';
 import { entryProblems, type SecretOf } from './entry-problems.js';
 import { toCatalog } from './to-catalog.js';
 
@@ -70,6 +76,8 @@ function schemaProblems(errors: readonly ErrorObject[]): EntryProblem[] {
     const extra = (error.params as { additionalProperty?: string }).additionalProperty;
     const allowed = (error.params as { allowedValues?: readonly string[] }).allowedValues;
     if (extra !== undefined) return { path: [...path, extra], text: 'is not known here' };
+    const meaning = PATTERN_MEANINGS[(error.params as { pattern?: string }).pattern ?? ''];
+    if (meaning !== undefined) return { path, text: `must be ${meaning}` };
     return { path, text: `${error.message ?? 'is wrong'}${allowed ? `: ${allowed.join(', ')}` : ''}` };
   });
 }

@@ -220,7 +220,10 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('button', { name: 'OpenAI-compatible options' }).click();
     await dialog().getByLabel('Total timeout (ms)').fill('60000');
     await dialog().getByRole('button', { name: 'Add provider' }).click();
-    await dialog().getByRole('alert').getByText('base_url must match pattern').waitFor();
+    await dialog()
+      .getByRole('alert')
+      .getByText('base_url must be a URL that begins with http:// or https://')
+      .waitFor();
     await focused(dialog().getByLabel('Base URL'));
     expect(await screen.inspect('catalog-provider')).toEqual([]);
     await dialog().getByLabel('Base URL').fill(upstream.url);

@@ -156,7 +156,7 @@ describe('providers and models that are edited in the console', () => {
       'an address with a password',
       'providers/x',
       () => ({ entry: { type: 'openai', base_url: 'http://a:b@c' } }),
-      'must match pattern',
+      'must be a URL that begins with http:// or https://',
       'base_url',
     ],
     ['a missing key', 'providers/x', () => ({ entry: { type: 'fal' } }), 'needs keys', ''],
