@@ -35,6 +35,8 @@ export interface Account {
   readonly limits: AccountLimits;
   /** For keys without one of their own; null = as the deployment has it. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
+  /** Whoever has a password there needs an authenticator app as well. */
+  readonly requireTwoFactor: boolean;
 }
 
 /** An account, and how many it has of what. */
@@ -102,6 +104,11 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { defaultResponseFormat: format } });
   }
 
+  /** Takes effect with the next request of each member. */
+  async requireTwoFactor(id: string, required: boolean): Promise<void> {
+    await this.prisma.account.updateMany({ where: { id }, data: { requireTwoFactor: required } });
+  }
+
   /** Shuts an account and ends the sessions of its people, or opens it again; one that is so already stays as it is. */
   async setDisabled(id: string, disabled: boolean): Promise<void> {
     const { account, session } = this.prisma;
@@ -146,7 +153,8 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys } = row;
   const limits = { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys };
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
-  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat };
+  const { requireTwoFactor } = row;
+  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, requireTwoFactor };
 }
 
 /** A new id, `acct_` and a ULID: ids of later accounts sort after it. */

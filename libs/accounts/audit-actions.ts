@@ -134,6 +134,11 @@ export const AUDIT_ACTIONS = {
     kind: 'team',
     says: ({ name, text }) => `renamed the account${withDetail(text('from'), (from) => ` “${from}”`)} to ${name}`,
   },
+  'account.two_factor_required': {
+    kind: 'team',
+    says: () => 'made two-factor authentication required for everyone in the account',
+  },
+  'account.two_factor_optional': { kind: 'team', says: () => 'made two-factor authentication optional' },
   'account.disabled': { kind: 'team', says: ({ name }) => `disabled the account ${name}` },
   'account.deleted': { kind: 'team', says: ({ name }) => `deleted the account ${name}` },
   'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },

@@ -34,7 +34,7 @@ export const ABILITIES = {
   'webhooks.manage': { roles: ['owner', 'admin'], what: 'change webhook endpoints and secrets' },
   'alerts.manage': { roles: ['owner', 'admin'], what: 'alerts: rules, channels, and history' },
   'team.manage': { roles: ['owner', 'admin'], what: 'users and invitations, up to their own role' },
-  'account.manage': { roles: ['owner', 'admin'], what: 'rename the account' },
+  'account.manage': { roles: ['owner', 'admin'], what: 'rename the account; require two-factor authentication' },
   'audit.read': { roles: ['owner', 'admin'], what: 'the audit log' },
   'installation.manage': {
     roles: ['owner', 'admin'],

@@ -27,6 +27,8 @@ export interface Session {
   readonly role: Role;
   /** What they may sign in with. */
   readonly hasPassword: boolean;
+  /** Their account asks for two-factor authentication, and their password is enough so far. */
+  readonly lacksTwoFactor: boolean;
   readonly hasIdentity: boolean;
 }
 
@@ -80,7 +82,7 @@ export class SessionStore {
         tokenHash: { in: tokenHashes(this.secrets, 'session', token) },
         person: CAN_ENTER,
       },
-      include: { person: { include: { account: { select: { name: true } }, signIn: true } } },
+      include: { person: { include: { account: { select: { name: true, requireTwoFactor: true } }, signIn: true } } },
     });
     if (row === null) return undefined;
     const { id, personId, lastSeenAt, person } = row;
@@ -88,9 +90,11 @@ export class SessionStore {
     if (Date.now() - lastSeenAt.getTime() > TOUCH_MS) await this.touch(id, personId);
     const { accountId, account, email, name } = person;
     const { id: signInId, passwordHash, openidSubject } = person.signIn ?? person;
+    const hasPassword = passwordHash !== null;
     return {
       ...{ id, personId, signInId, accountId, accountName: account.name, email, name, role: roleOf(person) },
-      ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null },
+      ...{ hasPassword, hasIdentity: openidSubject !== null },
+      lacksTwoFactor: account.requireTwoFactor && hasPassword && !(await this.hasTwoFactor(signInId)),
     };
   }
 
@@ -157,6 +161,11 @@ export class SessionStore {
     if (secretId === columns.secretId) return;
     // It works as it is; the next request tries again.
     await this.prisma.session.updateMany({ where: { id, secretId }, data: columns }).catch(() => undefined);
+  }
+
+  private async hasTwoFactor(signInId: string): Promise<boolean> {
+    const where = { personId: signInId, confirmedAt: { not: null } };
+    return (await this.prisma.secondFactor.count({ where })) > 0;
   }
 
   private async touch(id: string, personId: string): Promise<void> {

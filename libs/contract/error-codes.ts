@@ -55,6 +55,7 @@ export const ERROR_KINDS = {
   account_disabled: { status: 403, type: 'permission_error' },
   model_not_allowed: { status: 403, type: 'permission_error' },
   endpoint_not_allowed: { status: 403, type: 'permission_error' },
+  two_factor_required: { status: 403, type: 'permission_error' },
   not_permitted: { status: 403, type: 'permission_error' },
   forbidden_origin: { status: 403, type: 'permission_error' },
   invalid_link: { status: 403, type: 'permission_error' },

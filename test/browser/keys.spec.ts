@@ -1,3 +1,4 @@
+import { totpCode } from '#accounts/totp.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
@@ -177,6 +178,33 @@ describe('keys of members, admins and operators in a browser', () => {
     await Promise.all([open(mo, '/tasks'), open(grace, '/tasks')]);
     expect(await filters(mo)).toEqual(new Set(['Playground', 'script of Mo']));
     expect(await filters(grace)).toEqual(new Set(['Playground', 'script of Mo', 'shop of Grace']));
+  });
+
+  it('leads whoever lacks two-factor authentication to it where the account requires it, and lets them on then', async () => {
+    const turnOn = async ({ page }: Screen): Promise<void> => {
+      const secret = (await page.getByTestId('totp-secret').textContent())!.replaceAll(' ', '');
+      await page.getByRole('textbox', { name: 'Code' }).fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
+      await page.getByRole('button', { name: 'Turn on' }).click();
+      await page.getByRole('button', { name: 'I’ve saved them' }).click();
+    };
+    const title = ({ page }: Screen) =>
+      page.getByRole('heading', { name: 'Turn on two-factor authentication', level: 1 });
+    await open(mo, '/keys');
+    await open(grace, '/team');
+    await grace.page.getByRole('switch', { name: 'Require it of everyone' }).click();
+    await grace.page.getByText('Keys and single sign-on are not affected.').waitFor();
+    expect(await grace.inspect('team-require-two-factor')).toEqual([]);
+    await button(grace, 'Require it').click();
+    await title(grace).waitFor();
+    expect(await grace.inspect('two-factor-required')).toEqual([]);
+    await turnOn(grace);
+    await grace.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
+    expect(await grace.page.getByRole('switch', { name: 'Require it of everyone' }).isChecked()).toBe(true);
+    // A page that was open learns of it with its next request.
+    await mo.page.getByRole('link', { name: 'Usage' }).click();
+    await title(mo).waitFor();
+    await turnOn(mo);
+    await mo.page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
   });
 
   it('shows the API reference in the font of the console', async () => {

@@ -173,6 +173,7 @@ describe('signing in to the console with OpenID Connect', () => {
       operator: false,
       currency: 'USD',
       image_providers: [],
+      two_factor_required: false,
     });
     // The address changed hands at the provider, and is not even verified: it is the subject that counts.
     const again = await come(person('bea', { email: 'married@example.org', email_verified: false }));

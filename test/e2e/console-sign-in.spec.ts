@@ -90,6 +90,7 @@ describe('signing in to the console', () => {
       abilities: Object.keys(ABILITIES),
       currency: 'USD',
       image_providers: [],
+      two_factor_required: false,
     };
     expect(await answer.json()).toEqual(session);
     expect(answer.headers.getSetCookie()).toEqual([

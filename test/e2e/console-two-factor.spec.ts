@@ -177,4 +177,52 @@ describe('two-factor authentication', () => {
     expect((await give(browser, totpCode(app.secret, step()))).status).toBe(200);
     await alone.stop();
   });
+
+  it('is required of everyone with a password where an owner or admin says so, before anything else', async () => {
+    const accountId = await platform.newAccount();
+    const invited = (email: string, role: 'admin' | 'member') => signInInvited(platform, { email, role, accountId });
+    const [gus, uma] = [await invited('gus@example.org', 'admin'), await invited('uma@example.org', 'member')];
+    const require = (who: Browser, required: boolean) =>
+      who.call('/account', { method: 'PATCH', body: { require_two_factor: required } });
+    const isTold = async (who: Browser) =>
+      (await who.ask<{ two_factor_required: boolean }>('/session')).two_factor_required;
+    expect(await codeOf(await require(uma, true))).toEqual([403, 'not_permitted']);
+    await enroll(gus, 'gus@example.org');
+    for (let twice = 0; twice < 2; twice++) expect((await require(gus, true)).status).toBe(200);
+    expect(await gus.ask('/account')).toMatchObject({ require_two_factor: true });
+    expect([await isTold(gus), await isTold(uma), await isTold(ada)]).toEqual([false, true, false]);
+    for (const path of ['/keys', '/tasks', '/usage', '/webhooks/endpoints', '/models']) {
+      expect([path, await codeOf(await uma.call(path))]).toEqual([path, [403, 'two_factor_required']]);
+    }
+    expect(await codeOf(await uma.call('/keys', { body: { name: 'way around' } }))).toEqual([
+      403,
+      'two_factor_required',
+    ]);
+    // A new session knows as much, and a passkey would not change that the password is enough.
+    const next = new Browser(platform.url);
+    expect((await enter('uma@example.org', next)).status).toBe(200);
+    expect(await codeOf(await next.call('/keys'))).toEqual([403, 'two_factor_required']);
+    await enroll(next, 'uma@example.org');
+    for (const browser of [next, uma]) {
+      expect(await isTold(browser)).toBe(false);
+      expect((await browser.call('/keys')).status).toBe(200);
+    }
+    // Who has no password has nothing to protect by a code.
+    const sam = await invited('sam@example.org', 'member');
+    expect(await isTold(sam)).toBe(true);
+    await platform.pool.query(
+      `UPDATE people SET password_hash = NULL, openid_issuer = 'https://op.example', openid_subject = 'sam' WHERE email = 'sam@example.org'`,
+    );
+    expect([await isTold(sam), (await sam.call('/keys')).status]).toEqual([false, 200]);
+    const renamed = await gus.call('/account', { method: 'PATCH', body: { name: 'Atelier' } });
+    expect(await renamed.json()).toMatchObject({ name: 'Atelier', require_two_factor: true });
+    expect((await require(gus, false)).status).toBe(200);
+    const { data } = await gus.ask<{ data: { action: string; sentence: string }[] }>('/audit?kind=team');
+    expect(
+      data.filter(({ action }) => action.startsWith('account.two_factor')).map(({ sentence }) => sentence),
+    ).toEqual([
+      'made two-factor authentication optional',
+      'made two-factor authentication required for everyone in the account',
+    ]);
+  });
 });

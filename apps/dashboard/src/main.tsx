@@ -21,7 +21,10 @@ const ENDED = 'darkroom-session-ended';
  * stays on the screen or in memory. Who was not signed in before is led there by the router.
  */
 function leaveWhenSignedOut(error: Error): void {
-  if (!(error instanceof RequestError) || error.code !== 'not_signed_in') return;
+  if (!(error instanceof RequestError)) return;
+  // What is to be done first is told by the session.
+  if (error.code === 'two_factor_required') void queryClient.invalidateQueries(sessionQuery);
+  if (error.code !== 'not_signed_in') return;
   if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
   sessionStorage.setItem(ENDED, 'yes');
   location.replace('/console/sign-in');

@@ -2,6 +2,8 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
+import type { Session } from '#accounts/session-store.js';
 import { ABILITIES, may, type Ability } from '#accounts/person-rules.js';
 import { sessionOf } from './session.guard.js';
 
@@ -11,7 +13,10 @@ export const Allow = Reflector.createDecorator<Ability>();
 /** Lets in whose role has the ability that the handler names. */
 @Injectable()
 export class AbilitiesGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly config: SignInConfig,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
@@ -20,9 +25,17 @@ export class AbilitiesGuard implements CanActivate {
       context.getHandler(),
       context.getClass(),
     ]);
-    if (ability !== undefined && may(sessionOf(request), ability)) return true;
-    throw new AppError('not_permitted', refusal(ability));
+    const session = sessionOf(request);
+    if (ability === undefined || !may(session, ability)) throw new AppError('not_permitted', refusal(ability));
+    if (ability !== 'self.manage' && mustSetUpTwoFactor(session, this.config))
+      throw new AppError('two_factor_required', 'Your account requires two-factor authentication. Turn it on first.');
+    return true;
   }
+}
+
+/** Whether somebody has to turn on two-factor authentication before anything else; where nobody signs in with a password, nobody has. */
+export function mustSetUpTwoFactor({ lacksTwoFactor }: Session, { passwordSignIn }: SignInConfig): boolean {
+  return lacksTwoFactor && passwordSignIn;
 }
 
 function refusal(ability: Ability | undefined): string {

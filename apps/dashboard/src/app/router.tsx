@@ -10,10 +10,10 @@ import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
 import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/by-link.tsx';
+import { Inside } from '../pages/sign-in/inside.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
-import { Shell } from './shell.tsx';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
 import type { TaskFilters } from '../pages/tasks/task-filters.ts';
@@ -55,7 +55,7 @@ const inside = createRoute({
       throw redirect({ to: '/sign-in' });
     }
   },
-  component: Shell,
+  component: Inside,
 });
 
 const overview = createRoute({

@@ -12,13 +12,11 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useLocation, useNavigate, type LinkProps } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, type LinkProps } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
 import { firingQuery } from '../api/alerts.ts';
-import { forgetDraft } from '../api/kept-draft.ts';
-import { queryClient, useMay, useSession } from '../api/queries.ts';
-import { send } from '../api/request.ts';
+import { useMay, useSession } from '../api/queries.ts';
 import type { Ability } from '../api/types.ts';
 import {
   IconAdjustments,
@@ -40,6 +38,7 @@ import { NoAccess } from '../parts/page.tsx';
 import { AccountSwitch } from './account-switch.tsx';
 import { DensitySwitch } from './density.tsx';
 import { SchemeSwitch } from './scheme.tsx';
+import { useSignOut } from './use-sign-out.ts';
 
 /** The pages in groups, each for those who may use it. */
 const GROUPS: readonly PageGroup[] = [
@@ -183,16 +182,7 @@ function Brand() {
 
 function Person({ onLeave }: { readonly onLeave: () => void }) {
   const { person, account, accounts } = useSession();
-  const navigate = useNavigate();
-  const signOut = useMutation({
-    mutationFn: () => send('POST', '/sign-out'),
-    // Signed out or not known any more: nothing of the session may stay on the screen.
-    onSettled: async () => {
-      queryClient.clear();
-      forgetDraft();
-      await navigate({ to: '/sign-in' });
-    },
-  });
+  const signOut = useSignOut();
   return (
     <Box pt="sm" style={{ borderTop: '1px solid var(--line)' }}>
       <AccountSwitch />

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import type { Person } from '#accounts/person-store.js';
 import { SessionStore, type Session } from '#accounts/session-store.js';
+import { mustSetUpTwoFactor } from '../abilities.guard.js';
 import type { Browser } from '../browser.decorator.js';
 import { WithCookies } from '../cookies.interceptor.js';
 import { SessionCookie } from '../session-cookie.js';
@@ -19,6 +21,7 @@ export class OpenSession {
     private readonly audit: AuditLog,
     private readonly source: CatalogSource,
     private readonly cookie: SessionCookie,
+    private readonly config: SignInConfig,
   ) {}
 
   /**
@@ -55,7 +58,8 @@ export class OpenSession {
   }
 
   async view(session: Session): Promise<SessionView> {
-    return sessionView(session, await this.sessions.accounts(session.signInId), this.source.current);
+    const accounts = await this.sessions.accounts(session.signInId);
+    return sessionView(session, accounts, this.source.current, mustSetUpTwoFactor(session, this.config));
   }
 
   async close(session: Session): Promise<WithCookies<undefined>> {

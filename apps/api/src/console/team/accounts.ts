@@ -29,6 +29,7 @@ export class Accounts {
     const defaults = this.defaults.view;
     return rows.map((row) => ({
       ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...moneyOf(row.id) },
+      require_two_factor: row.requireTwoFactor,
       ...{ limits: limitsView(row.limits), defaults, default_response_format: row.defaultResponseFormat },
       ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
       deleted_at: row.deletedAt?.toISOString() ?? null,
@@ -40,7 +41,8 @@ export class Accounts {
   async own(id: string): Promise<OwnAccountView> {
     const account = await this.find(id);
     const money = (await this.money([account]))(id);
-    return { id, name: account.name, ...money, limits: limitsView(account.limits), defaults: this.defaults.view };
+    const { name, requireTwoFactor: require_two_factor } = account;
+    return { id, name, require_two_factor, ...money, limits: limitsView(account.limits), defaults: this.defaults.view };
   }
 
   /** Throws AppError `not_found`. */
@@ -61,6 +63,10 @@ export class Accounts {
 
   async rename(id: string, name: string): Promise<void> {
     await this.accounts.rename(id, name);
+  }
+
+  async requireTwoFactor(id: string, required: boolean): Promise<void> {
+    await this.accounts.requireTwoFactor(id, required);
   }
 
   /** Throws AppError `invalid_value` for what cannot be, before anything is changed. */

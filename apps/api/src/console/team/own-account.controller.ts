@@ -1,14 +1,14 @@
 import { Body, Get, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
+import { OwnAccountChangeBody } from './dto/account-bodies.dto.js';
 import { OwnAccountView } from './dto/account-views.dto.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
-import { NameBody } from '../dto/name-body.dto.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 
-/** What an account is called, may spend, and has spent. */
+/** What an account is called, asks of its members, may spend, and has spent. */
 @ConsoleController('Team', 'account')
 export class OwnAccountController {
   constructor(
@@ -26,10 +26,24 @@ export class OwnAccountController {
   @Patch()
   @Allow('account.manage')
   @ApiResponse({ status: 200, type: OwnAccountView })
-  async rename(@Session() session: Session, @Body() { name }: NameBody): Promise<OwnAccountView> {
+  async change(@Session() session: Session, @Body() body: OwnAccountChangeBody): Promise<OwnAccountView> {
+    const { accountId } = session;
+    if (typeof body.name === 'string') await this.rename(session, body.name);
+    if (typeof body.require_two_factor === 'boolean') await this.requireTwoFactor(session, body.require_two_factor);
+    return await this.accounts.own(accountId);
+  }
+
+  private async rename(session: Session, name: string): Promise<void> {
     const { accountId, accountName: from } = session;
     await this.accounts.rename(accountId, name);
     await this.audit.record(session, 'account.renamed', accountId, { name, from });
-    return await this.accounts.own(accountId);
+  }
+
+  private async requireTwoFactor(session: Session, required: boolean): Promise<void> {
+    const { accountId } = session;
+    if ((await this.accounts.find(accountId)).requireTwoFactor === required) return;
+    await this.accounts.requireTwoFactor(accountId, required);
+    const action = required ? 'account.two_factor_required' : 'account.two_factor_optional';
+    await this.audit.record(session, action, accountId, { name: session.accountName });
   }
 }

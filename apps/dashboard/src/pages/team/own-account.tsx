@@ -9,6 +9,7 @@ import { SpentSum } from '../../parts/cost.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import { RenameAccount } from './rename-account.tsx';
+import { RequireTwoFactor } from './require-two-factor.tsx';
 
 const LIMITS = [
   ['submits_per_minute', 'requests/min'],
@@ -63,6 +64,10 @@ export function OwnAccount() {
           </dd>
           <dt>Limits</dt>
           <dd>{limitsOf(data)}</dd>
+          <dt>Two-factor authentication</dt>
+          <dd>
+            <RequireTwoFactor account={data} />
+          </dd>
         </dl>
       )}
       {renaming && data !== undefined && <RenameAccount name={data.name} onClose={() => setRenaming(false)} />}

@@ -23,11 +23,23 @@ interface CodeFormProps<T> {
   readonly send: (given: Given) => Promise<T>;
   readonly onDone: (answer: T) => Promise<void>;
   readonly onCancel: () => void;
+  /** What the button says that does without. */
+  readonly cancel?: string;
 }
 
 /** Asks for a code of the authenticator app before something is changed. */
 export function CodeForm<T>(props: CodeFormProps<T>) {
-  const { action, about, codes, danger = false, withPassword = false, send: give, onDone, onCancel } = props;
+  const {
+    action,
+    about,
+    codes,
+    danger = false,
+    withPassword = false,
+    send: give,
+    onDone,
+    onCancel,
+    cancel = 'Cancel',
+  } = props;
   const form = useForm({ initialValues: { code: '', password: '' } });
   const apply = useMutation({
     mutationFn: ({ code, password }: Given) => give({ code: code.trim(), password }),
@@ -61,7 +73,7 @@ export function CodeForm<T>(props: CodeFormProps<T>) {
             {action}
           </Button>
           <Button variant="default" onClick={onCancel}>
-            Cancel
+            {cancel}
           </Button>
         </Group>
       </Stack>

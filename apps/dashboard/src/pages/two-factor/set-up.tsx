@@ -10,10 +10,12 @@ import { CodeForm } from './code-form.tsx';
 interface SetUpProps {
   readonly onDone: (recoveryCodes: readonly string[]) => Promise<void>;
   readonly onCancel: () => void;
+  /** What the button says that does without. */
+  readonly cancel?: string;
 }
 
 /** A new secret for the app, which counts once a code of it was entered. */
-export function SetUp({ onDone, onCancel }: SetUpProps) {
+export function SetUp({ onDone, onCancel, cancel = 'Cancel' }: SetUpProps) {
   const { data: app, error } = useQuery({
     // Not below the state's key: what reads that anew would begin anew here.
     queryKey: ['new-authenticator'],
@@ -42,6 +44,7 @@ export function SetUp({ onDone, onCancel }: SetUpProps) {
         send={({ code }) => send<Schema['RecoveryCodesView']>('POST', '/two-factor/confirm', { code })}
         onDone={({ recovery_codes: codes }) => onDone(codes)}
         onCancel={onCancel}
+        cancel={cancel}
       />
     </>
   );

@@ -54,6 +54,9 @@ export class SessionView {
   @ApiProperty({ enum: Object.keys(ABILITIES), isArray: true, description: 'What their role lets them do.' })
   abilities!: Ability[];
 
+  @ApiProperty({ description: 'Turns on two-factor authentication before anything else: the account requires it.' })
+  two_factor_required!: boolean;
+
   @ApiProperty({ example: 'USD', description: 'The currency of the installation.' })
   currency!: string;
 
@@ -125,7 +128,12 @@ class OpenSessionView {
 export class SessionListView extends ListOf(OpenSessionView) {}
 
 /** The catalog says what amounts are counted in, and who generates images. */
-export function sessionView(session: Session, accounts: readonly Membership[], catalog: Catalog): SessionView {
+export function sessionView(
+  session: Session,
+  accounts: readonly Membership[],
+  catalog: Catalog,
+  two_factor_required: boolean,
+): SessionView {
   const { personId, accountId, accountName, email, name, role, hasPassword, hasIdentity } = session;
   return {
     person: { id: personId, email, name, role, password: hasPassword, oidc: hasIdentity },
@@ -133,6 +141,7 @@ export function sessionView(session: Session, accounts: readonly Membership[], c
     accounts: accounts.map((one) => ({ id: one.accountId, name: one.accountName, role: one.role })),
     operator: may(session, 'installation.manage'),
     abilities: abilitiesOf(session),
+    two_factor_required,
     currency: catalog.currency,
     image_providers: imageProvidersOf(catalog),
   };

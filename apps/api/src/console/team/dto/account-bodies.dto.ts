@@ -43,6 +43,20 @@ export class NewAccountBody extends AccountSettingsBody {
   email!: string;
 }
 
+/** What its owners and admins change of an account; what is absent or null stays as it is. */
+export class OwnAccountChangeBody {
+  @ApiPropertyOptional({ type: String })
+  @IsOptional()
+  @IsString()
+  @IsName()
+  name?: string | null;
+
+  @ApiPropertyOptional({ type: Boolean, description: 'Of everyone who has a password, with their next request.' })
+  @IsOptional()
+  @IsBoolean()
+  require_two_factor?: boolean | null;
+}
+
 /** What is absent stays as it is; so do a name and whether it is disabled when they are null. */
 export class AccountChangeBody extends AccountSettingsBody {
   @ApiPropertyOptional({ type: String })

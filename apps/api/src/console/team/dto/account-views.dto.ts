@@ -57,6 +57,9 @@ export class OwnAccountView {
   @ApiProperty()
   name!: string;
 
+  @ApiProperty({ description: 'Whoever has a password turns on two-factor authentication before anything else.' })
+  require_two_factor!: boolean;
+
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
 

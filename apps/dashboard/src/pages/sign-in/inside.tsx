@@ -1,0 +1,28 @@
+import { lazy, Suspense, useState } from 'react';
+import { queryClient, sessionQuery, useSession } from '../../api/queries.ts';
+import { Rows } from '../../parts/page.tsx';
+import { Shell } from '../../app/shell.tsx';
+import { useSignOut } from '../../app/use-sign-out.ts';
+
+const TwoFactorRequired = lazy(async () => ({
+  default: (await import('./two-factor-required.tsx')).TwoFactorRequired,
+}));
+
+/** The pages, or what whoever is signed in has to do before. */
+export function Inside() {
+  const { two_factor_required: isRequired } = useSession();
+  // Kept here, because nothing is required any more as soon as there are codes to be saved.
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  const signOut = useSignOut();
+  if (!isRequired && codes === null) return <Shell />;
+  return (
+    <Suspense fallback={<Rows />}>
+      <TwoFactorRequired
+        codes={codes}
+        onSetUp={setCodes}
+        onClose={() => void queryClient.invalidateQueries(sessionQuery).then(() => setCodes(null))}
+        onSignOut={() => signOut.mutate()}
+      />
+    </Suspense>
+  );
+}
