@@ -305,6 +305,7 @@ describe('orders of the playground in a browser', () => {
     await pick(1, 'Model', 'four');
     await pick(2, 'Model', 'four');
     await column(2).getByText('2K', { exact: true }).click();
+    await button(/^Generate both/).waitFor();
     await button('Add column').click();
     await pick(3, 'Model', 'plain');
     await page().getByLabel('Prompt').fill('A compared boat');

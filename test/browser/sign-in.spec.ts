@@ -149,12 +149,19 @@ describe('signing in with OpenID Connect in a browser', () => {
     page().on('request', (request) => {
       if (request.method() === 'POST' && request.url().endsWith('/console/api/two-factor')) setups.push(request.url());
     });
+    await page().setViewportSize({ width: 390, height: 844 });
     await page().getByRole('button', { name: 'Set up' }).click();
     const secret = (await page().getByTestId('totp-secret').textContent())!.replaceAll(' ', '');
     await page()
       .getByRole('textbox', { name: 'Code' })
       .fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
     await page().getByRole('button', { name: 'Turn on' }).click();
+    const codes = page().getByTestId('recovery-codes').locator('> *');
+    await codes.first().waitFor();
+    const [one, two] = [await codes.nth(0).boundingBox(), await codes.nth(1).boundingBox()];
+    expect([two!.y, two!.x > one!.x, two!.height]).toEqual([one!.y, true, one!.height]);
+    expect(await screen.inspect('recovery-codes')).toEqual([]);
+    await page().setViewportSize({ width: 1280, height: 800 });
     await page().getByRole('button', { name: 'I’ve saved them' }).click();
     await page().getByText('10 recovery codes left').waitFor();
     await page().waitForLoadState('networkidle');

@@ -90,7 +90,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
           )}
           <Group align="flex-start">
             <OrderButton
-              label={`Generate all ${compared.length}`}
+              label={compared.length === 2 ? 'Generate both' : `Generate all ${compared.length}`}
               terms={termsOf(known)}
               quotes={known}
               busy={make.isPending}

@@ -23,9 +23,9 @@ export function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
       >
         Each one signs you in once if you lose your authenticator app. You will not see them again.
       </Alert>
-      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xs" data-testid="recovery-codes">
+      <SimpleGrid cols={2} spacing="xs" data-testid="recovery-codes">
         {codes.map((code) => (
-          <Code key={code} block fz="sm" p="xs">
+          <Code key={code} block fz="xs" px={6} py="xs" ta="center" style={{ whiteSpace: 'normal' }}>
             {code}
           </Code>
         ))}
