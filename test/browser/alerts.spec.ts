@@ -1,3 +1,4 @@
+import { waitUntil } from '#embedded/wait-until.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -112,9 +113,21 @@ describe('alerts in a browser', () => {
     await region('History').getByText('The alert was turned off.').waitFor();
     await page().getByRole('link', { name: 'Alerts', exact: true }).waitFor();
     expect(await screen.inspect('alerts-past')).toEqual([]);
+    // On a phone, no cell is hidden or cut off, and a message covers nothing at the bottom.
+    await page().setViewportSize({ width: 390, height: 844 });
+    await region('Rules')
+      .getByRole('row')
+      .filter({ hasText: 'Queue wait' })
+      .getByText('Off', { exact: true })
+      .waitFor();
+    const isWhole = `[...document.querySelectorAll('main td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
+    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
     await button(/^Actions for Slack/).click();
     await page().getByRole('menuitem', { name: 'Remove' }).click();
     await button('Remove channel').click();
+    const message = await page().getByText('Channel removed.').boundingBox();
+    expect(message!.y + message!.height).toBeLessThan(200);
+    await page().setViewportSize({ width: 1280, height: 860 });
     await page().getByText('No channels yet').waitFor();
     await open('/audit?kind=alerts');
     await page().getByText('turned off the alert “budget”').waitFor();

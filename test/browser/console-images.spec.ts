@@ -118,6 +118,52 @@ describe('pictures in the console’s lists', () => {
       .waitFor();
   });
 
+  it('name their models, and say which filters leave nothing', async () => {
+    const row = page().getByRole('row').filter({ hasText: 'kept' });
+    await open('/tasks');
+    await page().getByRole('columnheader', { name: 'Model', exact: true }).waitFor();
+    await row.getByRole('cell', { name: 'gpt-image-2', exact: true }).waitFor();
+    expect(await page().getByRole('combobox', { name: 'Time range' }).getAttribute('placeholder')).toBe('Any time');
+    await open('/tasks?status=failed&model=none&from=2026-01-01T00:00:00Z');
+    await page().getByText('No task matches your filters: status, model, and time range.').waitFor();
+    await open('/tasks?model=none');
+    await page().getByText('No task matches your filter: model. Change or clear it').waitFor();
+    // Nothing of the page is cut off, with all columns.
+    await open('/tasks');
+    await row.waitFor();
+    const isWhole = `(() => { const table = document.querySelector('table'); return table.offsetWidth <= table.parentElement.parentElement.clientWidth })()`;
+    expect(await page().evaluate<boolean>(isWhole)).toBe(true);
+  });
+
+  it('fit on a phone: filters behind a button that counts them, headings below the header', async () => {
+    const filters = page().getByRole('button', { name: /^Filters/ });
+    const status = page().getByRole('combobox', { name: 'Status' });
+    await open('/tasks?text=kept&status=completed&from=2026-01-01T00:00:00Z&to=2126-01-01T00:00:00Z');
+    await status.waitFor();
+    expect(await filters.isVisible()).toBe(false);
+    await page().setViewportSize({ width: 390, height: 844 });
+    await status.waitFor({ state: 'hidden' });
+    await page().getByRole('row').filter({ hasText: 'kept' }).getByText('gpt-image-2').first().waitFor();
+    expect(await filters.textContent()).toBe('Filters (2)');
+    await filters.click();
+    await status.waitFor();
+    expect(await screen.inspect('tasks-filters')).toEqual([]);
+    await page().setViewportSize({ width: 390, height: 844 });
+    await open('/usage');
+    const title = page().getByRole('region', { name: 'Images' }).getByRole('heading');
+    await title.waitFor();
+    await title.evaluate('(heading) => heading.scrollIntoView()');
+    const below = `document.querySelector('[aria-label="Images"] h2').getBoundingClientRect().top
+      - document.querySelector('header').getBoundingClientRect().bottom`;
+    expect(await page().evaluate<number>(below)).toBeGreaterThanOrEqual(0);
+    await page().setViewportSize({ width: 1280, height: 860 });
+    await open(`/tasks/${await idOf('kept')}`);
+    const [button, name] = [page().getByRole('link', { name: 'Download' }), page().getByRole('heading', { level: 1 })];
+    await button.waitFor();
+    const [one, other] = [await button.boundingBox(), await name.boundingBox()];
+    expect(one!.y).toBeLessThan(other!.y + other!.height);
+  });
+
   it('say of each cost whether it is free, known or unknown, and of each sum what it leaves out', async () => {
     const at = new Date();
     const call = { n: 1, provider: 'house', key: '', model: 'm', outcome: 'succeeded', charged: 'yes', free: false };

@@ -155,6 +155,14 @@ describe('keys of members, admins and operators in a browser', () => {
     expect(await grace.inspect('key-form-limits')).toEqual([]);
     await button(grace, 'Save').click();
     await rowOf(grace, 'script of Mo').getByText('10 requests/min').waitFor();
+    // On a phone, a row is a card with all of its cells.
+    await grace.page.setViewportSize({ width: 390, height: 844 });
+    await rowOf(grace, 'script of Mo').getByText('10 requests/min').waitFor();
+    await rowOf(grace, 'script of Mo').getByText('Mo', { exact: true }).waitFor();
+    await button(grace, 'Actions for script of Mo').click();
+    await grace.page.getByRole('menuitem', { name: 'Edit' }).waitFor();
+    await grace.page.keyboard.press('Escape');
+    await grace.page.setViewportSize({ width: 1280, height: 860 });
   });
 
   it('H6: a member rotates a key that an admin has limited, once, and finds tasks by these keys alone', async () => {

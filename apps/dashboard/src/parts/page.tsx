@@ -1,4 +1,4 @@
-import { Alert, Box, Button, Code, Group, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Alert, Box, Button, Code, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useEffect, type ReactNode } from 'react';
 import { RequestError } from '../api/request.ts';
 import type { Ability } from '../api/types.ts';
@@ -19,18 +19,18 @@ export function PageFrame({ title, about, trail, actions, children }: PageProps)
   }, [title]);
   return (
     <Stack gap="lg" maw={1240} mx="auto">
-      <Group justify="space-between" align="flex-start" gap="md">
-        <Box maw={640}>
+      <div className="page-head">
+        <div>
           {trail}
           <Title order={1}>{title}</Title>
-          {about !== undefined && (
-            <Text c="dimmed" mt={4}>
-              {about}
-            </Text>
-          )}
-        </Box>
-        {actions}
-      </Group>
+        </div>
+        {about !== undefined && (
+          <Text component="div" c="dimmed" maw={640} className="page-about">
+            {about}
+          </Text>
+        )}
+        {actions !== undefined && <div className="page-actions">{actions}</div>}
+      </div>
       {children}
     </Stack>
   );

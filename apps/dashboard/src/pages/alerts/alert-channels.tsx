@@ -45,7 +45,7 @@ export function AlertChannels({ query: { data, error, refetch } }: ChannelsProps
           )}
           {channels.length > 0 && (
             <Table.ScrollContainer minWidth={300}>
-              <Table horizontalSpacing="md">
+              <Table horizontalSpacing="md" className="card-rows" __vars={{ '--card-cell': '130px' }}>
                 <Table.Thead>
                   <Table.Tr>
                     <Table.Th>Channel</Table.Th>
@@ -86,7 +86,7 @@ function ChannelRow({ channel, onRemove }: { readonly channel: AlertChannel; rea
           {address}
         </Text>
       </Table.Td>
-      <Table.Td>
+      <Table.Td data-name="Status">
         <Stack gap={2} align="flex-start" role="status">
           <State {...look} />
           <Text size="xs" c="dimmed">
@@ -94,7 +94,7 @@ function ChannelRow({ channel, onRemove }: { readonly channel: AlertChannel; rea
           </Text>
         </Stack>
       </Table.Td>
-      <Table.Td>
+      <Table.Td className="card-menu">
         <RowMenu of={`${CHANNEL_NAMES[kind]} ${address}`} busy={test.isPending}>
           {!gone && <Menu.Item onClick={() => test.mutate()}>Send test alert</Menu.Item>}
           <Menu.Item c="var(--mantine-color-error)" onClick={onRemove}>

@@ -29,11 +29,11 @@ export function AlertRules({ query: { data, error, refetch }, channels }: RulesP
           {data === undefined && <Rows count={2} />}
           {data !== undefined && (
             <Table.ScrollContainer minWidth={300}>
-              <Table horizontalSpacing="md">
+              <Table horizontalSpacing="md" className="card-rows">
                 <Table.Thead>
                   <Table.Tr>
                     <Table.Th>Alert</Table.Th>
-                    <Table.Th visibleFrom="sm">Status</Table.Th>
+                    <Table.Th>Status</Table.Th>
                     <HiddenHead w={160}>Actions</HiddenHead>
                   </Table.Tr>
                 </Table.Thead>
@@ -75,10 +75,10 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
           {ruleSentence(rule)} {enabled && whereTo(rule, channels)}
         </Text>
       </Table.Td>
-      <Table.Td visibleFrom="sm">
+      <Table.Td data-name="Status">
         <State {...(enabled ? { label: 'On', color: 'green' } : { label: 'Off', color: 'gray' })} />
       </Table.Td>
-      <Table.Td>
+      <Table.Td className="card-rest">
         <Group gap="xs" justify="flex-end" wrap="nowrap">
           <Button size="xs" variant="default" aria-label={`Edit ${name}`} onClick={onEdit}>
             Edit

@@ -86,15 +86,15 @@ interface KeyTableProps {
 function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
   return (
     <Table.ScrollContainer minWidth={300}>
-      <Table highlightOnHover horizontalSpacing="md">
+      <Table highlightOnHover horizontalSpacing="md" className="card-rows" __vars={{ '--card-cell': '130px' }}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
-            {withCreators && <Table.Th visibleFrom="md">Created by</Table.Th>}
-            <Table.Th visibleFrom="sm">Last used</Table.Th>
+            {withCreators && <Table.Th className="not-on-tablets">Created by</Table.Th>}
+            <Table.Th>Last used</Table.Th>
             <Table.Th>Spent</Table.Th>
-            <Table.Th visibleFrom="sm">Limits</Table.Th>
-            <Table.Th visibleFrom="sm">Expires</Table.Th>
+            <Table.Th>Limits</Table.Th>
+            <Table.Th>Expires</Table.Th>
             <HiddenHead w={56}>Actions</HiddenHead>
           </Table.Tr>
         </Table.Thead>
@@ -114,21 +114,21 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
                 </Text>
               </Table.Td>
               {withCreators && <Creator of={key} />}
-              <Table.Td visibleFrom="sm">
+              <Table.Td data-name="Last used">
                 <When time={key.last_used_at} />
               </Table.Td>
-              <Table.Td>
+              <Table.Td data-name="Spent">
                 <Spend budget={key.budget} spend={key.spend} />
               </Table.Td>
-              <Table.Td visibleFrom="sm">
+              <Table.Td data-name="Limits">
                 <Text size="sm">{limitsOf(key)}</Text>
               </Table.Td>
-              <Table.Td visibleFrom="sm">
+              <Table.Td data-name="Expires">
                 <Text size="sm" {...(key.expires_at === null ? { c: 'dimmed' } : {})}>
                   {key.expires_at === null ? 'Never' : dayOf(key.expires_at)}
                 </Text>
               </Table.Td>
-              <Table.Td>
+              <Table.Td className="card-menu">
                 <KeyMenu apiKey={key} onAct={onAct} />
               </Table.Td>
             </Table.Tr>
@@ -143,7 +143,7 @@ const MAKERS = { setup: 'Created at setup', command: 'Command line' } as const;
 
 function Creator({ of: { created_by: creator, made_by: maker } }: { readonly of: ApiKey }) {
   return (
-    <Table.Td visibleFrom="md" maw={180}>
+    <Table.Td className="not-on-tablets" data-name="Created by" maw={180}>
       <Text size="sm" truncate {...(creator === null ? { c: 'dimmed' } : { title: creator.name })}>
         {creator?.name ?? (maker === null ? 'Unknown' : MAKERS[maker])}
       </Text>

@@ -1,11 +1,11 @@
-import { Group, Select, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDidUpdate } from '@mantine/hooks';
+import { Button, Group, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback, useDidUpdate, useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { IconSearch } from '@tabler/icons-react';
+import { IconAdjustments, IconSearch } from '@tabler/icons-react';
 import { useState } from 'react';
 import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
-import type { TaskFilters } from './task-filters.ts';
+import { activeFilters, type TaskFilters } from './task-filters.ts';
 import { TimeFilter } from './time-filter.tsx';
 
 const STATUSES = [
@@ -28,18 +28,32 @@ export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
     ...(keys.data?.data.map(({ id, name }) => ({ value: id, label: name })) ?? []),
   ];
   const ids = models.data?.data.map(({ id }) => id) ?? [];
+  const [opened, { toggle }] = useDisclosure(false);
+  const { length: active } = activeFilters({ ...filters, text: undefined });
   return (
     <Group gap="sm">
       <Search text={filters.text} onChange={(text) => change({ text })} />
-      <Choice name="Status" data={STATUSES} value={filters.status} onChange={(status) => change({ status })} />
-      <Choice name="Key" data={keyNames} value={filters.key} onChange={(key) => change({ key })} />
-      {(ids.length > 1 || filters.model !== undefined) && (
-        <Choice name="Model" data={ids} value={filters.model} onChange={(model) => change({ model })} />
-      )}
-      {filters.provider !== undefined && (
-        <Choice name="Provider" data={[]} value={filters.provider} onChange={(provider) => change({ provider })} />
-      )}
-      <TimeFilter times={filters} onChange={change} />
+      <Button
+        variant="default"
+        hiddenFrom="sm"
+        leftSection={<IconAdjustments size={16} />}
+        aria-expanded={opened}
+        aria-controls="task-filters"
+        onClick={toggle}
+      >
+        Filters{active > 0 && ` (${active})`}
+      </Button>
+      <div id="task-filters" className="task-filters" data-opened={opened}>
+        <Choice name="Status" data={STATUSES} value={filters.status} onChange={(status) => change({ status })} />
+        <Choice name="Key" data={keyNames} value={filters.key} onChange={(key) => change({ key })} />
+        {(ids.length > 1 || filters.model !== undefined) && (
+          <Choice name="Model" data={ids} value={filters.model} onChange={(model) => change({ model })} />
+        )}
+        {filters.provider !== undefined && (
+          <Choice name="Provider" data={[]} value={filters.provider} onChange={(provider) => change({ provider })} />
+        )}
+        <TimeFilter times={filters} onChange={change} />
+      </div>
     </Group>
   );
 }
@@ -88,7 +102,7 @@ function Choice({ name, data, value, onChange }: ChoiceProps) {
       placeholder={`Any ${name.toLowerCase()}`}
       clearable
       searchable={name !== 'Status'}
-      w={160}
+      w={{ base: '100%', sm: 160 }}
       data={isKnown || value === undefined ? data : [...data, value]}
       value={value ?? null}
       onChange={(chosen) => onChange(chosen ?? undefined)}

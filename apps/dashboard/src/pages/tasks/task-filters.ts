@@ -20,9 +20,16 @@ export interface TaskFilters {
   readonly order?: string | undefined;
 }
 
+/** What the list is narrowed by, as its fields are called; both ends of a time are one. */
+export function activeFilters({ order: _, from, to, ...filters }: TaskFilters): string[] {
+  const times = { 'time range': from ?? to };
+  const active = Object.entries({ ...filters, ...times }).filter(([, value]) => value !== undefined);
+  return active.map(([name]) => (name === 'text' ? 'search' : name));
+}
+
 /** Whether the list holds less than all tasks. */
-export function isNarrowed({ order: _, ...filters }: TaskFilters): boolean {
-  return Object.values(filters).some((value) => value !== undefined);
+export function isNarrowed(filters: TaskFilters): boolean {
+  return activeFilters(filters).length > 0;
 }
 
 /** What is searched through instead of looked up, which goes from the newest task back. */

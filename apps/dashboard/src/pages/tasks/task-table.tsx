@@ -30,7 +30,8 @@ export function TaskTable({ tasks, compact, order, onOrder, isRankable }: TaskTa
             {!compact && <HiddenHead w={64}>Image</HiddenHead>}
             <Table.Th>Prompt</Table.Th>
             <Table.Th>Status</Table.Th>
-            <Table.Th visibleFrom="lg">Provider</Table.Th>
+            <Table.Th visibleFrom="lg">Model</Table.Th>
+            <Table.Th visibleFrom="xl">Provider</Table.Th>
             <Table.Th visibleFrom="md">Size</Table.Th>
             <Table.Th visibleFrom="sm">Key</Table.Th>
             <SortedHead {...ranked} down="longest" up="shortest" visibleFrom="md">
@@ -112,8 +113,11 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
           <Text size="xs" c="dimmed" hiddenFrom="sm">
             {fromNow(task.created_at)}
           </Text>
+          <Text size="xs" c="dimmed" hiddenFrom="lg" style={{ overflowWrap: 'anywhere' }}>
+            {task.model}
+          </Text>
           {task.sandbox && (
-            <Box hiddenFrom="lg" lh={1}>
+            <Box hiddenFrom="xl" lh={1}>
               <SandboxMark small />
             </Box>
           )}
@@ -123,6 +127,11 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
         <TaskState task={task} />
       </Table.Td>
       <Table.Td maw={140} visibleFrom="lg">
+        <Text size="sm" truncate title={task.model}>
+          {task.model}
+        </Text>
+      </Table.Td>
+      <Table.Td maw={140} visibleFrom="xl">
         {task.sandbox ? (
           <SandboxMark small />
         ) : (

@@ -10,7 +10,15 @@ import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { ManyTasksMenu } from './many-tasks.tsx';
 import { TaskFilterBar } from './task-filter-bar.tsx';
-import { countQuery, isNarrowed, isRanking, isSearch, orderOf, type TaskFilters } from './task-filters.ts';
+import {
+  activeFilters,
+  countQuery,
+  isNarrowed,
+  isRanking,
+  isSearch,
+  orderOf,
+  type TaskFilters,
+} from './task-filters.ts';
 import { TaskTable } from './task-table.tsx';
 
 const PAGE = 30;
@@ -62,7 +70,7 @@ export function TasksPage() {
           {isPending && <Rows count={6} />}
           {!isPending &&
             tasks.length === 0 &&
-            (isNarrowed(filters) ? <NothingFound until={searchedUntil} /> : <NoTasks />)}
+            (isNarrowed(filters) ? <NothingFound filters={filters} until={searchedUntil} /> : <NoTasks />)}
           {tasks.length > 0 && (
             <Box px="md" pt="md">
               <TaskTotal filters={filters} count={count.data} />
@@ -124,23 +132,36 @@ function TaskTotal({ filters, count }: TaskTotalProps) {
 }
 
 function NoTasks() {
+  const may = useMay();
   return (
     <Empty
       icon={<IconList size={36} />}
       title="No tasks yet"
-      action={
-        <Button component={Link} to="/playground">
-          Open playground
-        </Button>
-      }
+      {...(may('tasks.create') && {
+        action: (
+          <Button component={Link} to="/playground">
+            Open playground
+          </Button>
+        ),
+      })}
     >
-      Every request appears here with its cost and timeline. Generate an image in the playground, or send a request with
-      a key.
+      {may('tasks.read_all') ? 'Every image request' : 'Each of your image requests'} appears here with its cost and
+      timeline.
+      {may('tasks.create') && ' Generate an image in the playground, or send a request with a key.'}
     </Empty>
   );
 }
 
-function NothingFound({ until }: { readonly until: string | null }) {
+const listed = new Intl.ListFormat('en', { type: 'conjunction' });
+
+interface NothingFoundProps {
+  readonly filters: TaskFilters;
+  /** How far back was searched; null: as far as there are tasks. */
+  readonly until: string | null;
+}
+
+function NothingFound({ filters, until }: NothingFoundProps) {
+  const active = activeFilters(filters);
   return (
     <Empty
       icon={<IconSearch size={36} />}
@@ -152,7 +173,7 @@ function NothingFound({ until }: { readonly until: string | null }) {
       }
     >
       {until === null
-        ? 'Try other words, or show every status and key.'
+        ? `No task matches your ${active.length === 1 ? 'filter' : 'filters'}: ${listed.format(active)}. Change or clear ${active.length === 1 ? 'it' : 'them'} to see more tasks.`
         : 'Older tasks have not been searched yet. Search them too, or try other words.'}
     </Empty>
   );

@@ -32,12 +32,12 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
   const { from, to } = times;
   const chosen = [from, to].every(isStartOfDay) ? undefined : timesText(times);
   return (
-    <Group gap="sm">
+    <Group gap="sm" className="task-times">
       <Select
         aria-label="Time range"
-        placeholder="Time range"
+        placeholder="Any time"
         clearable
-        w={210}
+        w={{ base: '100%', sm: 210 }}
         title={chosen}
         data={chosen === undefined ? RANGES : [...RANGES, { value: CHOSEN, label: chosen }]}
         value={chosen === undefined ? null : CHOSEN}
@@ -49,11 +49,11 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
           })
         }
       />
-      <Group gap={6} wrap="nowrap">
+      <Group gap={6} wrap="nowrap" w={{ base: '100%', sm: 'auto' }}>
         <TextInput
           type="date"
           aria-label="From"
-          w={150}
+          flex={{ base: 1, sm: '0 0 150px' }}
           value={from === undefined ? '' : localDay(from)}
           onChange={({ currentTarget: { value } }) =>
             onChange({ from: value === '' ? undefined : startOfDay(value), to })
@@ -63,7 +63,7 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
         <TextInput
           type="date"
           aria-label="To"
-          w={150}
+          flex={{ base: 1, sm: '0 0 150px' }}
           value={to === undefined ? '' : localDay(Date.parse(to) - 1)}
           onChange={({ currentTarget: { value } }) =>
             onChange({
