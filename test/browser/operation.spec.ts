@@ -201,6 +201,12 @@ describe('providers and queue in a browser', () => {
     const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
     await row('house').getByText('models.yaml').waitFor();
     expect(await screen.inspect('catalog')).toEqual([]);
+    // On a phone, a model is a card that says its routes and price, too.
+    await page().setViewportSize({ width: 390, height: 844 });
+    const card = page().getByRole('region', { name: 'Models' }).getByRole('row').filter({ hasText: 'gpt-image-2' });
+    await card.getByText('0.02–0.16 USD per image').waitFor();
+    await card.getByText('house, broken').waitFor();
+    await page().setViewportSize({ width: 1280, height: 860 });
     await button('Actions for house').click();
     expect(await page().getByRole('menuitem').allTextContents()).toEqual(['View as JSON']);
     await page().keyboard.press('Escape');

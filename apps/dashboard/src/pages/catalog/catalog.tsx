@@ -132,8 +132,8 @@ function ProviderTable({ catalog, onAct }: TableProps) {
       onAdd={() => onAct({ kind: 'provider' })}
       heads={
         <>
-          <Table.Th visibleFrom="sm">Address</Table.Th>
-          <Table.Th visibleFrom="sm">Keys</Table.Th>
+          <Table.Th>Address</Table.Th>
+          <Table.Th>Keys</Table.Th>
           <HiddenHead w={90}>Test</HiddenHead>
         </>
       }
@@ -159,12 +159,12 @@ function ProviderTable({ catalog, onAct }: TableProps) {
                 {titles.get(entry.type) ?? entry.type}
               </Text>
             </Table.Td>
-            <Table.Td visibleFrom="sm" maw={280}>
+            <Table.Td data-name="Address" maw={280}>
               <Text size="sm" truncate>
                 {entry.base_url ?? type?.base_url ?? '–'}
               </Text>
             </Table.Td>
-            <Table.Td visibleFrom="sm">
+            <Table.Td data-name="Keys">
               <Text size="sm">{keys.join(', ') || '–'}</Text>
             </Table.Td>
             <Table.Td>
@@ -172,7 +172,7 @@ function ProviderTable({ catalog, onAct }: TableProps) {
                 <TestButton provider={state} />
               )}
             </Table.Td>
-            <Table.Td>
+            <Table.Td className="card-menu">
               <Actions
                 section="providers"
                 entry={provider}
@@ -196,8 +196,8 @@ function ModelTable({ catalog, onAct }: TableProps) {
       onAdd={() => onAct({ kind: 'model' })}
       heads={
         <>
-          <Table.Th visibleFrom="sm">Routes</Table.Th>
-          <Table.Th visibleFrom="sm">Price</Table.Th>
+          <Table.Th>Routes</Table.Th>
+          <Table.Th>Price</Table.Th>
         </>
       }
     >
@@ -209,13 +209,13 @@ function ModelTable({ catalog, onAct }: TableProps) {
               {[model.entry.kind === 'image' ? 'Images' : 'Chats', ...(model.entry.aliases ?? [])].join(' · ')}
             </Text>
           </Table.Td>
-          <Table.Td visibleFrom="sm">
+          <Table.Td data-name="Routes">
             <Text size="sm">{model.entry.routes.map(({ provider }) => provider).join(', ')}</Text>
           </Table.Td>
-          <Table.Td visibleFrom="sm">
+          <Table.Td data-name="Price">
             <Text size="sm">{priceText(model, catalog.currency)}</Text>
           </Table.Td>
-          <Table.Td>
+          <Table.Td className="card-menu">
             <Actions
               section="models"
               entry={model}
@@ -258,7 +258,7 @@ function CatalogSection({ name, about, action, onAdd, heads, below, children }: 
       </SectionTitle>
       <Box className="surface" mt="sm">
         <Table.ScrollContainer minWidth={300}>
-          <Table highlightOnHover horizontalSpacing="md">
+          <Table highlightOnHover horizontalSpacing="md" className="card-rows" __vars={{ '--card-cell': '130px' }}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
