@@ -36,13 +36,25 @@ describe('two APIs and two workers', () => {
 
   it('end a task whose API was killed between commit and enqueue', async () => {
     const [doomed] = room.apis as [Member];
-    // So that it knows the key already, and has a connection for the task's row whatever else it asks meanwhile.
-    const warm = await Promise.all(Array.from({ length: 6 }, () => callers.submit(newMarker(), { at: doomed })));
-    expect(new Set(warm.map(({ status }) => status))).toEqual(new Set([202]));
-    const marker = newMarker();
-    doomed.link('postgres').fault = 'mute';
-    const submitted = callers.submit(marker);
-    expect(await waitUntil(async () => (await callers.rowsOf(marker)).length === 1, { timeoutMs: 20_000 })).toBe(true);
+    // An API that has just then to look a key up again, or to open a connection, refuses the call instead: then another.
+    const held = async (): Promise<{ marker: string; submitted: Promise<Outcome> } | undefined> => {
+      await callers.untilAccepted(doomed);
+      const warm = await Promise.all(Array.from({ length: 6 }, () => callers.submit(newMarker(), { at: doomed })));
+      expect(new Set(warm.map(({ status }) => status))).toEqual(new Set([202]));
+      const marker = newMarker();
+      doomed.link('postgres').fault = 'mute';
+      let refused = false;
+      const submitted = callers.submit(marker, { at: doomed });
+      void submitted.then(() => (refused = true));
+      await waitUntil(async () => refused || (await callers.rowsOf(marker)).length === 1, { timeoutMs: 20_000 });
+      if (!refused) return { marker, submitted };
+      doomed.link('postgres').fault = 'pass';
+      return undefined;
+    };
+    let caught = await held();
+    for (let round = 2; caught === undefined && round <= 6; round++) caught = await held();
+    if (caught === undefined) throw new Error('the API refuses every call while its database is mute');
+    const { marker, submitted } = caught;
     await doomed.kill();
     doomed.link('postgres').fault = 'pass';
     expect((await submitted).status).toBe(0);
