@@ -25,6 +25,7 @@ models:
     routes: [{ provider: house }, { provider: broken }]
     prices: [{ from: 2026-01-01, per_image: { 1k: 0.02, 2k: 0.04, 4k: 0.16 } }]
   small-image: { kind: image, routes: [{ provider: broken }] }
+  draft: { kind: image, routes: [{ provider: house }] }
 `;
 
 describe('providers and queue in a browser', () => {
@@ -200,6 +201,8 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('link', { name: 'Providers and models' }).click();
     const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
     await row('house').getByText('models.yaml').waitFor();
+    await row('draft').getByText('Free', { exact: true }).waitFor();
+    await row('small-image').getByText('None set', { exact: true }).waitFor();
     expect(await screen.inspect('catalog')).toEqual([]);
     // On a phone, a model is a card that says its routes and price, too.
     await page().setViewportSize({ width: 390, height: 844 });

@@ -43,11 +43,11 @@ describe('two APIs and two workers', () => {
       expect(new Set(warm.map(({ status }) => status))).toEqual(new Set([202]));
       const marker = newMarker();
       doomed.link('postgres').fault = 'mute';
-      let refused = false;
+      const attempt = { refused: false };
       const submitted = callers.submit(marker, { at: doomed });
-      void submitted.then(() => (refused = true));
-      await waitUntil(async () => refused || (await callers.rowsOf(marker)).length === 1, { timeoutMs: 20_000 });
-      if (!refused) return { marker, submitted };
+      void submitted.then(() => (attempt.refused = true));
+      await waitUntil(async () => attempt.refused || (await callers.rowsOf(marker)).length === 1, { timeoutMs: 20_000 });
+      if (!attempt.refused) return { marker, submitted };
       doomed.link('postgres').fault = 'pass';
       return undefined;
     };

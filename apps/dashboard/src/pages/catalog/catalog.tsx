@@ -213,7 +213,7 @@ function ModelTable({ catalog, onAct }: TableProps) {
             <Text size="sm">{model.entry.routes.map(({ provider }) => provider).join(', ')}</Text>
           </Table.Td>
           <Table.Td data-name="Price">
-            <Text size="sm">{priceText(model, catalog.currency)}</Text>
+            <Text size="sm">{priceText(model, catalog)}</Text>
           </Table.Td>
           <Table.Td className="card-menu">
             <Actions
@@ -354,13 +354,18 @@ function Remove({ revision, section, entry: { name, replaces_built_in: replaces 
   );
 }
 
-function priceText({ entry: { prices = [] } }: CatalogModel, currency: string): string {
+function priceText({ entry: { prices = [], routes } }: CatalogModel, catalog: ReadCatalog): string {
   const today = new Date().toISOString().slice(0, 10);
   const price = prices.findLast(({ from }) => from <= today) ?? prices.at(-1);
-  if (price === undefined) return 'None set';
+  if (price === undefined) return routes.every(({ provider }) => isFree(provider, catalog)) ? 'Free' : 'None set';
   const { per_image: images, per_million_tokens: tokens } = price;
-  if (images === undefined) return `${tokens?.input ?? 0} / ${tokens?.output ?? 0} ${currency} per 1M tokens`;
+  if (images === undefined) return `${tokens?.input ?? 0} / ${tokens?.output ?? 0} ${catalog.currency} per 1M tokens`;
   const amounts = Object.values(images).flatMap((tier) => (typeof tier === 'number' ? [tier] : Object.values(tier)));
   const [least, most] = [Math.min(...amounts), Math.max(...amounts)];
-  return `${least === most ? least : `${least}–${most}`} ${currency} per image`;
+  return `${least === most ? least : `${least}–${most}`} ${catalog.currency} per image`;
+}
+
+function isFree(name: string, { providers, types }: ReadCatalog): boolean {
+  const entry = providers.find((one) => one.name === name && one.problems.length === 0)?.entry;
+  return entry?.free ?? types.find(({ type }) => type === entry?.type)?.free ?? false;
 }
