@@ -46,7 +46,9 @@ describe('two APIs and two workers', () => {
       const attempt = { refused: false };
       const submitted = callers.submit(marker, { at: doomed });
       void submitted.then(() => (attempt.refused = true));
-      await waitUntil(async () => attempt.refused || (await callers.rowsOf(marker)).length === 1, { timeoutMs: 20_000 });
+      await waitUntil(async () => attempt.refused || (await callers.rowsOf(marker)).length === 1, {
+        timeoutMs: 20_000,
+      });
       if (!attempt.refused) return { marker, submitted };
       doomed.link('postgres').fault = 'pass';
       return undefined;

@@ -105,11 +105,12 @@ class PassedOver {
   }
 }
 
-/** Whether a catalog has the task's model and, where one alone may make it, the provider. */
+/**
+ * Whether a catalog that another process may have changed already is good enough for the task. It is when it has the
+ * model, except for a test of one provider, which is about what an operator saved a moment ago.
+ */
 function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
-  const { onlyProvider } = task.options;
-  const routes = modelOf(catalog, 'image', task.model)?.ranks.flat() ?? [];
-  return routes.some(({ provider }) => onlyProvider === undefined || provider === onlyProvider);
+  return task.options.onlyProvider === undefined && modelOf(catalog, 'image', task.model) !== undefined;
 }
 
 /** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
