@@ -207,7 +207,7 @@ describe('keys of members, admins and operators in a browser', () => {
     expect(await grace.inspect('two-factor-required')).toEqual([]);
     await turnOn(grace);
     await grace.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
-    expect(await grace.page.getByRole('switch', { name: 'Require it of everyone' }).isChecked()).toBe(true);
+    await grace.page.getByRole('switch', { name: 'Require it of everyone', checked: true }).waitFor();
     // A page that was open learns of it with its next request.
     await mo.page.getByRole('link', { name: 'Usage' }).click();
     await title(mo).waitFor();

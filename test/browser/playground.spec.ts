@@ -278,7 +278,9 @@ describe('making pictures in a browser', () => {
       await page().getByRole('option', { name, exact: true }).click();
     };
     const note = page().getByText('so these images are drawn by Darkroom itself.');
-    expect([await model.inputValue(), await note.count()]).toEqual(['gpt-image-2', 0]);
+    const isChosen = async (): Promise<boolean> => (await model.inputValue()) === 'gpt-image-2';
+    expect(await waitUntil(isChosen, { timeoutMs: 10_000 })).toBe(true);
+    expect(await note.count()).toBe(0);
     await choose('drawn');
     await page().getByText('No provider serves drawn, so these images are drawn by Darkroom itself.').waitFor();
     expect(await screen.inspect('playground-sandbox-model')).toEqual([]);
