@@ -44,7 +44,11 @@ describe('keys in the console', () => {
       ...{ submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, default_response_format: null },
       ...{ allow_pixel_size: null, submit_mode: 'sync', created_at: expect.any(String), expires_at: null },
       ...{ created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' }, made_by: null, replaced_by: null },
-      ...{ revoked_at: null, last_used_at: null, spend: { amount: '0.000000', currency: 'USD' } },
+      ...{
+        revoked_at: null,
+        last_used_at: null,
+        spend: { amount: '0.000000', currency: 'USD', unpriced_images: 0, unpriced_chats: 0 },
+      },
       budget: { amount: '5.000000', period: 'month', spent: '0.000000' },
     });
     const answer = await draw(secret);
@@ -62,7 +66,7 @@ describe('keys in the console', () => {
       )
     ).rows[0]!.spent;
     expect(before).toBeGreaterThanOrEqual(0.04);
-    expect((await find(key.id))?.['spend']).toEqual({ amount: before.toFixed(6), currency: 'USD' });
+    expect((await find(key.id))?.['spend']).toMatchObject({ amount: before.toFixed(6), currency: 'USD' });
     expect(JSON.stringify(await list())).not.toContain(secret);
     const { rows } = await platform.pool.query('SELECT * FROM audit_log');
     expect(JSON.stringify(rows)).not.toContain(secret);

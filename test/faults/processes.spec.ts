@@ -22,9 +22,9 @@ describe('two APIs and two workers', () => {
         SHUTDOWN_DELAY_MS: '1000',
         // Nothing is written of a task that has ended, so what is would be a late worker's.
         THUMBNAILS: 'false',
-        // Twelve callers at once open twelve connections: on a busy machine that takes its time.
-        DATABASE_CONNECT_TIMEOUT_MS: '3000',
-        DATABASE_QUERY_TIMEOUT_MS: '2000',
+        // A busy machine takes its time to open twelve connections and to flush a commit.
+        DATABASE_CONNECT_TIMEOUT_MS: '10000',
+        DATABASE_QUERY_TIMEOUT_MS: '10000',
       },
     });
     callers = callersOf(room);
@@ -125,7 +125,8 @@ describe('two APIs and two workers', () => {
     going = false;
     await traffic;
     expect(outcomes.length).toBeGreaterThan(8);
-    expect(new Set(outcomes.map(({ outcome }) => outcome.status))).toEqual(new Set([200]));
+    const failed = outcomes.filter(({ outcome }) => outcome.status !== 200);
+    expect(failed.map(({ outcome: { status, text, milliseconds } }) => ({ status, text, milliseconds }))).toEqual([]);
     for (const { marker } of outcomes) {
       expect(await callers.rowsOf(marker)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
     }
@@ -139,16 +140,19 @@ describe('two APIs and two workers', () => {
 
   /**
    * What a load balancer does: the next instance that says it is ready. It asks them again, since it does not ask all
-   * at one moment: after the first has said that it still starts, it may become ready and the second stop.
+   * at one moment: after the first has said that it still starts, it may become ready and the second stop. Like an SDK,
+   * it also sends a call again that an instance turned away and says may be repeated.
    */
   async function balanced(prompt: string): Promise<Outcome> {
+    let answer: Outcome | undefined;
     for (let round = 1; round <= 3; round++) {
       for (const api of [...room.apis].sort(() => Math.random() - 0.5)) {
-        if ((await call(api, room.key, '/readyz')).status === 200) {
-          return await call(api, room.key, '/v1/images/generations', { body: order(prompt) });
-        }
+        if ((await call(api, room.key, '/readyz')).status !== 200) continue;
+        answer = await call(api, room.key, '/v1/images/generations', { body: order(prompt) });
+        if (answer.status !== 503 || answer.headers.get('x-should-retry') !== 'true') return answer;
       }
     }
-    throw new Error('no instance is ready');
+    if (answer === undefined) throw new Error('no instance is ready');
+    return answer;
   }
 });
