@@ -63,6 +63,7 @@ export async function openScreen(url: string): Promise<Screen> {
   });
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
+  await slowDown(page);
   const troubles: string[] = [];
   page.on('dialog', (dialog) => {
     troubles.push(`dialog: ${dialog.message()}`);
@@ -97,6 +98,16 @@ export async function openScreen(url: string): Promise<Screen> {
     },
     close: () => browser.close(),
   };
+}
+
+/** As on a machine that is TEST_SLOW_BROWSER times as busy: finds tests that read a page before it has answered. */
+async function slowDown(page: Page): Promise<void> {
+  const rate = Number(process.env['TEST_SLOW_BROWSER'] ?? 1);
+  if (rate === 1) return;
+  const debug = await page.context().newCDPSession(page);
+  await debug.send('Emulation.setCPUThrottlingRate', { rate });
+  const unlimited = { offline: false, downloadThroughput: -1, uploadThroughput: -1 };
+  await debug.send('Network.emulateNetworkConditions', { ...unlimited, latency: 100 * rate });
 }
 
 /** What breaks a rule; run by the debugger, so that the page's policy stays as strict as it is. */
