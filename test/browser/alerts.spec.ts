@@ -13,6 +13,7 @@ describe('alerts in a browser', () => {
   };
   const button = (name: string | RegExp) => page().getByRole('button', { name });
   const region = (name: string) => page().getByRole('region', { name });
+  const focused = () => page().evaluate<string | null>(`document.activeElement.getAttribute('aria-label')`);
   const spend = (micros: number) =>
     room.platform.pool.query(
       `INSERT INTO budgets (owner_id, owner, limit_micros, period, spent_micros, period_start)
@@ -84,8 +85,9 @@ describe('alerts in a browser', () => {
     await button('Save').click();
     await region('Rules').getByText('When the account or a key reaches 70% or 90% of its budget.').waitFor();
     await spend(9_500_000);
-    await button('Turn on Budget threshold').click();
+    await button('Turn on Budget threshold').press('Enter');
     await button('Turn off Budget threshold').waitFor();
+    expect(await focused()).toBe('Turn off Budget threshold');
     const [message] = (await room.receiver.arrived('/services/T0/B0/secret-of-slack', 3)).slice(2);
     expect(message!.body).toContain('This account has used 95% of its budget');
     await open('/alerts');
@@ -106,7 +108,9 @@ describe('alerts in a browser', () => {
 
   it('lists what is over, and tells all of it in the audit log', async () => {
     await open('/alerts');
-    await button('Turn off Budget threshold').click();
+    await button('Turn off Budget threshold').press('Enter');
+    await button('Turn on Budget threshold').waitFor();
+    expect(await focused()).toBe('Turn on Budget threshold');
     await region('History')
       .getByRole('button', { name: /This account has used 95%/ })
       .click();

@@ -87,8 +87,11 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
             size="xs"
             variant="default"
             aria-label={`Turn ${enabled ? 'off' : 'on'} ${name}`}
-            loading={flip.isPending}
-            onClick={() => flip.mutate()}
+            aria-busy={flip.isPending}
+            // It stays enabled meanwhile: a disabled button loses the focus, and this one is the way back.
+            onClick={() => {
+              if (!flip.isPending) flip.mutate();
+            }}
           >
             {enabled ? 'Turn off' : 'Turn on'}
           </Button>
