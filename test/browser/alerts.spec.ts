@@ -3,7 +3,7 @@ import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
-describe('alerts in a browser', () => {
+describe('alerts and usage in a browser', () => {
   let room: WebhookPlatform;
   let screen: Screen;
   const page = (): Screen['page'] => screen.page;
@@ -138,5 +138,70 @@ describe('alerts in a browser', () => {
     await page()
       .getByText(/added the alert channel “https:\/\/127.0.0.1:\d+\/…lack”/)
       .waitFor();
+  });
+
+  it('shows any time of usage by filters in the address, and leads from a bar to its tasks', async () => {
+    await room.platform.pool.query(
+      `INSERT INTO usage_rollups (account_id, step, time, kind, api_key_id, model, provider, outcome, currency, bucket, count, images,
+         spend_micros, input_tokens, output_tokens, latency_ms)
+       SELECT 'acct_default', 'day', date_trunc('day', now(), 'UTC') - n * interval '1 day', 'image', 'key_gone', model, 'sandbox',
+         outcome, 'USD', bucket, 60, images, images * 1000, 0, 0, (bucket > 0)::int * 60000
+       FROM unnest(ARRAY[20, 18, 17]) AS n, unnest(ARRAY['alpha', 'beta']) AS model,
+         (VALUES ('completed', 40, 60), ('failed', -1, 0)) AS outcomes (outcome, bucket, images)`,
+    );
+    const chart = (name: string) => page().getByRole('region', { name, exact: true });
+    const row = page().getByRole('region', { name: 'Totals' }).getByRole('row').filter({ hasText: 'alpha' });
+    const colorOfRow = async () => (await row.locator('[style*="background-color"]').getAttribute('style'))!;
+    await open('/usage?days=30');
+    // Older than tasks are kept, as "30 days" promises; the percentile is that of all images together.
+    await row.waitFor();
+    expect(await row.getByRole('cell').allTextContents()).toEqual([
+      ...['alpha', '180', '180', '$0.18', '0', '1.0 s', '1.0 s'],
+    ]);
+    await page().getByText('Data starts on').waitFor();
+    expect(await screen.inspect('usage-month')).toEqual([]);
+    const color = await colorOfRow();
+    await open('/usage?days=90&model=alpha');
+    await row.waitFor();
+    expect(await colorOfRow()).toBe(color);
+    expect(await page().getByText('beta').count()).toBe(0);
+    // Every tick of the axis, and a gap where a day is missing.
+    await chart('Images').locator('.recharts-bar-rectangle path').first().waitFor();
+    const ticks = chart('Images').locator('.recharts-yAxis-tick-labels .recharts-cartesian-axis-tick-value');
+    expect(await ticks.allTextContents()).toEqual(['0', '15', '30', '45', '60']);
+    const line = chart('Latency (p95)').locator('path.recharts-line-curve');
+    expect((await line.getAttribute('d'))!.match(/M/g)).toHaveLength(2);
+    const bar = chart('Failures').locator('.recharts-bar-rectangle path').first();
+    await bar.hover();
+    const tooltip = chart('Failures').locator('.recharts-tooltip-wrapper');
+    await tooltip.getByText('alpha').waitFor();
+    // Nothing covers it, such as the names of the series.
+    const isCovered = `(() => {
+      const { x, y, width, height } = document.querySelector('[aria-label="Failures"] .recharts-tooltip-wrapper').getBoundingClientRect();
+      return document.elementFromPoint(x + width / 2, y + height / 2).closest('[aria-label="Legend"], .recharts-legend-wrapper') !== null;
+    })()`;
+    expect(await page().evaluate<boolean>(isCovered)).toBe(false);
+    await bar.click();
+    await page().getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    const day = (n: number) => new Date(new Date().setUTCHours(0, 0, 0, 0) - n * 86_400_000).toISOString();
+    expect(Object.fromEntries(new URL(page().url()).searchParams)).toEqual({
+      ...{ model: 'alpha', status: 'failed', from: day(20), to: day(19) },
+    });
+    await page().getByText('No matching tasks').waitFor();
+    // Bucket 55 ends at 13.8 s. A line has its first day named as well, and no tick of its axis is rounded.
+    await room.platform.pool.query(
+      `INSERT INTO usage_rollups (account_id, step, time, kind, api_key_id, model, provider, outcome, currency, bucket, count, images,
+         spend_micros, input_tokens, output_tokens, latency_ms)
+       VALUES ('acct_default', 'day', date_trunc('day', now(), 'UTC') - interval '9 days', 'image', 'key_gone', 'gamma', 'sandbox',
+         'completed', 'USD', 55, 60, 60, 60000, 0, 0, 750000)`,
+    );
+    await open('/usage?days=30&model=gamma');
+    const axis = (name: string) =>
+      chart('Latency (p95)').locator(`.recharts-${name}-tick-labels .recharts-cartesian-axis-tick-value`);
+    await axis('xAxis').first().waitFor();
+    expect(await axis('yAxis').allTextContents()).toEqual(['0 ms', '3.5 s', '7.0 s', '10.5 s', '14.0 s']);
+    const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+    expect(await axis('xAxis').first().textContent()).toBe(dayName.format(new Date(day(29))));
+    await room.platform.pool.query(`DELETE FROM usage_rollups WHERE api_key_id = 'key_gone'`);
   });
 });

@@ -376,7 +376,17 @@ describe('providers and queue in a browser', () => {
     const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     const context = page().context();
     const mine = await context.cookies();
+    const notices = page().getByRole('region', { name: 'Needs attention' });
+    const failed = notices.getByRole('link', { name: /tasks? failed today/ });
+    await page().goto('/console/');
+    await failed.waitFor();
     await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
+    // The overview says whose figures these are, and asks nobody to attend to tasks that they can't see.
+    await page().goto('/console/');
+    await page().getByText('Everyone’s requests in this account').waitFor();
+    await notices.getByText('Nothing needs attention.').waitFor();
+    expect(await failed.count()).toBe(0);
+    expect(await screen.inspect('overview-member')).toEqual([]);
     await page().goto('/console/operation');
     await page().getByText('Operators only').waitFor();
     expect(await page().getByText('Installation', { exact: true }).count()).toBe(0);

@@ -41,8 +41,11 @@ export class Accounts {
   async own(id: string): Promise<OwnAccountView> {
     const account = await this.find(id);
     const money = (await this.money([account]))(id);
-    const { name, requireTwoFactor: require_two_factor } = account;
-    return { id, name, require_two_factor, ...money, limits: limitsView(account.limits), defaults: this.defaults.view };
+    const { name, createdAt, requireTwoFactor: require_two_factor } = account;
+    return {
+      ...{ id, name, created_at: createdAt.toISOString(), require_two_factor, ...money },
+      ...{ limits: limitsView(account.limits), defaults: this.defaults.view },
+    };
   }
 
   /** Throws AppError `not_found`. */

@@ -3,7 +3,7 @@ import { useLocalStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconCheck } from '@tabler/icons-react';
-import { lazy, Suspense, useRef, useState, type ReactNode } from 'react';
+import { lazy, Suspense, useEffect, useState, type ReactNode } from 'react';
 import { keysQuery, modelsQuery, useSession } from '../../api/queries.ts';
 import type { NewKey } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
@@ -16,12 +16,13 @@ const KeySecret = lazy(async () => ({ default: (await import('../keys/key-secret
 /** How often the page looks whether the first call has come. */
 const WATCH_MS = 2_000;
 
-/** From nothing to the first call, until all is done or nobody wants to see it any more. */
+/** From nothing to the first call, until somebody who saw that begin hides it. */
 export function FirstSteps() {
   const { operator, account, image_providers: providers } = useSession();
-  const [hidden, setHidden] = useLocalStorage({
+  // Null: this browser has not met them unfinished.
+  const [hidden, setHidden] = useLocalStorage<boolean | null>({
     key: `darkroom.first-steps-hidden.${account.id}`,
-    defaultValue: false,
+    defaultValue: null,
     getInitialValueInEffect: false,
   });
   const [made, setMade] = useState<NewKey | null>(null);
@@ -34,15 +35,17 @@ export function FirstSteps() {
   const usedAt = firstUse(keys);
   const connected = providers.length > 0;
   const isDone = usedAt !== null && (connected || !operator);
-  // What was done before is no news; what gets done now stays to be seen.
-  const wasDone = useRef<boolean>(undefined);
-  if (data !== undefined) wasDone.current ??= isDone;
-  if (hidden || wasDone.current !== false) return null;
+  // What was done before is no news; what gets done stays to be seen, also by those who did it on another page.
+  const isBegun = data !== undefined && !isDone;
+  useEffect(() => {
+    if (isBegun) setHidden((before) => before ?? false);
+  }, [isBegun, setHidden]);
+  if (data === undefined || hidden === true || (hidden === null && isDone)) return null;
   return (
     <Box className="surface" p="lg" component="section" aria-label="First steps">
       <Group justify="space-between" mb="md">
         <Title order={2} fz="md">
-          First steps
+          {isDone ? 'You’re set up' : 'First steps'}
         </Title>
         <Button variant="subtle" color="gray" size="compact-sm" onClick={() => setHidden(true)}>
           Hide

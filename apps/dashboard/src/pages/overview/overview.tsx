@@ -1,14 +1,14 @@
 import { Anchor, Box, List, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { usePrefetchQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
-import { sessionQuery, useMay, useSession } from '../../api/queries.ts';
+import { keysQuery, sessionQuery, useMay, useSession } from '../../api/queries.ts';
 import { todayQuery } from '../../api/usage.ts';
 import { Figure } from '../../parts/figure.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
 import { spentOf } from '../../parts/format.ts';
-import { PageFrame, Trouble } from '../../parts/page.tsx';
+import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { useAttention, type Notice } from './use-attention.ts';
 
@@ -27,17 +27,26 @@ export function OverviewPage() {
   const { account } = useSession();
   const may = useMay();
   useQuery({ ...sessionQuery, refetchInterval: REFRESH_MS });
+  // The first steps follow from them, and would push everything down if they came later.
+  const keys = useQuery({ ...keysQuery, enabled: may('keys.manage') });
+  usePrefetchQuery(todayQuery());
   return (
     <PageFrame
       title="Overview"
       about={account.name === UNNAMED && may('account.manage') ? <NameAccount /> : account.name}
     >
-      {may('keys.manage') && <FirstSteps />}
-      <Today />
-      <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Attention />
-        <Running />
-      </SimpleGrid>
+      {keys.isLoading ? (
+        <Rows />
+      ) : (
+        <>
+          {may('keys.manage') && <FirstSteps />}
+          <Today />
+          <SimpleGrid cols={{ base: 1, md: 2 }}>
+            <Attention />
+            <Running />
+          </SimpleGrid>
+        </>
+      )}
     </PageFrame>
   );
 }
@@ -57,17 +66,26 @@ function NameAccount() {
 }
 
 function Today() {
+  const seesAll = useMay()('tasks.read_all');
   const { data, error, refetch } = useQuery(todayQuery());
   if (error !== null) return <Trouble error={error} doing="Could not load usage" onRetry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={86} radius="lg" />;
   const { images, chats, failed } = data.total;
   return (
-    <SimpleGrid cols={{ base: 2, md: chats === 0 ? 3 : 4 }} component="section" aria-label="Today, in UTC">
-      <Figure name="Images today" value={images.toLocaleString('en')} />
-      {chats > 0 && <Figure name="Chats today" value={chats.toLocaleString('en')} />}
-      <Figure name="Spend today" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
-      <Figure name="Failed today" value={failed.toLocaleString('en')} />
-    </SimpleGrid>
+    <Box component="section" aria-label="Today, in UTC">
+      <SimpleGrid cols={{ base: 2, md: chats === 0 ? 3 : 4 }}>
+        <Figure name="Images today" value={images.toLocaleString('en')} />
+        {chats > 0 && <Figure name="Chats today" value={chats.toLocaleString('en')} />}
+        <Figure name="Spend today" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
+        <Figure name="Failed today" value={failed.toLocaleString('en')} />
+      </SimpleGrid>
+      {/* The tasks that they find are their own alone. */}
+      {!seesAll && (
+        <Text size="xs" c="dimmed" mt={6}>
+          Everyone’s requests in this account
+        </Text>
+      )}
+    </Box>
   );
 }
 

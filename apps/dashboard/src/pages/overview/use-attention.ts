@@ -47,7 +47,8 @@ export function useAttention(): Notice[] | undefined {
   const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
-    ...failureNotices(today.data?.total.failed ?? 0, may('tasks.read_all')),
+    // Members can neither see nor retry the tasks of others.
+    ...(may('tasks.read_all') ? failureNotices(today.data?.total.failed ?? 0) : []),
     ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
@@ -79,10 +80,10 @@ function providerNotices(provider: Provider): Notice[] {
   }));
 }
 
-function failureNotices(failed: number, withTasks: boolean): Notice[] {
+function failureNotices(failed: number): Notice[] {
   if (failed === 0) return [];
   const text = failed === 1 ? '1 task failed today.' : `${failed.toLocaleString('en')} tasks failed today.`;
-  const link: Notice['link'] = withTasks ? { to: '/tasks', search: { status: 'failed' } } : { to: '/usage' };
+  const link: Notice['link'] = { to: '/tasks', search: { status: 'failed' } };
   return [{ text, link, about: 'failure_rate This account' }];
 }
 

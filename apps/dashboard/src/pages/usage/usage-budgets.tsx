@@ -7,14 +7,21 @@ import { budgetEnd, monthForecast } from '../../parts/forecast.ts';
 import { amountIn, dayOf, unpriced } from '../../parts/format.ts';
 import { Spend } from '../../parts/spend.tsx';
 
+interface UsageBudgetsProps {
+  /** The first day with figures; null before there are any. */
+  readonly since: string | null;
+}
+
 /** What this month will have cost at its end, and how long budgets last. */
-export function UsageBudgets() {
+export function UsageBudgets({ since }: UsageBudgetsProps) {
   const { currency } = useSession();
   const may = useMay();
   const account = useQuery({ ...ownAccountQuery, enabled: may('budgets.read') });
   const keys = useQuery({ ...keysQuery, enabled: may('keys.read') });
   const budgets = (keys.data?.data ?? []).filter(({ budget, revoked_at: end }) => budget !== null && end === null);
   if (account.data === undefined && budgets.length === 0) return null;
+  /** Figures are known by the day; what did not exist yet when that day began has none of before. */
+  const first = (created: string): number => (since === null ? Infinity : latest(since, created));
   return (
     <Box className="surface" component="section" aria-label="Budgets" miw={0}>
       <Title order={2} fz="sm" fw={600} p="lg" pb={0}>
@@ -37,18 +44,27 @@ export function UsageBudgets() {
                   <Spend budget={account.data.budget} spend={account.data.spend} />
                 </Table.Td>
                 <Table.Td data-name="Forecast">
-                  <Forecast budget={account.data.budget} month={account.data.spend} currency={currency} />
+                  <Forecast
+                    budget={account.data.budget}
+                    month={account.data.spend}
+                    first={first(account.data.created_at)}
+                    currency={currency}
+                  />
                 </Table.Td>
               </Table.Tr>
             )}
-            {budgets.map(({ id, name, budget, spend }) => (
-              <Table.Tr key={id}>
-                <Table.Td style={{ overflowWrap: 'anywhere' }}>Key {name}</Table.Td>
+            {budgets.map((key) => (
+              <Table.Tr key={key.id}>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>Key {key.name}</Table.Td>
                 <Table.Td data-name="Spent">
-                  <Spend budget={budget} spend={spend} />
+                  <Spend budget={key.budget} spend={key.spend} />
                 </Table.Td>
                 <Table.Td data-name="Forecast">
-                  <Forecast budget={budget} currency={currency} />
+                  <Forecast
+                    budget={key.budget}
+                    first={first(originOf(key, keys.data?.data ?? []).created_at)}
+                    currency={currency}
+                  />
                 </Table.Td>
               </Table.Tr>
             ))}
@@ -63,19 +79,21 @@ interface ForecastProps {
   readonly budget: ApiKey['budget'];
   /** What this month has cost; absent where only a monthly budget tells. */
   readonly month?: Spent;
+  /** Time of the first data, in ms. */
+  readonly first: number;
   readonly currency: string;
 }
 
-function Forecast({ budget, month, currency }: ForecastProps) {
+function Forecast({ budget, month, first, currency }: ForecastProps) {
   const now = Date.now();
   const isMonthly = budget?.period === 'month';
   const spent = isMonthly ? Number(budget.spent) : month === undefined ? undefined : Number(month.amount);
   const rest = isMonthly || month === undefined ? '' : unpriced(month);
-  const forecast = spent === undefined ? undefined : monthForecast(spent, now);
+  const forecast = spent === undefined ? undefined : monthForecast(spent, first, now);
   if (spent === undefined || forecast === undefined)
     return (
       <Text size="sm" c="dimmed">
-        {spent === undefined ? 'No forecast for total budgets' : 'Available from the second day of the month'}
+        {spent === undefined ? 'No forecast for total budgets' : 'Not enough data yet'}
       </Text>
     );
   if (rest !== '' && spent === 0)
@@ -85,7 +103,7 @@ function Forecast({ budget, month, currency }: ForecastProps) {
       </Text>
     );
   const limit = isMonthly ? Number(budget.amount) : undefined;
-  const end = limit === undefined ? undefined : budgetEnd(spent, limit, now);
+  const end = limit === undefined ? undefined : budgetEnd(spent, limit, first, now);
   return (
     <Text size="sm" className="numbers">
       {amountIn(forecast.toFixed(2), currency)} by the end of the month
@@ -94,4 +112,14 @@ function Forecast({ budget, month, currency }: ForecastProps) {
       {end !== undefined && `, but the budget is used up on ${dayOf(new Date(end).toISOString())}`}
     </Text>
   );
+}
+
+function latest(...times: readonly string[]): number {
+  return Math.max(...times.map((time) => Date.parse(time)));
+}
+
+/** The key that this one replaced, and that one before: they share one budget. */
+function originOf(key: ApiKey, keys: readonly ApiKey[]): ApiKey {
+  const before = keys.find(({ replaced_by: successor }) => successor === key.id);
+  return before === undefined ? key : originOf(before, keys);
 }

@@ -12,11 +12,13 @@ import {
   useMantineTheme,
 } from '@mantine/core';
 import type { Usage, UsageRow } from '../../api/types.ts';
-import { amountIn, spent, spentOf, unpriced } from '../../parts/format.ts';
+import { amountIn, duration, spent, spentOf, unpriced } from '../../parts/format.ts';
 import { stepLabel, stepsOf, type TimeSpan } from '../../parts/time-span.ts';
 import type { Series } from './series.ts';
 
 const CHART_HEIGHT = 240;
+/** A line begins at the edge of its chart, where the label of its first day has no room, in px. */
+const HALF_LABEL = 28;
 
 interface UsageChartsProps {
   readonly usage: Usage;
@@ -29,12 +31,7 @@ interface UsageChartsProps {
 /** What was made, spent, failed and how long it took, over time. */
 export function UsageCharts({ usage: { data, total, currency }, series, span, onPick }: UsageChartsProps) {
   const shared = { rows: data, series, span };
-  const latency = (value: number | null) =>
-    value === null
-      ? '–'
-      : value < 1000
-        ? `${Math.round(value)} ms`
-        : `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} s`;
+  const latency = (value: number | null) => (value === null ? '–' : duration(value));
   const money = (value: number | null) => (value === null ? 'Unknown' : amountIn(value, currency));
   const spend = (row: UsageRow) => (spent(spentOf(row, currency)) === 'Unknown' ? null : Number(row.spend));
   const rest = unpriced(total);
@@ -161,7 +158,12 @@ function Chart({
           })}
         />
       ) : (
-        <LineChart {...shared} curveType="monotone" connectNulls={false} />
+        <LineChart
+          {...shared}
+          curveType="monotone"
+          connectNulls={false}
+          xAxisProps={{ padding: { left: HALF_LABEL, right: HALF_LABEL } }}
+        />
       )}
     </Box>
   );

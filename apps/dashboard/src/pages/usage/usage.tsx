@@ -55,7 +55,7 @@ export function UsagePage() {
       {error === null && data !== undefined && data.data.length > 0 && (
         <Figures usage={data} span={span} filters={filters} />
       )}
-      <UsageBudgets />
+      <UsageBudgets since={data?.since ?? null} />
     </PageFrame>
   );
 }

@@ -57,6 +57,9 @@ export class OwnAccountView {
   @ApiProperty()
   name!: string;
 
+  @ApiProperty({ format: 'date-time' })
+  created_at!: string;
+
   @ApiProperty({ description: 'Whoever has a password turns on two-factor authentication before anything else.' })
   require_two_factor!: boolean;
 
@@ -77,9 +80,6 @@ export class OwnAccountView {
 export class AccountRowView extends OwnAccountView {
   @ApiProperty({ description: 'The first account, which cannot be disabled.' })
   first!: boolean;
-
-  @ApiProperty({ format: 'date-time' })
-  created_at!: string;
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   disabled_at!: string | null;
