@@ -64,6 +64,11 @@ function listed({ fields }: Told['details']): string {
     .join(', ')}`;
 }
 
+/** One of the console takes the place of a built-in one of the same name. */
+function added(noun: 'model' | 'provider', { name, details }: Told): string {
+  return details['replaces_built_in'] === true ? `replaced the built-in ${noun} ${name}` : `added the ${noun} ${name}`;
+}
+
 /** A revision is a version of providers and models: one change leads from each to the next. */
 function catalogRestored({ target, text }: Told): string {
   const [old, made] = [Number(target ?? 0), Number(text('revision') ?? 0)];
@@ -105,13 +110,13 @@ export const AUDIT_ACTIONS = {
   'provider.drained': { kind: 'providers', says: ({ name }) => `drained the provider ${name}` },
   'provider.resumed': { kind: 'providers', says: ({ name }) => `resumed the provider ${name}` },
   'provider.tested': { kind: 'providers', says: ({ name }) => `tested the provider ${name}` },
-  'provider.added': { kind: 'providers', says: ({ name }) => `added the provider ${name}` },
+  'provider.added': { kind: 'providers', says: (told) => added('provider', told) },
   'provider.changed': {
     kind: 'providers',
     says: ({ name, details }) => `changed the provider ${name}${listed(details)}`,
   },
   'provider.removed': { kind: 'providers', says: ({ name }) => `removed the provider ${name}` },
-  'model.added': { kind: 'providers', says: ({ name }) => `added the model ${name}` },
+  'model.added': { kind: 'providers', says: (told) => added('model', told) },
   'model.changed': { kind: 'providers', says: ({ name, details }) => `changed the model ${name}${listed(details)}` },
   'model.removed': { kind: 'providers', says: ({ name }) => `removed the model ${name}` },
   'catalog.restored': { kind: 'providers', says: catalogRestored },

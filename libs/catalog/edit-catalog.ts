@@ -44,6 +44,8 @@ export interface Changed {
   readonly action: `${'provider' | 'model'}.${Action}` | 'catalog.restored';
   /** Fields of the entry that are not as they were. */
   readonly fields?: readonly string[];
+  /** What was added stands in the place of a built-in entry. */
+  readonly replaces_built_in?: boolean;
 }
 
 interface NextState {
@@ -150,7 +152,8 @@ export class EditCatalog {
     const [section, target] = next.of ?? ['providers', ''];
     const action = `${SECTIONS[section]}.${old === undefined ? 'added' : 'changed'}` as const;
     const revision = await this.append(next, { action, target, author });
-    return { revision, action, ...(old === undefined ? {} : { fields: changedFields(old, entry) }) };
+    if (old !== undefined) return { revision, action, fields: changedFields(old, entry) };
+    return { revision, action, ...(this.source.isBuiltIn(section, target) && { replaces_built_in: true }) };
   }
 
   private keyOf({ name, key }: KeyChange, old: ProviderSource | undefined, given: Map<SealedKey, string>): KeySource {

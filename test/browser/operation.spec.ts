@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import type { Locator } from 'playwright-core';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
@@ -91,6 +92,11 @@ describe('providers and queue in a browser', () => {
     await page().getByText('2 workers').waitFor();
     await page().getByText('No failed tasks in this period').waitFor();
     expect(await screen.inspect('operation')).toEqual([]);
+    // On a phone, no cell of the workers is cut off.
+    await page().setViewportSize({ width: 390, height: 844 });
+    const isWhole = `[...document.querySelectorAll('main td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
+    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
+    await page().setViewportSize({ width: 1280, height: 860 });
   });
 
   it('drains a provider after asking, and says why it is drained', async () => {
@@ -202,12 +208,12 @@ describe('providers and queue in a browser', () => {
     const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
     await row('house').getByText('models.yaml').waitFor();
     await row('draft').getByText('Free', { exact: true }).waitFor();
-    await row('small-image').getByText('None set', { exact: true }).waitFor();
+    await row('small-image').getByText('No price', { exact: true }).waitFor();
     expect(await screen.inspect('catalog')).toEqual([]);
     // On a phone, a model is a card that says its routes and price, too.
     await page().setViewportSize({ width: 390, height: 844 });
     const card = page().getByRole('region', { name: 'Models' }).getByRole('row').filter({ hasText: 'gpt-image-2' });
-    await card.getByText('0.02–0.16 USD per image').waitFor();
+    await card.getByText('$0.02–$0.16 per image').waitFor();
     await card.getByText('house, broken').waitFor();
     await page().setViewportSize({ width: 1280, height: 860 });
     await button('Actions for house').click();
@@ -216,16 +222,17 @@ describe('providers and queue in a browser', () => {
 
     await button('Add provider').click();
     const name = dialog().getByRole('textbox', { name: 'Name', exact: true });
-    await dialog().getByText('Letters, digits, and . _ : -').waitFor();
+    await dialog().getByText('Letters, digits, and these characters: . _ : -').waitFor();
     await name.fill('our server');
     await dialog().getByRole('button', { name: 'Add provider' }).click();
-    await dialog().getByText('Use only letters, digits, and . _ : -').waitFor();
+    await dialog().getByText('Use only letters, digits, and these characters: . _ : -').waitFor();
     await focused(name);
     await name.fill('house');
-    await dialog().getByText('The provider house is in models.yaml').waitFor();
+    await dialog().getByText('The provider “house” is in models.yaml').waitFor();
     await name.fill('local');
     await dialog().getByLabel('Base URL').fill('http://user:secret@local');
     await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
+    await dialog().getByRole('button', { name: 'Show API key' }).waitFor();
     await dialog().getByRole('button', { name: 'OpenAI-compatible options' }).click();
     await dialog().getByLabel('Total timeout (ms)').fill('60000');
     await dialog().getByRole('button', { name: 'Add provider' }).click();
@@ -238,14 +245,14 @@ describe('providers and queue in a browser', () => {
     await dialog().getByLabel('Base URL').fill(upstream.url);
     await dialog().getByRole('button', { name: 'Add provider' }).click();
     await row('local').getByText(upstream.url).waitFor();
-    await page().getByRole('status').getByText('Provider local added').waitFor();
+    await page().getByRole('status').getByText('Provider “local” added').waitFor();
     expect(await screen.inspect('catalog-provider-added')).toEqual([]);
 
     await button('Add a model for it').click();
     expect(await dialog().getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('local');
     await dialog().getByText('The provider’s name for it, such as gpt-image-1').waitFor();
     await name.fill('small-image');
-    await dialog().getByText('The model small-image is in models.yaml').waitFor();
+    await dialog().getByText('The model “small-image” is in models.yaml').waitFor();
     // Refused by a message that belongs to a field which may be out of sight.
     await dialog().getByRole('button', { name: 'Add model' }).click();
     await dialog().getByRole('alert').getByText('This name is in models.yaml').waitFor();
@@ -274,16 +281,20 @@ describe('providers and queue in a browser', () => {
     await page().mouse.up();
     expect(await first.inputValue()).toBe('local');
     await button('Add price').click();
+    // A date is not cut off, and what saves the form is in sight however long it is.
+    expect((await dialog().getByLabel('From (UTC)').boundingBox())!.width).toBeGreaterThan(140);
+    const save = (await dialog().getByRole('button', { name: 'Add model' }).boundingBox())!;
+    expect(save.y + save.height).toBeLessThanOrEqual(860);
     for (const tier of ['1K', '2K', '4K']) await dialog().getByLabel(`${tier} image`).fill('auto 0.05, high 0.2');
     await button('Capabilities').first().click();
     expect(await screen.inspect('catalog-model')).toEqual([]);
     await dialog().getByRole('button', { name: 'Add model' }).click();
     await row('vivid').getByText('local, house').waitFor();
-    await row('vivid').getByText('0.05–0.2 USD per image').waitFor();
-    expect(await page().getByText('Provider local added').count()).toBe(0);
+    await row('vivid').getByText('$0.05–$0.20 per image').waitFor();
+    expect(await page().getByText('Provider “local” added').count()).toBe(0);
     await button('Add model').click();
     await name.fill('vivid');
-    await dialog().getByText('This replaces the model vivid that is already in the list.').waitFor();
+    await dialog().getByText('This replaces the model “vivid” that is already in the list.').waitFor();
     await button('Cancel').click();
 
     await button('Test local').click();

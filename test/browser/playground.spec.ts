@@ -242,25 +242,40 @@ describe('making pictures in a browser', () => {
     const row = page().getByRole('row', { name: /^gpt-image-2/ });
     const another = async (): Promise<void> => {
       await button('Actions for gpt-image-2').click();
-      await page().getByRole('menuitem', { name: 'Use another provider' }).click();
+      await page().getByRole('menuitem', { name: 'Change provider' }).click();
     };
     await row.getByText('built-in').waitFor();
+    const names = () =>
+      page()
+        .getByRole('region', { name: 'Models' })
+        .getByRole('row')
+        .locator('td:first-child [title]')
+        .allTextContents();
+    const order = await names();
     await another();
-    await dialog.getByText('First add the provider that should serve gpt-image-2.').waitFor();
+    await dialog.getByText('First add the provider that should serve “gpt-image-2”.').waitFor();
     expect(await screen.inspect('catalog-provider-for-model')).toEqual([]);
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('own');
     await dialog.getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
     await dialog.getByRole('button', { name: 'Add provider' }).click();
     // The same form as from the model's own menu, once there is a provider.
-    await dialog.getByRole('status').getByText('This replaces the built-in model gpt-image-2.').waitFor();
+    await dialog.getByRole('status').getByText('This replaces the built-in model “gpt-image-2”.').waitFor();
     await button('Cancel').click();
     await another();
-    await dialog.getByRole('heading', { name: 'Provider for gpt-image-2' }).waitFor();
+    await dialog.getByRole('heading', { name: 'Change provider of “gpt-image-2”' }).waitFor();
     expect(await dialog.getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('own');
     await dialog.getByLabel('Model ID of route 1').fill('gpt-image-1');
     expect(await screen.inspect('catalog-model-replaces')).toEqual([]);
     await button('Save').click();
     await row.getByText('own', { exact: true }).waitFor();
+    // The message and the history say the same, and the model stays in its place.
+    await page().getByText('Built-in model “gpt-image-2” replaced.').waitFor();
+    const said = page().getByRole('region', { name: 'History' }).getByText('replaced the built-in model “gpt-image-2”');
+    await said.waitFor();
+    expect(await names()).toEqual(order);
+    await page().setViewportSize({ width: 390, height: 844 });
+    expect((await said.boundingBox())!.width).toBeGreaterThan(250);
+    await page().setViewportSize({ width: 1280, height: 860 });
     await button('Add model').click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('drawn');
     await dialog.getByRole('combobox', { name: 'Provider of route 1' }).click();
@@ -290,9 +305,18 @@ describe('making pictures in a browser', () => {
     await open('/catalog');
     await button('Actions for gpt-image-2').click();
     await page().getByRole('menuitem', { name: 'Remove' }).click();
-    await dialog.getByText('The built-in model gpt-image-2 takes its place.').waitFor();
+    await dialog.getByText('The built-in model “gpt-image-2” takes its place.').waitFor();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await row.getByText('built-in').waitFor();
     await row.getByText('sandbox', { exact: true }).waitFor();
+    // A new provider is offered for it, too.
+    await button('Add provider').click();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('other');
+    await dialog.getByLabel('Base URL').fill('http://127.0.0.1:9/v1');
+    await dialog.getByRole('button', { name: 'Add provider' }).click();
+    await page().getByRole('status').getByText('Provider “other” added').waitFor();
+    await button('Use it for gpt-image-2').click();
+    await dialog.getByRole('heading', { name: 'Change provider of “gpt-image-2”' }).waitFor();
+    expect(await dialog.getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('other');
   });
 });

@@ -48,7 +48,7 @@ export function FormDialog(props: FormDialogProps) {
             </Box>
           )}
           {children}
-          <Group justify="flex-end">
+          <Group justify="flex-end" className="form-dialog-actions">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>

@@ -1,15 +1,20 @@
 import { PasswordInput } from '@mantine/core';
 import { useState, type ComponentProps } from 'react';
 
-/** A field for a password, whose button says what it does next. */
-export function PasswordField(props: ComponentProps<typeof PasswordInput>) {
+interface PasswordFieldProps extends ComponentProps<typeof PasswordInput> {
+  /** What is hidden: a password, if not given. */
+  readonly of?: string;
+}
+
+/** A field for a secret, whose button says what it does next. */
+export function PasswordField({ of = 'password', ...props }: PasswordFieldProps) {
   const [visible, setVisible] = useState(false);
   return (
     <PasswordInput
       visible={visible}
       onVisibilityChange={setVisible}
       visibilityToggleButtonProps={{
-        'aria-label': visible ? 'Hide password' : 'Show password',
+        'aria-label': `${visible ? 'Hide' : 'Show'} ${of}`,
         'aria-pressed': undefined,
       }}
       {...props}

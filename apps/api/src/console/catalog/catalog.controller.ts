@@ -78,7 +78,10 @@ export class CatalogController {
   @Get('revisions')
   @ApiResponse({ status: 200, type: RevisionListView })
   async history(): Promise<RevisionListView> {
-    return { data: (await this.revisions.list()).map(revisionView) };
+    const rows = await this.revisions.list();
+    const isBuiltIn = ({ action, target }: (typeof rows)[number]): boolean =>
+      this.source.isBuiltIn(action.startsWith('model.') ? 'models' : 'providers', target);
+    return { data: rows.map((row) => revisionView(row, isBuiltIn(row))) };
   }
 
   @Post('revisions/:revision/restore')

@@ -15,6 +15,7 @@ import { providersQuery } from '../../api/operation.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { amountIn } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
@@ -97,20 +98,33 @@ interface AddedProps extends TableProps {
 /** What comes after a provider was added, until a model has a route to it. */
 function Added({ name, catalog, onAct, onClose }: AddedProps) {
   if (catalog.models.some(({ entry }) => entry.routes.some(({ provider }) => provider === name))) return null;
+  // What most providers are added for: the model that clients ask for, drawn by the sandbox until then.
+  const builtIn = catalog.models.find(({ owner, entry }) => owner === 'built-in' && entry.kind === 'image');
   return (
     <Alert
       color="safelight"
       variant="light"
       role="status"
-      title={`Provider ${name} added`}
+      title={`Provider “${name}” added`}
       withCloseButton
       closeButtonLabel="Dismiss"
       onClose={onClose}
     >
       <Text size="sm">It gets no calls until a model has a route to it.</Text>
-      <Button size="xs" mt="sm" onClick={() => onAct({ kind: 'model', provider: name })}>
-        Add a model for it
-      </Button>
+      <Group gap="xs" mt="sm">
+        {builtIn !== undefined && (
+          <Button size="xs" onClick={() => onAct({ kind: 'model', replaced: builtIn, provider: name })}>
+            Use it for {builtIn.name}
+          </Button>
+        )}
+        <Button
+          size="xs"
+          variant={builtIn === undefined ? 'filled' : 'default'}
+          onClick={() => onAct({ kind: 'model', provider: name })}
+        >
+          Add a model for it
+        </Button>
+      </Group>
     </Alert>
   );
 }
@@ -147,7 +161,7 @@ function ProviderTable({ catalog, onAct }: TableProps) {
         </Text>
       }
     >
-      {catalog.providers.map((provider) => {
+      {byName(catalog.providers).map((provider) => {
         const { name, owner, entry, keys } = provider;
         const state = states?.data.find((one) => one.name === name);
         const type = catalog.types.find((one) => one.type === entry.type);
@@ -201,7 +215,7 @@ function ModelTable({ catalog, onAct }: TableProps) {
         </>
       }
     >
-      {catalog.models.map((model) => (
+      {byName(catalog.models).map((model) => (
         <Table.Tr key={`${model.owner} ${model.name}`}>
           <Table.Td maw={260}>
             <Name of={model} />
@@ -308,7 +322,7 @@ function Actions({ section, entry, onAct, onEdit, onReplace }: ActionsProps) {
   return (
     <RowMenu of={entry.name}>
       {entry.owner === 'console' && <Menu.Item onClick={onEdit}>Edit</Menu.Item>}
-      {entry.owner === 'built-in' && onReplace && <Menu.Item onClick={onReplace}>Use another provider</Menu.Item>}
+      {entry.owner === 'built-in' && onReplace && <Menu.Item onClick={onReplace}>Change provider</Menu.Item>}
       <Menu.Item onClick={() => onAct({ kind: 'view', section, entry })}>View as JSON</Menu.Item>
       {entry.owner === 'console' && (
         <Menu.Item c="var(--mantine-color-error)" onClick={() => onAct({ kind: 'remove', section, entry })}>
@@ -338,18 +352,18 @@ function Remove({ revision, section, entry: { name, replaces_built_in: replaces 
   return (
     <Confirm
       opened
-      title={`Remove ${name}?`}
+      title={`Remove “${name}”?`}
       action="Remove"
       busy={remove.isPending}
       error={remove.error}
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
-      {section === 'models' && !replaces && 'New requests for it are rejected, and tasks that have not started fail.'}
+      {section === 'models' && !replaces && 'New requests for it are rejected, and tasks that haven’t started fail.'}
       {section === 'providers' &&
         'It gets no new calls. Running calls finish; tasks that wait for one of its jobs fail.'}
-      {replaces && ` The built-in ${section === 'models' ? 'model' : 'provider'} ${name} takes its place.`} You can undo
-      this in the history.
+      {replaces && ` The built-in ${section === 'models' ? 'model' : 'provider'} “${name}” takes its place.`} You can
+      undo this in the history.
     </Confirm>
   );
 }
@@ -357,12 +371,18 @@ function Remove({ revision, section, entry: { name, replaces_built_in: replaces 
 function priceText({ entry: { prices = [], routes } }: CatalogModel, catalog: ReadCatalog): string {
   const today = new Date().toISOString().slice(0, 10);
   const price = prices.findLast(({ from }) => from <= today) ?? prices.at(-1);
-  if (price === undefined) return routes.every(({ provider }) => isFree(provider, catalog)) ? 'Free' : 'None set';
+  if (price === undefined) return routes.every(({ provider }) => isFree(provider, catalog)) ? 'Free' : 'No price';
   const { per_image: images, per_million_tokens: tokens } = price;
-  if (images === undefined) return `${tokens?.input ?? 0} / ${tokens?.output ?? 0} ${catalog.currency} per 1M tokens`;
+  const money = (amount: number): string => amountIn(amount, catalog.currency);
+  if (images === undefined) return `${money(tokens?.input ?? 0)} / ${money(tokens?.output ?? 0)} per 1M tokens`;
   const amounts = Object.values(images).flatMap((tier) => (typeof tier === 'number' ? [tier] : Object.values(tier)));
   const [least, most] = [Math.min(...amounts), Math.max(...amounts)];
-  return `${least === most ? least : `${least}–${most}`} ${catalog.currency} per image`;
+  return `${least === most ? money(least) : `${money(least)}–${money(most)}`} per image`;
+}
+
+/** An entry keeps its place when one of the console takes that of a built-in one. */
+function byName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
+  return [...entries].sort((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
 }
 
 function isFree(name: string, { providers, types }: ReadCatalog): boolean {

@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import type { CatalogModel, CatalogProvider } from '../../api/catalog.ts';
 
 /** Said before a name is refused. */
-export const NAME_RULE = 'Letters, digits, and . _ : -';
+export const NAME_RULE = 'Letters, digits, and these characters: . _ : -';
 
 /** What is wrong with the name of a provider or model. */
 export function nameProblem(name: string): string | null {
@@ -33,18 +33,18 @@ export function ReplacedNote({ kind, replaced }: { readonly kind: 'provider' | '
     <Alert color={owner === 'file' ? 'red' : 'safelight'} variant="light" role="status">
       {owner === 'built-in' && (
         <>
-          This replaces the built-in {kind} {name}. To get that one back later, remove this one.
+          This replaces the built-in {kind} “{name}”. Remove this {kind} to restore the built-in one.
         </>
       )}
       {owner === 'console' && (
         <>
-          This replaces the {kind} {name} that is already in the list. To get that one back later, undo the change in
-          the history.
+          This replaces the {kind} “{name}” that is already in the list. To restore that one, undo the change in the
+          history.
         </>
       )}
       {owner === 'file' && (
         <>
-          The {kind} {name} is in models.yaml and can be changed only there. Choose another name.
+          The {kind} “{name}” is in models.yaml and can be changed only there. Choose another name.
         </>
       )}
     </Alert>

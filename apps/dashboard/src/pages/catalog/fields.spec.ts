@@ -68,7 +68,7 @@ describe('the form of a provider', () => {
       ],
     ]);
     const fields = { ...providerFields(undefined), options: { workflow: '{' } };
-    expect(() => providerChange(fields, SCHEMA)).toThrow('This is not valid JSON');
+    expect(() => providerChange(fields, SCHEMA)).toThrow('This isn’t valid JSON');
   });
 });
 

@@ -22,7 +22,7 @@ export function History({ revision }: { readonly revision: number }) {
   return (
     <Box component="section" aria-label="History">
       <SectionTitle
-        about="The last 100 changes made here. Each made a new version that you can go back to."
+        about="The last 100 changes made here. You can restore any version."
         actions={
           rows.length > 0 && (
             <Button
@@ -40,8 +40,9 @@ export function History({ revision }: { readonly revision: number }) {
       {error !== null && <Trouble error={error} doing="Could not load the history" onRetry={() => void refetch()} />}
       <Box className="surface" mt="sm">
         {rows.slice(0, all ? rows.length : SHOWN).map((row, index) => (
-          <Group key={row.revision} className="list-row" px="md" py="xs" justify="space-between" wrap="nowrap">
-            <Text size="sm" flex={1} miw={0} style={{ overflowWrap: 'anywhere' }}>
+          <Group key={row.revision} className="list-row" px="md" py="xs" justify="space-between" gap="xs" miw={0}>
+            {/* On a phone, on lines of its own. */}
+            <Text size="sm" flex={{ base: '1 1 100%', xs: 1 }} miw={0} style={{ overflowWrap: 'anywhere' }}>
               <Text span inherit fw={600}>
                 {row.author}
               </Text>{' '}

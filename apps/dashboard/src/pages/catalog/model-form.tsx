@@ -46,16 +46,17 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
         revision: catalog.revision,
         entry: modelEntry(fields, (existing ?? replaced)?.entry),
       }),
-    onSuccess: async () => {
+    onSuccess: async (_, { name }) => {
+      const message = existing ? UPDATED : savedMessage(catalog, name);
       await refreshCatalog();
-      notifications.show({ color: 'green', message: isNew ? 'Model added.' : 'Model updated.' });
+      notifications.show({ color: 'green', message });
       onClose();
     },
     onError: (error) => {
       if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
     },
   });
-  const title = existing ? `Edit ${existing.name}` : replaced ? `Provider for ${replaced.name}` : 'Add model';
+  const title = existing ? `Edit “${existing.name}”` : replaced ? `Change provider of “${replaced.name}”` : 'Add model';
   const { name, aliases } = form.values;
   const taken = existing ? undefined : replacedBy(catalog.models, name, aliases);
   return (
@@ -74,6 +75,7 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
         <TextInput
           label="Name"
           description={isNew ? `The name requests use. ${NAME_RULE}` : 'The name requests use'}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
           required
           data-autofocus
           maxLength={100}
@@ -82,7 +84,6 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
         />
         <Select
           label="Kind"
-          description="What it is for"
           allowDeselect={false}
           data={[
             { value: 'image', label: 'Images' },
@@ -107,6 +108,15 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       )}
     </FormDialog>
   );
+}
+
+const UPDATED = 'Model updated.';
+
+/** What saving did, as the history says it. */
+function savedMessage({ models }: ReadCatalog, name: string): string {
+  const before = models.find((model) => model.name === name.trim());
+  if (before?.owner === 'built-in') return `Built-in model “${before.name}” replaced.`;
+  return before === undefined ? 'Model added.' : UPDATED;
 }
 
 /** The provider that a new model most likely is for: the last one that was added here. */

@@ -78,6 +78,6 @@ function valueOf(name: string, kind: OptionField['kind'], text: string | string[
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new OptionError(name, 'This is not valid JSON');
+    throw new OptionError(name, 'This isn’t valid JSON');
   }
 }

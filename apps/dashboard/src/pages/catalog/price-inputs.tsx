@@ -1,7 +1,20 @@
-import { Box, Fieldset, Group, NumberInput, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Box,
+  Fieldset,
+  Group,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Text,
+  TextInput,
+  type InputWrapperProps,
+} from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newPrice, TIERS, type ModelFields } from './model-fields.ts';
+
+/** Puts the inputs of a row on one line, whether or not they have a description. */
+const BELOW: NonNullable<InputWrapperProps['inputWrapperOrder']> = ['label', 'input', 'description', 'error'];
 
 interface PriceInputsProps {
   readonly form: UseFormReturnType<ModelFields>;
@@ -16,13 +29,13 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
     <Fieldset variant="unstyled" legend={<b>Prices</b>}>
       <Stack gap="xs">
         <Text size="xs" c="dimmed">
-          What callers pay, in {currency}, oldest first. Without a price, free providers cost nothing, and the cost of
-          others is unknown.
+          What callers pay, in {currency}, oldest first. Without a price, costs are recorded as unknown, except for free
+          providers.
         </Text>
         {prices.map(({ id }, index) => (
           <Box key={id} className="surface" p="sm">
             <Group align="flex-start" wrap="nowrap" gap="xs">
-              <SimpleGrid cols={{ base: 2, sm: 4 }} flex={1} spacing="xs">
+              <SimpleGrid cols={{ base: 2, sm: 3 }} flex={1} spacing="xs">
                 <TextInput label="From (UTC)" type="date" required {...form.getInputProps(`prices.${index}.from`)} />
                 {kind === 'image' &&
                   TIERS.map((tier) => (
@@ -37,6 +50,7 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
                 <NumberInput
                   label="Input"
                   description="1M tokens"
+                  inputWrapperOrder={BELOW}
                   min={0}
                   required={kind === 'chat'}
                   {...form.getInputProps(`prices.${index}.input`)}
@@ -44,20 +58,23 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
                 <NumberInput
                   label="Cached input"
                   description="1M tokens"
+                  inputWrapperOrder={BELOW}
                   min={0}
                   {...form.getInputProps(`prices.${index}.cached_input`)}
                 />
                 <NumberInput
                   label="Output"
                   description="1M tokens"
+                  inputWrapperOrder={BELOW}
                   min={0}
                   required={kind === 'chat'}
                   {...form.getInputProps(`prices.${index}.output`)}
                 />
                 {kind === 'image' && (
                   <NumberInput
-                    label="If canceled"
-                    description="Share, 0 to 1"
+                    label="Charge if canceled"
+                    description="0 to 1 of the price"
+                    inputWrapperOrder={BELOW}
                     min={0}
                     max={1}
                     step={0.1}

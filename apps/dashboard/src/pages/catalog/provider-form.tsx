@@ -1,14 +1,4 @@
-import {
-  Accordion,
-  Group,
-  NumberInput,
-  PasswordInput,
-  Select,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Accordion, Group, NumberInput, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
@@ -16,6 +6,7 @@ import { refreshCatalog, type CatalogProvider, type ProviderType, type ReadCatal
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
+import { PasswordField } from '../../parts/password-field.tsx';
 import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
 import { OptionInput } from './option-input.tsx';
 import { OptionError, optionFields } from './options.ts';
@@ -61,7 +52,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
   const taken = existing ? undefined : replacedBy(catalog.providers, form.values.name);
   return (
     <FormDialog
-      title={existing === undefined ? 'Add provider' : `Edit ${existing.name}`}
+      title={existing === undefined ? 'Add provider' : `Edit “${existing.name}”`}
       wide
       ownRules
       action={existing === undefined ? 'Add provider' : 'Save'}
@@ -72,12 +63,11 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
       onClose={onClose}
     >
       {forModel !== undefined && (
-        <Text size="sm">First add the provider that should serve {forModel}. Its route comes next.</Text>
+        <Text size="sm">First add the provider that should serve “{forModel}”. Its route comes next.</Text>
       )}
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <Select
           label="Type"
-          description="The API it uses"
           allowDeselect={false}
           data={catalog.types.map(({ type: value, title: label }) => ({ value, label }))}
           {...form.getInputProps('type')}
@@ -85,6 +75,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
         <TextInput
           label="Name"
           description={`Shown in logs. ${NAME_RULE}`}
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
           required
           data-autofocus
           maxLength={100}
@@ -149,7 +140,7 @@ function Connection({ form, type, needsKeys }: ConnectionProps) {
     <>
       <TextInput
         label="Base URL"
-        description={type.base_url === null ? 'Address of your server' : 'Blank = default'}
+        description={type.base_url === null ? 'Address of your server' : 'Leave blank for the default'}
         placeholder={type.base_url ?? 'http://10.0.0.5:8188'}
         required={type.needs.includes('base_url')}
         {...form.getInputProps('base_url')}
@@ -169,14 +160,15 @@ function Connection({ form, type, needsKeys }: ConnectionProps) {
         {keys.map(({ stored }, index) => (
           <Group key={index} align="flex-end" wrap="nowrap" gap="xs">
             <TextInput
-              label="Key name"
+              label="Label for this key"
               flex={1}
               miw={0}
               maxLength={100}
               disabled={stored}
               {...form.getInputProps(`keys.${index}.name`)}
             />
-            <PasswordInput
+            <PasswordField
+              of="API key"
               label="API key"
               flex={2}
               miw={0}
@@ -222,7 +214,7 @@ function Limits({ form }: { readonly form: Form }) {
         description="The provider may have charged for it"
         allowDeselect={false}
         data={[
-          { value: '', label: 'Type default' },
+          { value: '', label: 'Provider default' },
           { value: 'fail', label: 'Fail the task' },
           { value: 'retry', label: 'Try again' },
         ]}
@@ -233,7 +225,7 @@ function Limits({ form }: { readonly form: Form }) {
         description="For example, on your own hardware"
         allowDeselect={false}
         data={[
-          { value: '', label: 'Type default' },
+          { value: '', label: 'Provider default' },
           { value: 'yes', label: 'Yes' },
           { value: 'no', label: 'No' },
         ]}

@@ -201,14 +201,14 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
               <NumberInput label="Maximum reference images" placeholder="16" min={1} max={16} {...field('images')} />
               <NumberInput
                 label="Maximum images per call"
-                placeholder="Type default"
+                placeholder="Provider default"
                 min={1}
                 max={10}
                 {...field('max_n')}
               />
               <TagsInput
                 label="Supported sizes"
-                description="Width x height; blank = any"
+                description="Width x height. Leave blank for any."
                 placeholder="1024x1024"
                 {...field('sizes')}
               />

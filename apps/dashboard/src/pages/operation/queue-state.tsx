@@ -84,7 +84,7 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
         </Empty>
       ) : (
         <Table.ScrollContainer minWidth={520}>
-          <Table horizontalSpacing="lg">
+          <Table horizontalSpacing="lg" className="card-rows">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Host</Table.Th>
@@ -103,14 +103,19 @@ function Workers({ workers }: { readonly workers: readonly QueueWorker[] }) {
                       process {worker.pid}
                     </Text>
                   </Table.Td>
-                  <Table.Td>{worker.version}</Table.Td>
-                  <Table.Td ta="right" className="numbers nowrap">
+                  <Table.Td data-name="Version">{worker.version}</Table.Td>
+                  <Table.Td ta="right" className="numbers nowrap" data-name="Running">
                     {worker.running} of {worker.slots}
                   </Table.Td>
-                  <Table.Td ta="right" className="nowrap" title={fullTime(worker.started_at)}>
+                  <Table.Td ta="right" className="nowrap" title={fullTime(worker.started_at)} data-name="Started">
                     {fromNow(worker.started_at)}
                   </Table.Td>
-                  <Table.Td ta="right" className="numbers nowrap" title={fullTime(worker.last_seen_at)}>
+                  <Table.Td
+                    ta="right"
+                    className="numbers nowrap"
+                    title={fullTime(worker.last_seen_at)}
+                    data-name="Last heartbeat"
+                  >
                     {Math.max(0, Math.round((Date.now() - Date.parse(worker.last_seen_at)) / 1000))} s ago
                   </Table.Td>
                 </Table.Tr>

@@ -64,8 +64,8 @@ export function OwnAccount() {
           </dd>
           <dt>Limits</dt>
           <dd>{limitsOf(data)}</dd>
-          <dt>Two-factor authentication</dt>
-          <dd>
+          <dt className="wide">Two-factor authentication</dt>
+          <dd className="wide">
             <RequireTwoFactor account={data} />
           </dd>
         </dl>

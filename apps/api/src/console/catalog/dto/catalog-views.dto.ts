@@ -111,7 +111,11 @@ class RevisionView {
 export class RevisionListView extends ListOf(RevisionView, 'The last hundred changes, newest first.') {}
 
 /** A revision as the history shows it. */
-export function revisionView({ number, action, target, author, createdAt }: RevisionSummary): RevisionView {
-  const sentence = auditSentence(action, target, { revision: number });
+/** `isBuiltIn`: whether the entry that it is about has the name of a built-in one. */
+export function revisionView(
+  { number, action, target, author, createdAt }: RevisionSummary,
+  isBuiltIn: boolean,
+): RevisionView {
+  const sentence = auditSentence(action, target, { revision: number, replaces_built_in: isBuiltIn });
   return { revision: number, sentence, author, created_at: createdAt.toISOString() };
 }
