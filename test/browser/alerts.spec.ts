@@ -80,6 +80,7 @@ describe('alerts and usage in a browser', () => {
     await thresholds.fill('many');
     await button('Save').click();
     await page().getByText('Enter up to five whole numbers').waitFor();
+    await page().getByRole('heading', { name: 'Edit alert: Budget threshold' }).waitFor();
     expect(await screen.inspect('alert-rule-form')).toEqual([]);
     await thresholds.fill('70, 90');
     await button('Save').click();

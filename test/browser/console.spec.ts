@@ -45,6 +45,7 @@ describe('the console in a browser', () => {
     await open(`/first-run#token=${await linkToken(platform, { purpose: 'first_admin' })}`);
     await page().waitForURL(`${platform.url}/console/first-run`);
     expect(await screen.inspect('first-run')).toEqual([]);
+    expect(await page().evaluate<string | null>(`document.activeElement.getAttribute('autocomplete')`)).toBe('name');
     await page().getByLabel('Your name').fill('Ada Lovelace');
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
@@ -474,7 +475,7 @@ describe('the console in a browser', () => {
     await page().getByRole('link', { name: 'Keys' }).click();
     await button(`Actions for ${NAME}`).click();
     await page().getByRole('menuitem', { name: 'Revoke' }).click();
-    await page().getByText('You cannot undo this').waitFor();
+    await page().getByText('You can’t undo this').waitFor();
     expect(await screen.inspect('revoke')).toEqual([]);
     await button('Revoke key').click();
     await page().getByText('is revoked.').waitFor();

@@ -91,7 +91,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await open(ada, '/accounts');
     await button(ada, `Actions for ${accountId}`).click();
     await ada.page.getByRole('menuitem', { name: 'Rate limits and priority' }).click();
-    await ada.page.getByText('Blank = default (300), 0 = unlimited').waitFor();
+    await ada.page.getByText('Leave blank for the default (300); 0 = unlimited').waitFor();
     await field(ada, 'Requests per minute').fill('30');
     await field(ada, 'Keys').fill('2');
     await field(ada, 'Weight').fill('3');
@@ -149,7 +149,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await button(grace, 'Actions for script of Mo').click();
     await grace.page.getByRole('menuitem', { name: 'Edit' }).click();
     await button(grace, 'Rate limits and priority').click();
-    await grace.page.getByText('Blank = default, maximum 30 (account limit)').waitFor();
+    await grace.page.getByText('Leave blank for the default; at most 30 (account limit)').waitFor();
     await field(grace, 'Requests per minute').fill('10');
     await grace.page.getByLabel('Budget', { exact: true }).fill('5');
     expect(await grace.inspect('key-form-limits')).toEqual([]);
@@ -199,15 +199,20 @@ describe('keys of members, admins and operators in a browser', () => {
       page.getByRole('heading', { name: 'Turn on two-factor authentication', level: 1 });
     await open(mo, '/keys');
     await open(grace, '/team');
-    await grace.page.getByRole('switch', { name: 'Require it of everyone' }).click();
-    await grace.page.getByText('Keys and single sign-on are not affected.').waitFor();
+    await grace.page.getByRole('switch', { name: 'Require for everyone' }).click();
+    await grace.page.getByText('Keys and single sign-on aren’t affected.').waitFor();
     expect(await grace.inspect('team-require-two-factor')).toEqual([]);
+    // On a phone, its text has the width of the page.
+    await grace.page.setViewportSize({ width: 390, height: 844 });
+    const text = grace.page.getByText('Members who sign in with a password must set it up first.');
+    expect((await text.boundingBox())!.width).toBeGreaterThan(200);
+    await grace.page.setViewportSize({ width: 1280, height: 860 });
     await button(grace, 'Require it').click();
     await title(grace).waitFor();
     expect(await grace.inspect('two-factor-required')).toEqual([]);
     await turnOn(grace);
     await grace.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
-    await grace.page.getByRole('switch', { name: 'Require it of everyone', checked: true }).waitFor();
+    await grace.page.getByRole('switch', { name: 'Require for everyone', checked: true }).waitFor();
     // A page that was open learns of it with its next request.
     await mo.page.getByRole('link', { name: 'Usage' }).click();
     await title(mo).waitFor();

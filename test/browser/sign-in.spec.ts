@@ -133,7 +133,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     const token = await linkToken(platform, { purpose: 'invite', email: 'bob@example.org', role: 'member' });
     await open(`${platform.url}/console/invite#token=${token}`);
     await provider().waitFor();
-    await page().getByText('You are invited to join Default.').waitFor();
+    await page().getByText('You’re invited to join this account.').waitFor();
     expect(await page().getByLabel('Email').inputValue()).toBe('bob@example.org');
     expect(await screen.inspect('invite-provider')).toEqual([]);
     await page().getByLabel('Your name').fill('Bob');
@@ -195,7 +195,7 @@ describe('signing in with OpenID Connect in a browser', () => {
   it('says where passkeys work and why not here, before the sign-in too', async () => {
     await page().getByRole('button', { name: 'Sign out' }).click();
     await heading('Sign in').waitFor();
-    await page().getByText('Browsers do not allow passkeys at an IP address such as 127.0.0.1.').waitFor();
+    await page().getByText('Browsers don’t allow passkeys at an IP address such as 127.0.0.1.').waitFor();
     const address = `${platform.url.replace('127.0.0.1', 'localhost')}/console/sign-in`;
     await page().getByRole('link', { name: address }).click();
     await page().getByRole('button', { name: 'Sign in with a passkey' }).waitFor();

@@ -36,7 +36,7 @@ describe('people and accounts in a browser', () => {
   /** The link that is shown once; its dialog is closed. */
   const takeLink = async (screen: Screen): Promise<string> => {
     const link = (await screen.page.getByTestId('link').textContent())!;
-    await button(screen, 'I’ve saved it').click();
+    await button(screen, 'Done').click();
     await screen.page.getByTestId('link').waitFor({ state: 'detached' });
     expect(await screen.page.content()).not.toContain(link);
     return link.slice(`${platform.url}/console`.length);
@@ -172,7 +172,7 @@ describe('people and accounts in a browser', () => {
     expect(await pages()).toHaveLength(4);
     expect(await button(other, 'Bulk actions').count()).toBe(0);
     await open(other, '/keys');
-    await other.page.getByText('Your role does not include this page').waitFor();
+    await other.page.getByText('Your role doesn’t include this page').waitFor();
     expect(await other.inspect('no-access')).toEqual([]);
     await setRole(ada, HOSTILE, 'Billing');
     await rowOf(ada, 'mo@example.org').getByText('Billing').waitFor();
@@ -287,7 +287,7 @@ describe('people and accounts in a browser', () => {
 
   it('signs in with a passkey alone, at the address where browsers have them', async () => {
     const { page } = other;
-    await page.getByText('Browsers do not allow passkeys at an IP address such as 127.0.0.1.').waitFor();
+    await page.getByText('Browsers don’t allow passkeys at an IP address such as 127.0.0.1.').waitFor();
     expect(await button(other, 'Add passkey').count()).toBe(0);
     expect(await other.inspect('passkeys-elsewhere')).toEqual([]);
     const devtools = await page.context().newCDPSession(page);

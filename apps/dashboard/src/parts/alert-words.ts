@@ -31,7 +31,7 @@ export function ruleSentence(rule: AlertRule): string {
       return `When tasks wait more than ${listed(thresholds.map((threshold) => `${threshold} s`))} for a worker${held}.`;
     case 'failure_rate':
     case 'overall_failure_rate':
-      return `When ${percents} of the tasks that ended in the last ${window} min failed${held}. Needs at least ${least} tasks.`;
+      return `When ${percents} of the tasks that finished in the last ${window} minutes failed${held}. Needs at least ${least} tasks.`;
   }
 }
 

@@ -41,7 +41,7 @@ export function WeightField({ field, others }: { readonly field: object; readonl
 }
 
 function meaning(usual: number | undefined, most: number): string {
-  if (most !== 0) return `Blank = default, maximum ${most} (account limit)`;
-  if (usual === 0) return 'Blank = default (unlimited)';
-  return `Blank = default${usual === undefined ? '' : ` (${usual})`}, 0 = unlimited`;
+  if (most !== 0) return `Leave blank for the default; at most ${most} (account limit)`;
+  if (usual === 0) return 'Leave blank for the default (unlimited)';
+  return `Leave blank for the default${usual === undefined ? '' : ` (${usual})`}; 0 = unlimited`;
 }

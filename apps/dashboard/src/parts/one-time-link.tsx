@@ -30,7 +30,7 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
       <Stack>
         {made.emailed === true && (
           <Alert color="green" variant="light" icon={<IconMail size={18} />} role="status">
-            The link was emailed. Send it yourself only if the email does not arrive.
+            The link was emailed. Send it yourself only if the email doesn’t arrive.
           </Alert>
         )}
         {made.emailed === false && (
@@ -49,12 +49,12 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
         </Text>
         <ShownOnce text={made.link} testId="link" />
         <Text size="sm" c="dimmed">
-          The link works once and expires in {made.hours} hours. Anyone who has it can use it. You will not see it
-          again; if you lose it, create a new one.
+          The link works once and expires in {made.hours} hours. Anyone who has it can use it. This link is shown only
+          once.
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            I’ve saved it
+            Done
           </Button>
         </Group>
       </Stack>

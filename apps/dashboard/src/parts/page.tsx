@@ -97,7 +97,7 @@ export function NoAccess({ title, icon, needs }: NoAccessProps) {
           {isForAdmins && 'Only owners and admins can open this page.'}
           {!isForOperators &&
             !isForAdmins &&
-            'Your role does not include this page. Ask an owner or admin to change your role.'}
+            'Your role doesn’t include this page. Ask an owner or admin to change your role.'}
         </Empty>
       </Box>
     </PageFrame>

@@ -15,7 +15,7 @@ export function ResponseFormatField({ field, usual }: ResponseFormatFieldProps) 
   return (
     <Select
       label="Response format"
-      description="For requests that do not specify one"
+      description="For requests that don’t specify one"
       allowDeselect={false}
       data={[
         { value: '', label: usual === 'account' ? 'Account default' : 'Installation default' },

@@ -19,8 +19,8 @@ const ERRORS: Readonly<Record<string, string>> = {
   tls: 'Invalid TLS certificate',
   unreachable: 'Connection failed',
   interrupted: 'Interrupted by a restart; not counted',
-  secret_unreadable: 'Cannot read the signing secret: SECRET_KEY has changed',
-  email_disabled: 'Not sent: email is not set up (SMTP_URL)',
+  secret_unreadable: 'Can’t read the signing secret: SECRET_KEY has changed',
+  email_disabled: 'Not sent: email isn’t set up (SMTP_URL)',
   endpoint_disabled: 'Not sent: endpoint disabled',
   removed: 'Not sent: endpoint or task removed',
 } satisfies Record<NonNullable<Attempt['error']>, string>;

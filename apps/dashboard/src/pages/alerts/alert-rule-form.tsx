@@ -54,7 +54,7 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
   const ofFailures = kind === 'failure_rate' || kind === 'overall_failure_rate';
   return (
     <FormDialog
-      title={`Edit ${ALERT_NAMES[kind]}`}
+      title={`Edit alert: ${ALERT_NAMES[kind]}`}
       action="Save"
       busy={save.isPending}
       error={save.error}
@@ -82,7 +82,7 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
         </>
       )}
       <NumberInput
-        label="Fire after (minutes)"
+        label="Alert after (minutes)"
         description="How long the problem must last; 0 = immediately"
         {...number('hold_minutes', 0, 1_440)}
       />

@@ -22,7 +22,7 @@ export function AlertRules({ query: { data, error, refetch }, channels }: RulesP
   const [edited, setEdited] = useState<AlertRule | null>(null);
   return (
     <Stack component="section" gap="md" aria-label="Rules">
-      <SectionTitle about="What to watch for, and at which threshold.">Rules</SectionTitle>
+      <SectionTitle about="What to watch for, and at what threshold.">Rules</SectionTitle>
       {error !== null && <Trouble error={error} doing="Could not load rules" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">

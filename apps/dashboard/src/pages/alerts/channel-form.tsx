@@ -12,7 +12,7 @@ const NO_EMAIL = 'To send email, an operator has to set SMTP_URL.';
 const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: string; placeholder: string }>> = {
   webhook: {
     label: 'URL',
-    description: 'A public https URL. Alerts are signed like webhooks.',
+    description: 'A public https:// address. Alerts are signed like webhooks.',
     placeholder: 'https://my-app.example/alerts',
   },
   slack: {

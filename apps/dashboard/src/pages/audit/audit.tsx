@@ -28,7 +28,7 @@ export function AuditPage() {
   return (
     <PageFrame
       title="Audit log"
-      about="Who did what in this account, newest first. Entries cannot be changed."
+      about="Who did what in this account, newest first. Entries can’t be changed."
       actions={
         <Button
           component="a"

@@ -27,7 +27,7 @@ export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
   });
   return (
     <FormDialog
-      title={`Rotate ${apiKey.name}`}
+      title={`Rotate “${apiKey.name}”`}
       action="Rotate key"
       busy={rotate.isPending}
       error={rotate.error}
@@ -46,21 +46,22 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
     mutationFn: () => send('POST', `/keys/${apiKey.id}/revoke`),
     onSuccess: async () => {
       await queryClient.invalidateQueries(keysQuery);
-      notifications.show({ color: 'green', message: `${apiKey.name} is revoked.` });
+      notifications.show({ color: 'green', message: `Key “${apiKey.name}” is revoked.` });
       onClose();
     },
   });
   return (
     <Confirm
       opened
-      title={`Revoke ${apiKey.name}?`}
+      title={`Revoke “${apiKey.name}”?`}
       action="Revoke key"
       busy={revoke.isPending}
       error={revoke.error}
       onConfirm={() => revoke.mutate()}
       onClose={onClose}
     >
-      Apps that use this key are rejected immediately (HTTP 401). Accepted tasks continue. You cannot undo this.
+      Apps that use this key are rejected immediately (HTTP 401). Tasks already accepted will finish. You can’t undo
+      this.
     </Confirm>
   );
 }

@@ -23,7 +23,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
     >
       <Stack>
         <Text size="sm">
-          This is the secret key for <b>{made.key.name}</b>. Copy it now: Darkroom stores only a hash and cannot show it
+          This is the secret key for <b>{made.key.name}</b>. Copy it now: Darkroom stores only a hash and can’t show it
           again.
         </Text>
         <ShownOnce text={made.secret} testId="secret" />

@@ -49,7 +49,7 @@ export function KeysPage() {
           {isPending && <Rows />}
           {!isPending && all.length === 0 && (
             <Empty icon={<IconKey size={36} />} title="No keys yet" action={create}>
-              {isMember && 'You have not created any keys. '}
+              {isMember && 'You haven’t created any keys. '}
               {create !== undefined && 'Create one to get its secret and a ready-to-run request.'}
             </Empty>
           )}

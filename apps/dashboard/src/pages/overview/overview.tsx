@@ -5,6 +5,7 @@ import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { keysQuery, sessionQuery, useMay, useSession } from '../../api/queries.ts';
 import { todayQuery } from '../../api/usage.ts';
+import { UNNAMED } from '../../parts/account-label.ts';
 import { Figure } from '../../parts/figure.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
 import { spentOf } from '../../parts/format.ts';
@@ -15,9 +16,6 @@ import { useAttention, type Notice } from './use-attention.ts';
 const RenameAccount = lazy(async () => ({
   default: (await import('../team/rename-account.tsx')).RenameAccount,
 }));
-
-/** What the first account is called until somebody names it. */
-const UNNAMED = 'Default';
 
 /** What the session says of the installation is read again while somebody looks. */
 const REFRESH_MS = 15_000;

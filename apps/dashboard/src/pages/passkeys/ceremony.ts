@@ -35,7 +35,7 @@ async function inWords<T>(answer: Promise<T>): Promise<T> {
     const words =
       name === 'InvalidStateError'
         ? 'This device already has a passkey for your account.'
-        : 'No passkey was used: the request was canceled, timed out, or is not supported by this device.';
+        : 'No passkey was used: the request was canceled, timed out, or isn’t supported by this device.';
     throw new Error(words, { cause: error });
   }
 }

@@ -17,8 +17,8 @@ export function whyNoPasskeys(state: SignInState): ReactNode {
     return (
       <>
         {/^[\d.]+$|^\[/.test(location.hostname)
-          ? `Browsers do not allow passkeys at an IP address such as ${location.hostname}. `
-          : 'Passkeys do not work at this address. '}
+          ? `Browsers don’t allow passkeys at an IP address such as ${location.hostname}. `
+          : 'Passkeys don’t work at this address. '}
         To use them, open{' '}
         <Anchor href={address} inherit underline="always">
           {address}
@@ -27,5 +27,5 @@ export function whyNoPasskeys(state: SignInState): ReactNode {
       </>
     );
   }
-  return 'PublicKeyCredential' in window ? null : 'This browser does not support passkeys.';
+  return 'PublicKeyCredential' in window ? null : 'This browser doesn’t support passkeys.';
 }

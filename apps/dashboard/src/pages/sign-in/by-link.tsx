@@ -7,6 +7,7 @@ import { sessionQuery, signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
 import { isHalfway, type Session } from '../../api/types.ts';
+import { accountLabel } from '../../parts/account-label.ts';
 import { NewPassword, newPasswordProblem, refusedPassword } from '../../parts/new-password.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
@@ -37,7 +38,7 @@ export function InvitePage() {
   return (
     <ByLink
       title="Welcome to Darkroom"
-      about={(account) => `You are invited to join${account === undefined ? '' : ` ${account}`}.`}
+      about={(account) => `You’re invited to join${account === undefined ? '' : ` ${accountLabel(account)}`}.`}
       path="/join"
       purpose="invite"
       fields={['name']}
@@ -180,7 +181,14 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
                 <Trouble error={redeem.error} doing="Could not continue" />
               )}
               {fields.includes('name') && (
-                <TextInput label="Your name" autoComplete="name" required {...form.getInputProps('name')} />
+                <TextInput
+                  label="Your name"
+                  autoComplete="name"
+                  required
+                  // There is nothing else to do on this page.
+                  autoFocus={purpose === 'first_admin'}
+                  {...form.getInputProps('name')}
+                />
               )}
               {fields.includes('email') && (
                 <TextInput

@@ -18,7 +18,7 @@ export function JoinSignedIn({ token }: { readonly token: string }) {
   if (session === undefined)
     return (
       <Text size="sm">
-        Already use Darkroom here?{' '}
+        Already have an account?{' '}
         <Anchor
           component="button"
           type="button"

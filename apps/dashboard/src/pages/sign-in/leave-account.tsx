@@ -7,6 +7,7 @@ import { forgetDraft } from '../../api/kept-draft.ts';
 import { queryClient, useSession } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
+import { accountLabel, UNNAMED } from '../../parts/account-label.ts';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 
 /** Out of the account by oneself; its last owner is told to name another one first. */
@@ -14,6 +15,7 @@ export function LeaveAccount() {
   const { person, account, accounts } = useSession();
   const [isOpen, setIsOpen] = useState(false);
   const navigate = useNavigate();
+  const label = accountLabel(account.name);
   const isOwner = person.role === 'owner';
   const { data: people } = useQuery({ ...peopleQuery, enabled: isOwner });
   const others = people?.data.filter(({ id, role, disabled_at: out }) => id !== person.id && role === 'owner' && !out);
@@ -23,17 +25,20 @@ export function LeaveAccount() {
       queryClient.clear();
       forgetDraft();
       await navigate({ to: '/sign-in' });
-      notifications.show({ color: 'green', message: `You left ${account.name}.` });
+      notifications.show({
+        color: 'green',
+        message: account.name === UNNAMED ? 'You left the account.' : `You left ${account.name}.`,
+      });
     },
   });
   if (isOwner && others === undefined) return null;
   return (
     <Box className="surface" p="lg" component="section">
       <Title order={2} fz="md" mb="xs" style={{ overflowWrap: 'anywhere' }}>
-        Leave {account.name}
+        Leave {label}
       </Title>
       {others?.length === 0 ? (
-        <Text size="sm">You are the last owner of {account.name}. Make another user an owner before you leave.</Text>
+        <Text size="sm">You are the last owner of {label}. Make another user an owner before you leave.</Text>
       ) : (
         <>
           <Text size="sm" mb="sm">
@@ -48,7 +53,7 @@ export function LeaveAccount() {
       )}
       {isOpen && (
         <TypedConfirm
-          title={`Leave ${account.name}?`}
+          title={`Leave ${label}?`}
           action="Leave account"
           name={account.name}
           busy={leave.isPending}

@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { AccountSwitch } from '../../app/account-switch.tsx';
 import { useSession } from '../../api/queries.ts';
+import { UNNAMED } from '../../parts/account-label.ts';
 import { Outside } from './outside.tsx';
 import { RecoveryCodes } from '../two-factor/recovery-codes.tsx';
 import { SetUp } from '../two-factor/set-up.tsx';
@@ -19,7 +20,7 @@ export function TwoFactorRequired({ codes, onSetUp, onClose, onSignOut }: TwoFac
   return (
     <Outside
       title="Turn on two-factor authentication"
-      about={`${account.name} requires it of everyone who has a password.`}
+      about={`${account.name === UNNAMED ? 'This account' : account.name} requires it for everyone who has a password.`}
     >
       <Stack>
         {codes !== null ? (

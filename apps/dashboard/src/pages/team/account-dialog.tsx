@@ -141,7 +141,7 @@ function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disa
       onClose={onClose}
     >
       {disable
-        ? 'Its members are signed out immediately and cannot sign in; its keys are rejected within 10 seconds (HTTP 403). Accepted tasks continue. Nothing is deleted.'
+        ? 'Its members are signed out immediately and can’t sign in; its keys are rejected within 10 seconds (HTTP 403). Tasks already accepted will finish. Nothing is deleted.'
         : 'Its members can sign in again, and its keys work again within 10 seconds.'}
     </Confirm>
   );

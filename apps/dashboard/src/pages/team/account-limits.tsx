@@ -49,7 +49,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
     >
       <Text size="sm">
         These limits apply to all keys of the account together. Its owners and admins set the limits of each key, which
-        cannot exceed these.
+        can’t exceed these.
       </Text>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         {LIMITS.map(([name, label]) => (

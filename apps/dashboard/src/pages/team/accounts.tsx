@@ -26,7 +26,7 @@ export function AccountsPage() {
   return (
     <PageFrame
       title="Accounts"
-      about="Each account has its own members, keys, tasks, and budget, and cannot see the others. You see their usage, but not their prompts or images."
+      about="Each account has its own members, keys, tasks, and budget, and can’t see the others. You see their usage, but not their prompts or images."
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'create' })}>
           Create account

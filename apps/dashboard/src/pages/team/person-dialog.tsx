@@ -37,7 +37,7 @@ const ACTS = {
   disable: {
     title: (name) => `Disable ${name}?`,
     about:
-      'They are signed out immediately and cannot sign in. Keys they created keep working; revoke those on the Keys page.',
+      'They are signed out immediately and can’t sign in. Keys they created keep working; revoke those on the Keys page.',
     action: 'Disable',
     done: (name) => `${name} is disabled.`,
     body: { disabled: true },

@@ -6,6 +6,7 @@ import { queryClient, sessionQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { OwnAccount } from '../../api/team-types.ts';
+import { accountLabel } from '../../parts/account-label.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 
 /** Whether everyone in the account has to have an authenticator app; asks before it does. */
@@ -31,8 +32,8 @@ export function RequireTwoFactor({ account }: { readonly account: OwnAccount }) 
   return (
     <>
       <Switch
-        label="Require it of everyone"
-        description="Members with a password cannot do anything else until they turn it on"
+        label="Require for everyone"
+        description="Members who sign in with a password must set it up first."
         checked={isRequired}
         disabled={change.isPending}
         onChange={() => (isRequired ? change.mutate(false) : setAsking(true))}
@@ -48,8 +49,8 @@ export function RequireTwoFactor({ account }: { readonly account: OwnAccount }) 
           onConfirm={() => change.mutate(true)}
           onClose={() => setAsking(false)}
         >
-          Everyone in {account.name} who signs in with a password and has no authenticator app, you included, has to set
-          one up before they can continue. Keys and single sign-on are not affected.
+          Everyone in {accountLabel(account.name)} who signs in with a password and has no authenticator app, you
+          included, has to set one up before they can continue. Keys and single sign-on aren’t affected.
         </Confirm>
       )}
     </>

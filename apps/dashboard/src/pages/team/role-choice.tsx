@@ -17,7 +17,7 @@ const ABOUT: Readonly<Record<Role, string>> = {
   owner: 'Everything an admin can do, and changes owners and their roles',
   admin: 'Manages the team, webhooks, alerts, and everyone’s keys and tasks',
   member: 'Generates images, manages their own keys and tasks, and sees usage',
-  viewer: 'Sees all tasks and usage, but cannot change anything',
+  viewer: 'Sees all tasks and usage, but can’t change anything',
   billing: 'Sees usage, spend, and budgets, but no prompts or images',
 };
 

@@ -6,6 +6,7 @@ import { peopleQuery } from '../../api/team-queries.ts';
 import type { Invitation, OneTimeLink } from '../../api/team-types.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
+import { accountLabel } from '../../parts/account-label.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { InviteForm } from './invite-form.tsx';
 import { Invitations } from './team-invitations.tsx';
@@ -28,7 +29,7 @@ export function TeamPage() {
   return (
     <PageFrame
       title="Team"
-      about={`Who has access to ${account.name}, and what their role lets them do.`}
+      about={`Who has access to ${accountLabel(account.name)}, and what their role lets them do.`}
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'invite' })}>
           Invite member
@@ -54,7 +55,7 @@ export function TeamPage() {
       )}
       {dialog?.kind === 'invited' && (
         <LinkShown title="Invitation link" made={dialog.made} onClose={close}>
-          Send this link to <b>{dialog.email}</b>. They choose a password and join {account.name}.
+          Send this link to <b>{dialog.email}</b>. They choose a password and join {accountLabel(account.name)}.
         </LinkShown>
       )}
       {dialog?.kind === 'reset' && (

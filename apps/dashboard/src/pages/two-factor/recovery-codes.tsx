@@ -21,7 +21,7 @@ export function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
         title="Save your recovery codes"
         role="status"
       >
-        Each one signs you in once if you lose your authenticator app. You will not see them again.
+        Each one signs you in once if you lose your authenticator app. You won’t see them again.
       </Alert>
       <SimpleGrid cols={2} spacing="xs" data-testid="recovery-codes">
         {codes.map((code) => (

@@ -93,7 +93,7 @@ function Filters({ filters, endpoints }: FiltersProps) {
 function NothingSent() {
   return (
     <Empty icon={<IconWebhook size={36} />} title="No deliveries yet">
-      When an asynchronous task ends, Darkroom sends a message to the endpoints above and to the request’s callback_url.
+      When an asynchronous task ends, Darkroom sends an event to the endpoints above and to the request’s callback_url.
       Each delivery appears here with every attempt.
     </Empty>
   );

@@ -57,7 +57,7 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
       {existing === undefined ? (
         <TextInput
           label="URL"
-          description="A public https URL in your app. To test on your own machine, use an https tunnel."
+          description="A public https:// address of your app. To test on your own machine, use an https:// tunnel."
           placeholder="https://my-app.example/hooks"
           type="url"
           required

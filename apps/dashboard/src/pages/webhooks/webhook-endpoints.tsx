@@ -28,8 +28,8 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
       {isPending && <Rows count={2} />}
       {data?.data.length === 0 && (
         <Empty icon={<IconWebhook size={36} />} title="No endpoints yet" action={add}>
-          An endpoint is a URL in your app. Darkroom sends it a signed message when an asynchronous task completes,
-          fails, or is canceled. {isAdmin ? 'Add one, then send it a test event.' : 'Ask an owner or admin to add one.'}
+          An endpoint is a URL in your app. Darkroom sends it a signed event when an asynchronous task completes, fails,
+          or is canceled. {isAdmin ? 'Add one, then send it a test event.' : 'Ask an owner or admin to add one.'}
         </Empty>
       )}
       {data !== undefined && data.data.length > 0 && (

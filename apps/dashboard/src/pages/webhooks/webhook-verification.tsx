@@ -14,7 +14,7 @@ import { Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { VERIFY_SNIPPETS } from '../../parts/verify-snippets.ts';
 
-/** How a receiver knows that a message is genuine: the code for everyone, the secret for admins. */
+/** How a receiver knows that an event is genuine: the code for everyone, the secret for admins. */
 export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) {
   const [withCode, { toggle }] = useDisclosure(false);
   const [withSecret, { open, close }] = useDisclosure(false);
@@ -25,8 +25,8 @@ export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) 
         <SectionTitle
           about={
             isAdmin
-              ? 'Every message is signed with your account’s secret. Store it where only your app can read it.'
-              : 'Every message is signed with your account’s secret, which owners and admins can see.'
+              ? 'Every event is signed with your account’s secret. Store it where only your app can read it.'
+              : 'Every event is signed with your account’s secret, which owners and admins can see.'
           }
           actions={
             isAdmin && (
@@ -102,8 +102,8 @@ function OldSecret({ secret: { expires_at: end } }: { readonly secret: WebhookSe
   if (end === null) return null;
   return (
     <Text size="sm">
-      The previous secret works until {fullTime(end)}. Until then, every message carries both signatures, so either
-      secret verifies it.
+      The previous secret works until {fullTime(end)}. Until then, every event carries both signatures, so either secret
+      verifies it.
     </Text>
   );
 }
@@ -134,8 +134,8 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        Messages are signed with the new secret. {overlapSentence(hours)} At most two secrets are valid at a time, so
-        one that is already expiring ends now.
+        Events are signed with the new secret. {overlapSentence(hours)} At most two secrets are valid at a time, so one
+        that is already expiring ends now.
       </Text>
       <OverlapField label="Hours the old secret keeps working" hours={hours} onChange={setHours} />
     </FormDialog>

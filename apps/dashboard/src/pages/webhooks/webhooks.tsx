@@ -26,7 +26,7 @@ export function WebhooksPage() {
   return (
     <PageFrame
       title="Webhooks"
-      about="Darkroom calls your app when an asynchronous task ends, so you do not have to poll."
+      about="Darkroom calls your app when an asynchronous task ends, so you don’t have to poll."
       actions={known.length > 0 ? add : undefined}
     >
       <WebhookEndpoints query={endpoints} isAdmin={isAdmin} add={add} onAct={setDialog} />
