@@ -110,8 +110,7 @@ class RevisionView {
 /** Changes that can be undone. */
 export class RevisionListView extends ListOf(RevisionView, 'The last hundred changes, newest first.') {}
 
-/** A revision as the history shows it. */
-/** `isBuiltIn`: whether the entry that it is about has the name of a built-in one. */
+/** A revision as the history shows it; `isBuiltIn`: whether the entry that it is about has the name of a built-in one. */
 export function revisionView(
   { number, action, target, author, createdAt }: RevisionSummary,
   isBuiltIn: boolean,
