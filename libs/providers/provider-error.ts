@@ -10,11 +10,16 @@ interface ProviderErrorFate {
   readonly param?: string;
   /** The key was not let in or has had enough (401, 402, 403, 429); another one may do. */
   readonly keyRefused?: boolean;
+  /** The vendor's own words, as `providerMessage` leaves them. */
+  readonly providerMessage?: string | undefined;
   /** What happened, for the log only. */
   readonly cause?: unknown;
 }
 
-/** A vendor's failure, classified where it is known. The message is safe to show to callers. */
+/**
+ * A vendor's failure, classified where it is known. The message is safe to show to callers; `providerMessage` is for
+ * operators alone: it goes to the task's row, and to no log, answer, webhook, metric or span.
+ */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly retryable: boolean;
@@ -22,6 +27,7 @@ export class ProviderError extends Error {
   readonly retryAfter: number | undefined;
   readonly param: string | undefined;
   readonly keyRefused: boolean;
+  readonly providerMessage: string | undefined;
 
   constructor(
     readonly code: ErrorCode,
@@ -34,5 +40,6 @@ export class ProviderError extends Error {
     this.retryAfter = fate.retryAfter;
     this.param = fate.param;
     this.keyRefused = fate.keyRefused ?? false;
+    this.providerMessage = fate.providerMessage;
   }
 }

@@ -21,6 +21,8 @@ export interface CallEnd {
   readonly outcome: 'succeeded' | 'failed' | 'not_called' | 'unknown';
   readonly code?: ErrorCode;
   readonly charged: 'no' | 'maybe' | 'yes';
+  /** What the provider said of its failure, cleaned and cut. For operators in the console alone. */
+  readonly providerMessage?: string;
 }
 
 /** A call in a task's row. Times are ISO 8601, by the database's clock. Without an end it runs, or nobody will know. */

@@ -359,12 +359,13 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
     await button('Save').click();
     await dialog().waitFor({ state: 'detached' });
-    upstream.script(apiError(404));
+    upstream.script(apiError(404, { message: 'The model does not exist.' }));
     await page().goto('/console/operation');
     await card('local').getByText('Healthy').waitFor();
     await button('Test local').click();
     await button('Generate test image').click();
     await dialog().getByText('does not offer this model or call (404)').waitFor();
+    await dialog().getByText('The provider said: The model does not exist.').waitFor();
     await dialog()
       .getByText(`Called ${upstream.url.replace('/v1', '')}/images/generations`)
       .waitFor();

@@ -5,6 +5,7 @@ import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { withCredentials } from '#images/content-credentials.fixture.js';
 import { stripMetadata } from '#images/strip-metadata.js';
+import { signInFirstAdmin, signInInvited } from '../support/console.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { apiError, events, image, startUpstream, text, type ScriptedUpstream } from '../support/scripted-upstream.js';
@@ -184,5 +185,46 @@ describe('pictures from an OpenAI-compatible server', () => {
     expect(response.status).toBe(502);
     expect(shown).toContain('401');
     for (const secret of [UPSTREAM_KEY, new URL(upstream.url).host]) expect(shown).not.toContain(secret);
+  });
+
+  it('tells operators alone what the provider said of a failure, without the key', async () => {
+    const accountId = await platform.newAccount();
+    const ada = await signInFirstAdmin(platform);
+    const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
+    const mo = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+    upstream.script(apiError(404, { message: `The model does not exist for ${UPSTREAM_KEY}: said-by-the-vendor` }));
+    const said = 'The model does not exist for [redacted]: said-by-the-vendor';
+    const fail = async (key: string): Promise<string> => {
+      const body = { ...order, prompt: `a pear, number ${++count}`, response_format: 'b64_json' };
+      const answer = await platform.call('/v1/images/generations', { key, body });
+      expect([answer.status, await answer.text()]).toEqual([502, expect.not.stringContaining('said-by-the-vendor')]);
+      return answer.headers.get('x-task-id') ?? '';
+    };
+    const ofEve = await fail(await platform.newKey({}, accountId));
+    const ofAda = await fail(await platform.newKey());
+    const { rows } = await platform.pool.query(
+      `SELECT calls->-1->>'providerMessage' AS said FROM tasks WHERE id = $1`,
+      [ofAda],
+    );
+    expect(rows).toEqual([{ said }]);
+
+    const shown = await (await ada.call(`/tasks/${ofAda}`)).json();
+    expect(shown).toMatchObject({
+      timeline: expect.arrayContaining([expect.objectContaining({ provider_message: said })]),
+    });
+    expect(await (await ada.call(`/tasks/${ofAda}/events`)).text()).toContain(said);
+    const { task_id: ofMo } = await mo.ask<{ task_id: string }>('/images', { body: { ...order, prompt: 'of Mo' } });
+    expect(await (await mo.call(`/tasks/${ofMo}/events`)).text()).toContain('"status":"failed"');
+    const others = await Promise.all([
+      eve.call(`/tasks/${ofEve}`),
+      eve.call(`/tasks/${ofEve}/events`),
+      mo.call(`/tasks/${ofMo}`),
+      platform.call(`/v1/tasks/${ofAda}?include=timeline`),
+    ]);
+    const texts = await Promise.all(others.map((answer) => answer.text()));
+    for (const text of texts) expect(text).toContain('provider_call');
+    for (const text of [...texts, platform.api.output(), platform.worker.output()]) {
+      expect(text).not.toContain('said-by-the-vendor');
+    }
   });
 });

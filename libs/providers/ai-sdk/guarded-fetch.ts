@@ -3,8 +3,7 @@ import { refusal, unusable } from '../http/failures.js';
 import { fetchImage, lengthOf, MAX_IMAGE_BYTES, maxAnswerBytes, maxImageBytes } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
-import { readJson } from '../http/json-value.js';
-import { firstBytes, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { errorBody, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { ImagePlaceholders } from './image-placeholders.js';
@@ -108,10 +107,13 @@ export class GuardedFetch {
   }
 
   private async refusalOf({ status, retryAfter, body }: UpstreamAnswer): Promise<ProviderError> {
-    // The status says enough, where the body breaks off or is no JSON.
-    const value = await readJson(firstBytes(body)).catch(() => undefined);
-    const said = this.ways.vendor.refusal(status, value);
-    return refusal({ status: said.status ?? status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter });
+    const { upstream, vendor } = this.ways;
+    const { isJson, value } = await errorBody(body);
+    const said = vendor.refusal(status, isJson ? value : undefined);
+    return refusal({
+      ...{ status: said.status ?? status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter },
+      providerMessage: upstream.messageIn(value),
+    });
   }
 
   private async image(url: string): Promise<readonly Buffer[]> {

@@ -3,11 +3,11 @@ import { AnswerTooLarge } from '../http/base64-sink.js';
 import { UnusableAnswer } from '../http/json-answer.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { Upstream, type UpstreamAnswer, type UpstreamSettings } from '../http/upstream.js';
+import { errorBody, Upstream, type UpstreamAnswer, type UpstreamSettings } from '../http/upstream.js';
 import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { unusable } from '../http/failures.js';
 import type { ProviderInputImage } from '../image-provider.js';
-import { refused } from './failures.js';
+import { executionError, refused } from './failures.js';
 import { PROMPT_PATH } from './options.js';
 import type { WorkflowNodes } from './workflow.js';
 
@@ -27,7 +27,7 @@ export interface SavedImage {
 /** Where a job is. */
 export type JobState =
   | { readonly kind: 'waiting' | 'running' | 'gone' }
-  | { readonly kind: 'failed'; readonly messages: unknown }
+  | { readonly kind: 'failed'; readonly messages: unknown; readonly providerMessage: string | undefined }
   | { readonly kind: 'finished'; readonly images: readonly SavedImage[] };
 
 /** The HTTP calls of a ComfyUI server. They throw ProviderError, or the signal's reason when aborted. */
@@ -70,7 +70,7 @@ export class ComfyServer {
     const query = new URLSearchParams({ filename, subfolder, type });
     const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_IMAGE_BYTES };
     return this.upstream.call(call, async ({ status, body }) => {
-      if (status !== 200) throw refused(status, undefined);
+      if (status !== 200) throw refused(status, undefined, undefined);
       const collected = new ByteCollector();
       for await (const piece of body) collected.add(piece);
       return collected.joined();
@@ -95,7 +95,8 @@ export class ComfyServer {
     const entry = valueAt(await this.json(`/history/${encodeURIComponent(jobId)}`, signal), jobId);
     if (entry === undefined) return undefined;
     if (textAt(entry, 'status', 'status_str') === 'error') {
-      return { kind: 'failed', messages: valueAt(entry, 'status', 'messages') };
+      const messages = valueAt(entry, 'status', 'messages');
+      return { kind: 'failed', messages, providerMessage: this.upstream.messageIn(executionError(messages)) };
     }
     return { kind: 'finished', images: imagesOf(valueAt(entry, 'outputs'), output) };
   }
@@ -125,7 +126,8 @@ export class ComfyServer {
     const call = { path, signal, accept: 'application/json', maxBytes: MAX_ANSWER_BYTES };
     return this.upstream.call({ ...call, ...(body === undefined ? {} : { body }) }, async (answer) => {
       if (answer.status === 200) return read(answer);
-      throw refused(answer.status, await readJson(answer.body).catch(() => undefined));
+      const { isJson, value } = await errorBody(answer.body);
+      throw refused(answer.status, isJson ? value : undefined, this.upstream.messageIn(value));
     });
   }
 }

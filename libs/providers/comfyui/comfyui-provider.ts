@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ErrorCode } from '#contract/error-codes.js';
 import type { UpstreamSettings } from '../http/upstream.js';
 import {
   jobGoesOn,
@@ -133,7 +132,7 @@ export class ComfyUiProvider implements ImageProvider {
       const state = await this.look(jobId, order, signal, ++failures);
       if (state !== undefined) failures = 0;
       if (state?.kind === 'finished') return state.images;
-      if (state?.kind === 'failed') throw failedJob(state.messages, endedJob(this.free));
+      if (state?.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
       if (state?.kind === 'gone') throw lostJob(endedJob(this.free));
       // An end is told a moment before it is written down.
       const rang = await alarm.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
@@ -153,7 +152,7 @@ export class ComfyUiProvider implements ImageProvider {
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       if (error.retryable && failures < FAILED_LOOKS) return undefined;
-      throw askAgain(error.code, error.message, error.cause);
+      throw askAgain(error);
     }
   }
 
@@ -164,7 +163,8 @@ export class ComfyUiProvider implements ImageProvider {
       } catch (error) {
         signal.throwIfAborted();
         if (tries < VIEWS) continue;
-        throw askAgain('upstream_error', 'The image could not be fetched from the provider.', error);
+        const message = 'The image could not be fetched from the provider.';
+        throw askAgain({ code: 'upstream_error', message, cause: error });
       }
     }
   }
@@ -175,6 +175,7 @@ function isUnreadable(error: unknown): error is ProviderError {
 }
 
 /** The job may well go on: asking for it once more costs nothing, ordering it once more would be a second one. */
-function askAgain(code: ErrorCode, message: string, cause: unknown): ProviderError {
-  return new ProviderError(code, message, { retryable: true, charged: 'maybe', cause });
+function askAgain(failure: Pick<ProviderError, 'code' | 'message' | 'cause'> & Partial<ProviderError>): ProviderError {
+  const { code, message, cause, providerMessage } = failure;
+  return new ProviderError(code, message, { retryable: true, charged: 'maybe', cause, providerMessage });
 }

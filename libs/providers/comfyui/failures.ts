@@ -17,12 +17,12 @@ export function endedJob(isFree: boolean): Fate {
 }
 
 /** A refused POST /prompt, upload or look; the body is ComfyUI's where it is one. */
-export function refused(status: number, value: unknown): ProviderError {
-  if (status !== 400) return refusal({ status, fields: undefined });
+export function refused(status: number, value: unknown, providerMessage: string | undefined): ProviderError {
+  if (status !== 400) return refusal({ status, fields: undefined, providerMessage });
   const faults = nodeFaults(value);
   const shown = faults.map(({ node, kind }) => `${kind} at node ${node}`).join(', ');
   const cause = new Error(`the workflow was refused: ${textAt(value, 'error', 'type') ?? 'no reason'} ${shown}`.trim());
-  const fate = { retryable: false, charged: 'no', cause } as const;
+  const fate = { retryable: false, charged: 'no', cause, providerMessage } as const;
   if (faults.length > 0 && faults.every(({ isImage }) => isImage)) {
     return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', fate);
   }
@@ -39,18 +39,26 @@ export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
 }
 
 /** A job that ran and failed. `messages` is the job's list of events in the history. */
-export function failedJob(messages: unknown, fate: Fate): ProviderError {
-  const events = Array.isArray(messages) ? (messages as unknown[]) : [];
-  const named = (name: string): unknown => events.find((event) => valueAt(event, 0) === name);
-  if (named('execution_interrupted') !== undefined) {
+export function failedJob(messages: unknown, ended: Fate, providerMessage: string | undefined): ProviderError {
+  const fate = { ...ended, providerMessage };
+  if (eventIn(messages, 'execution_interrupted') !== undefined) {
     return make('The image was stopped at the provider.', 'the job was interrupted', fate);
   }
-  const error = valueAt(named('execution_error'), 1);
+  const error = executionError(messages);
   const kind = plain(textAt(error, 'exception_type'));
   const text = /OutOfMemory/i.test(kind)
     ? 'The provider ran out of memory.'
     : 'The provider failed to generate the image.';
   return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, fate);
+}
+
+/** What a failed job's list of events says of its failure. */
+export function executionError(messages: unknown): unknown {
+  return valueAt(eventIn(messages, 'execution_error'), 1);
+}
+
+function eventIn(messages: unknown, name: string): unknown {
+  return Array.isArray(messages) ? messages.find((event) => valueAt(event, 0) === name) : undefined;
 }
 
 /** Neither in its queue nor in its history: the server was started anew, or has forgotten it. */
@@ -63,7 +71,11 @@ export function withoutImage(): ProviderError {
   return unusable('the workflow saved no image');
 }
 
-function make(text: string, cause: string, fate: Fate): ProviderError {
+function make(
+  text: string,
+  cause: string,
+  fate: Fate & { readonly providerMessage?: string | undefined },
+): ProviderError {
   return new ProviderError('upstream_error', text, { ...fate, cause: new Error(cause) });
 }
 

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 import { ProviderError } from '../provider-error.js';
 
-/** What an error body says of itself. Its message is left alone: it may quote the key, the host or the prompt. */
+/** What an error body says of itself, apart from its message: that may quote the key, the host or the prompt. */
 export interface ErrorFields {
   readonly type?: string | undefined;
   readonly code?: string | undefined;
@@ -14,6 +14,8 @@ interface RefusalFacts {
   readonly fields: ErrorFields | undefined;
   /** Seconds. */
   readonly retryAfter?: number | undefined;
+  /** For operators, from `Upstream.messageIn`. */
+  readonly providerMessage?: string | undefined;
 }
 
 const MODERATION = /moderation|content_policy|safety|content_filter/;
@@ -31,9 +33,9 @@ const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 
 /**
  * The table of docs/operations.md ("Providers"): what a status other than 200 means.
- * Every message is one of ours, so that nothing of the vendor's text gets out.
+ * Every message is one of ours, so that nothing of the vendor's text gets out to callers.
  */
-export function refusal({ status, fields, retryAfter }: RefusalFacts): ProviderError {
+export function refusal({ status, fields, retryAfter, providerMessage }: RefusalFacts): ProviderError {
   const said = { type: fields?.type ?? '', code: fields?.code ?? '' };
   const cause = new Error(`the provider answered ${status} ${plainWord(said.code)}`.trim());
   const make = (code: ErrorCode, text: string, retryable: boolean, charged: 'no' | 'maybe' = 'no', param?: string) =>
@@ -41,6 +43,7 @@ export function refusal({ status, fields, retryAfter }: RefusalFacts): ProviderE
       retryable,
       charged,
       cause,
+      providerMessage,
       keyRefused: KEY_REFUSED.has(status) || NO_CREDIT.test(`${said.type} ${said.code}`),
       ...(retryAfter === undefined ? {} : { retryAfter }),
       ...(param === undefined ? {} : { param }),
@@ -94,10 +97,10 @@ function badRequest(
 }
 
 /** An error inside an answer with status 200, or as an event of a stream: status by what it says. */
-export function errorInside(fields: ErrorFields): ProviderError {
+export function errorInside(fields: ErrorFields, providerMessage?: string): ProviderError {
   const text = `${fields.type ?? ''} ${fields.code ?? ''}`;
   const isRefusal = MODERATION.test(text) || /user_error|invalid_request/.test(text);
-  return refusal({ status: isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500, fields });
+  return refusal({ status: isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500, fields, providerMessage });
 }
 
 /**

@@ -1,9 +1,11 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
-import { inSlices } from '#bytes/bytes.js';
+import { ByteCollector, inSlices } from '#bytes/bytes.js';
 import { ProviderError } from '../provider-error.js';
 import { broken, unusable } from './failures.js';
+import { readJson } from './json-value.js';
 import { providerAgent } from './provider-agent.js';
+import { providerMessage } from './provider-message.js';
 import type { ProviderProxyConfig } from './proxy.config.js';
 import type { RequestBody } from './request-body.js';
 
@@ -55,9 +57,13 @@ export interface UpstreamAnswer {
 export class Upstream {
   private readonly agent: Dispatcher;
   private readonly base: string;
+  /** What the server is told to let us in, and may quote when it doesn't. */
+  private readonly secrets: readonly string[];
 
   constructor(private readonly settings: UpstreamSettings) {
     this.base = settings.baseUrl.replace(/\/+$/, '');
+    const headers = Object.values(settings.headers ?? {}).flatMap((value) => [value, ...value.split(' ')]);
+    this.secrets = [...(settings.apiKey === undefined ? [] : [settings.apiKey]), ...headers];
     this.agent = providerAgent(settings.proxy, {
       connectTimeoutMs: settings.connectTimeoutMs,
       headersTimeout: settings.firstByteTimeoutMs,
@@ -93,6 +99,11 @@ export class Upstream {
       // Ends a body that nobody read to its end.
       stop.abort(new Error('done'));
     }
+  }
+
+  /** What the server said of a failure, without its secrets; undefined where it has no words for it. */
+  messageIn(body: unknown): string | undefined {
+    return providerMessage(body, this.secrets);
   }
 
   private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamAnswer> {
@@ -187,11 +198,30 @@ function secondsOf(milliseconds: unknown, text: unknown): number | undefined {
 }
 
 /** The beginning of a body that tells of an error, and no more of it than anybody reads. */
-export async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > MAX_ERROR_BYTES) return;
     yield chunk;
+  }
+}
+
+/** The body of an error: parsed when it is JSON, else its text; empty when it breaks off. */
+export async function errorBody(
+  body: AsyncIterable<Buffer>,
+): Promise<{ readonly isJson: boolean; readonly value: unknown }> {
+  const collected = new ByteCollector();
+  try {
+    for await (const piece of firstBytes(body)) collected.add(piece);
+    const bytes = await collected.joined();
+    try {
+      return { isJson: true, value: await readJson(Readable.from([bytes])) };
+    } catch {
+      return { isJson: false, value: bytes.toString() };
+    }
+  } catch {
+    // The status says enough.
+    return { isJson: false, value: '' };
   }
 }

@@ -14,6 +14,8 @@ export interface AnswerDocument {
   readonly hasEntry: boolean;
   readonly partialIndex: number | undefined;
   readonly error: ErrorFields | undefined;
+  /** The JSON itself, with names in the places of its images. */
+  readonly value: unknown;
   readonly usage: ImageUsage | undefined;
 }
 
@@ -34,6 +36,7 @@ export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes:
     hasEntry: (valueAt(value, 'data', 0) ?? undefined) !== undefined,
     partialIndex: typeof index === 'number' ? index : undefined,
     error: errorOf(valueAt(value, 'error')),
+    value,
     usage: tokenUsage((name) => valueAt(value, 'usage', ...name.split('.'))),
   };
 }
@@ -48,7 +51,7 @@ function imageAt(entry: unknown, answer: JsonAnswer): NamedImage | undefined {
 }
 
 /** Some servers write an object, some a text. */
-function errorOf(error: unknown): ErrorFields | undefined {
+export function errorOf(error: unknown): ErrorFields | undefined {
   if (typeof error !== 'string' && (typeof error !== 'object' || error === null)) return undefined;
   const word = (name: string): string | undefined => {
     const found = valueAt(error, name);

@@ -78,7 +78,10 @@ export class OpenAiProvider implements ImageProvider {
     const maxBytes = maxAnswerBytes(n, MAX_ANSWER_BYTES) + (streamed ? n * MAX_PARTIALS * MAX_ANSWER_BYTES : 0);
     try {
       return await this.upstream.call({ path, body, accept, idempotencyKey, traceparent, signal, maxBytes }, (answer) =>
-        readAnswer(answer, { streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial }),
+        readAnswer(answer, {
+          ...{ streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial },
+          messageIn: (body) => this.upstream.messageIn(body),
+        }),
       );
     } catch (error) {
       if (error instanceof StreamRefused && error.isCertain) this.refusesStreams = true;

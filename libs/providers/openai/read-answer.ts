@@ -1,13 +1,13 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import { joined } from '#bytes/bytes.js';
 import { AnswerTooLarge } from '../http/base64-sink.js';
-import { errorInside, refusal, unusable, type ErrorFields } from '../http/failures.js';
+import { errorInside, refusal, unusable } from '../http/failures.js';
 import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';
 import { valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
-import { firstBytes, type UpstreamAnswer } from '../http/upstream.js';
+import { errorBody, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
-import { readDocument, type AnswerDocument } from './answer-document.js';
+import { errorOf, readDocument, type AnswerDocument } from './answer-document.js';
 import { splitEvents } from './answer-events.js';
 import { StreamRefused } from './stream-refused.js';
 
@@ -24,6 +24,7 @@ interface ReadingOptions {
   readonly streamed: boolean;
   readonly maxImageBytes: number;
   readonly onPartial: (image: Buffer, index: number) => void;
+  readonly messageIn: Upstream['messageIn'];
 }
 
 /** Statuses a server may answer with to a field that it does not know. */
@@ -31,11 +32,11 @@ const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
 
 /** Throws ProviderError when there is no image in it; what the body throws, where the image was on its way. */
 export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
-  if (answer.status !== 200) throw await readRefusal(answer, options.streamed);
+  if (answer.status !== 200) throw await readRefusal(answer, options);
   // What a server answers decides, not what it was asked for: many know no streams and send JSON all the same.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
   const document = await readOrRefuse(answer.body, options.maxImageBytes);
-  if (document.images.length === 0) return noImage(document);
+  if (document.images.length === 0) return noImage(document, options);
   return { images: document.images.slice(0, options.n), usage: document.usage };
 }
 
@@ -72,7 +73,9 @@ async function* readEvents(answer: UpstreamAnswer, options: ReadingOptions): Asy
     if (document.images.length > 0) {
       images += 1;
       yield document;
-    } else if (document.error !== undefined || document.type === 'error') throw errorInside(document.error ?? {});
+    } else if (document.error !== undefined || document.type === 'error') {
+      throw errorInside(document.error ?? {}, options.messageIn(document.value));
+    }
   }
   if (images === 0) throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
 }
@@ -87,8 +90,9 @@ function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): Imag
 }
 
 /** An entry without an image in it was generated, and charged, like one with an image; where there is none nothing was. */
-function noImage({ error, hasEntry }: AnswerDocument): never {
-  throw error === undefined ? unusable('the answer has no image', hasEntry ? 'yes' : 'no') : errorInside(error);
+function noImage({ error, hasEntry, value }: AnswerDocument, { messageIn }: ReadingOptions): never {
+  if (error !== undefined) throw errorInside(error, messageIn(value));
+  throw unusable('the answer has no image', hasEntry ? 'yes' : 'no');
 }
 
 /** Failures of the network pass; everything else says that the text is not what was promised. */
@@ -102,18 +106,13 @@ async function readOrRefuse(source: AsyncIterable<Buffer>, maxImageBytes: number
   }
 }
 
-async function readRefusal({ status, retryAfter, body }: UpstreamAnswer, streamed: boolean): Promise<ProviderError> {
-  const fields = await errorFields(body);
-  const error = refusal({ status, fields, retryAfter });
+async function readRefusal(
+  { status, retryAfter, body }: UpstreamAnswer,
+  { streamed, messageIn }: ReadingOptions,
+): Promise<ProviderError> {
+  const { isJson, value } = await errorBody(body);
+  const fields = isJson ? errorOf(valueAt(value, 'error')) : undefined;
+  const error = refusal({ status, fields, retryAfter, providerMessage: messageIn(value) });
   if (!streamed || !FIELD_REFUSED.has(status) || error.code !== 'upstream_error') return error;
-  return new StreamRefused(fields?.param === 'stream' || fields?.param === 'partial_images');
-}
-
-/** The status says enough: an error body that breaks off or is no JSON only says less. */
-async function errorFields(body: AsyncIterable<Buffer>): Promise<ErrorFields | undefined> {
-  try {
-    return (await readDocument(firstBytes(body), 0)).error;
-  } catch {
-    return undefined;
-  }
+  return new StreamRefused(fields?.param === 'stream' || fields?.param === 'partial_images', error.providerMessage);
 }

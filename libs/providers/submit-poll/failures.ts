@@ -2,12 +2,15 @@ import { refusal, unusable } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
 
-/** What a vendor says of a failure. The message only helps to tell kinds apart; it is never passed on. */
+/** What a vendor says of a failure. The message only helps to tell kinds apart. */
 export interface VendorError {
   readonly type: string | undefined;
   readonly code: string | undefined;
   readonly message: string;
 }
+
+/** What the vendor said, as `Upstream.messageIn` leaves it for operators. */
+type ForOperators = string | undefined;
 
 const MODERATION =
   /moderation|content.?policy|safety|content.?filter|sensitive|prohibited|policy.?violation|risk.?control/i;
@@ -28,26 +31,34 @@ export function vendorError(value: unknown): VendorError | undefined {
 }
 
 /** Another status than 200, or the same as a number in the body. Nothing is bought by a refused submit. */
-export function refused(status: number, error: VendorError | undefined, retryAfter: number | undefined): ProviderError {
+export function refused(
+  status: number,
+  error: VendorError | undefined,
+  retryAfter: number | undefined,
+  providerMessage: ForOperators,
+): ProviderError {
   const said = textOf(error);
-  if (status < 500 && MODERATION.test(said)) return blocked(new Error(`the provider answered ${status}`));
+  if (status < 500 && MODERATION.test(said)) {
+    return blocked(new Error(`the provider answered ${status}`), providerMessage);
+  }
   const fields = error === undefined ? undefined : { type: error.type, code: error.code };
-  return refusal({ status, fields, retryAfter });
+  return refusal({ status, fields, retryAfter, providerMessage });
 }
 
 /** A job that failed. All three vendors give back what they reserved for it. */
-export function failedJob(error: VendorError | undefined): ProviderError {
+export function failedJob(error: VendorError | undefined, providerMessage: ForOperators): ProviderError {
   const said = textOf(error);
   const code = error?.code ?? error?.type ?? '';
   const cause = new Error(`the provider's job failed: ${/^[\w.-]{1,64}$/.test(code) ? code : 'without a code'}`);
-  if (MODERATION.test(said)) return blocked(cause);
+  if (MODERATION.test(said)) return blocked(cause, providerMessage);
   const make = (text: string, retryable: boolean): ProviderError =>
-    new ProviderError('upstream_error', text, { retryable, charged: 'no', cause });
+    new ProviderError('upstream_error', text, { retryable, charged: 'no', cause, providerMessage });
   if (BAD_IMAGE.test(code)) {
     return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
       retryable: false,
       charged: 'no',
       cause,
+      providerMessage,
     });
   }
   if (NO_CREDIT.test(said)) return make('The provider is not accepting requests from this service right now.', false);
@@ -87,12 +98,13 @@ export function withoutImage(hasEntry: boolean): ProviderError {
   return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }
 
-function blocked(cause: Error): ProviderError {
+function blocked(cause: Error, providerMessage: ForOperators): ProviderError {
   return new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
     retryable: false,
     charged: 'no',
     param: 'prompt',
     cause,
+    providerMessage,
   });
 }
 

@@ -106,7 +106,7 @@ export class SubmitPollProvider implements ImageProvider {
       throw lostJob(found.status);
     }
     const status = textAt(found.task, 'status') ?? '';
-    if (FAILED.test(status)) throw failedJob(vendorError(found.task));
+    if (FAILED.test(status)) throw failedJob(vendorError(found.task), found.providerMessage);
     if (CANCELLED.test(status)) throw cancelledJob();
     if (!DONE.test(status)) {
       // A word that nobody published is taken for work in progress; the task's deadline bounds it.

@@ -5,7 +5,7 @@ import { IMAGES_PATH } from '../http/images-path.js';
 import { readAnswer as readJsonAnswer, UnusableAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { firstBytes, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { errorBody, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
@@ -23,11 +23,19 @@ interface Answer {
   /** Undefined when it was no JSON. */
   readonly value: unknown;
   readonly json: JsonAnswer | undefined;
+  /** For operators. */
+  readonly providerMessage: string | undefined;
 }
 
 /** A status look: what the vendor said, or that it can't be asked just now. */
 export type Look =
-  | { readonly kind: 'task'; readonly task: unknown; readonly bytesOf: JsonAnswer['bytesOf'] }
+  | {
+      readonly kind: 'task';
+      readonly task: unknown;
+      readonly bytesOf: JsonAnswer['bytesOf'];
+      /** For operators: why it failed, in the vendor's words. */
+      readonly providerMessage: string | undefined;
+    }
   | { readonly kind: 'unknown'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly retryAfter: number | undefined };
 
@@ -45,7 +53,7 @@ export class Vendor {
     const answer = await this.call(this.uploadUrl ?? this.dialect.uploadPath, signal, body).catch((error: unknown) => {
       throw error instanceof ProviderError ? unpaid(error) : error;
     });
-    if (answer.status === 400 || answer.status === 415) throw badImage(answer.status);
+    if (answer.status === 400 || answer.status === 415) throw badImage(answer);
     if (answer.status >= 300) throw unpaid(refusalOf(answer));
     const url = this.dialect.uploaded(answer.value);
     if (typeof url !== 'string' || url === '') throw unusable('an upload was answered without an address');
@@ -84,12 +92,14 @@ export class Vendor {
     if (status < 300) {
       const task = this.dialect.task(value);
       if (json === undefined || textAt(task, 'status') === undefined) return { kind: 'unanswered', retryAfter };
-      return { kind: 'task', task, bytesOf: (text) => json.bytesOf(text) };
+      const providerMessage = this.upstream.messageIn(task);
+      return { kind: 'task', task, bytesOf: (text) => json.bytesOf(text), providerMessage };
     }
     const error = refusalOf(answer);
     if (error.retryable || status >= 500) return { kind: 'unanswered', retryAfter };
-    const { code, message, cause } = error;
-    throw new ProviderError(code, message, { retryable: true, charged: 'maybe', cause, retryAfter: REFUSED_WAIT_S });
+    const { code, message, cause, providerMessage } = error;
+    const fate = { retryable: true, charged: 'maybe', cause, providerMessage, retryAfter: REFUSED_WAIT_S } as const;
+    throw new ProviderError(code, message, fate);
   }
 
   private async call(path: string, signal: AbortSignal, body?: RequestBody, idempotencyKey?: string): Promise<Answer> {
@@ -101,24 +111,28 @@ export class Vendor {
       maxBytes: MAX_ANSWER_BYTES,
       ...(body === undefined ? {} : { body }),
     };
-    return this.upstream.call(call, readAnswer);
+    return this.upstream.call(call, (answer) => this.read(answer));
+  }
+
+  private async read({ status, retryAfter, body }: UpstreamAnswer): Promise<Answer> {
+    const nothing = { status, retryAfter, value: undefined, json: undefined, providerMessage: undefined };
+    if (status >= 300) {
+      const { isJson, value } = await errorBody(body);
+      return { ...nothing, value: isJson ? value : undefined, providerMessage: this.upstream.messageIn(value) };
+    }
+    try {
+      const json = await readJsonAnswer(body, MAX_IMAGE_BYTES);
+      const value = valueOf(json);
+      return { ...nothing, value, json, providerMessage: this.upstream.messageIn(value) };
+    } catch (error) {
+      if (error instanceof UnusableAnswer || error instanceof AnswerTooLarge) return nothing;
+      throw error;
+    }
   }
 }
 
-async function readAnswer({ status, retryAfter, body }: UpstreamAnswer): Promise<Answer> {
-  try {
-    const json = await readJsonAnswer(status < 300 ? body : firstBytes(body), MAX_IMAGE_BYTES);
-    return { status, retryAfter, value: valueOf(json), json };
-  } catch (error) {
-    // The status of a refusal says enough.
-    const isUnusable = error instanceof UnusableAnswer || error instanceof AnswerTooLarge;
-    if (isUnusable || status >= 300) return { status, retryAfter, value: undefined, json: undefined };
-    throw error;
-  }
-}
-
-function refusalOf({ status, retryAfter, value }: Answer): ProviderError {
-  return refused(status, vendorError(value), retryAfter);
+function refusalOf({ status, retryAfter, value, providerMessage }: Answer): ProviderError {
+  return refused(status, vendorError(value), retryAfter, providerMessage);
 }
 
 function isUnknownJob(value: unknown): boolean {
@@ -126,19 +140,21 @@ function isUnknownJob(value: unknown): boolean {
   return /not_?exist|not_?found/.test(`${error?.code ?? ''} ${error?.type ?? ''}`);
 }
 
-function unpaid({ code, message, retryable, retryAfter, cause }: ProviderError): ProviderError {
+function unpaid({ code, message, retryable, retryAfter, cause, providerMessage }: ProviderError): ProviderError {
   return new ProviderError(code, message, {
     retryable,
     charged: 'no',
     cause,
+    providerMessage,
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
 }
 
-function badImage(status: number): ProviderError {
+function badImage({ status, providerMessage }: Answer): ProviderError {
   return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
     retryable: false,
     charged: 'no',
     cause: new Error(`the provider answered ${status} to an upload`),
+    providerMessage,
   });
 }

@@ -24,7 +24,7 @@ export type TaskRow = Schema['ConsoleTaskRow'];
 export type TaskPage = Schema['ConsoleTaskPage'];
 export type TaskCount = Schema['TaskCountView'];
 export type TaskDetail = Schema['ConsoleTaskView'];
-export type TimelineEvent = Schema['TaskEventView'];
+export type TimelineEvent = Schema['ConsoleTaskEventView'];
 /** A reference image or mask. */
 export type SentImage = Schema['SentImageView'];
 /** A delivery of a task's webhook. */

@@ -60,7 +60,9 @@ export class Attempt {
 export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd {
   if (error instanceof StartNotCounted) return NOT_CALLED;
   if (aborted || !(error instanceof ProviderError)) return unknownEnd(free);
-  return { outcome: 'failed', code: error.code, charged: free ? 'no' : error.charged };
+  const { code, charged, providerMessage } = error;
+  const said = providerMessage === undefined ? {} : { providerMessage };
+  return { outcome: 'failed', code, charged: free ? 'no' : charged, ...said };
 }
 
 /** Names a task in the log. */

@@ -8,6 +8,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/task.js';
 import { StreamTask } from './stream-task.js';
 import { ShownTasks } from './shown-tasks.js';
+import type { TaskViewer } from './visible-tasks.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
 /** One task that a request of the console names. One outside the scope is none: `task_not_found`. */
@@ -37,8 +38,8 @@ export class OwnTasks {
     return task;
   }
 
-  async view(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
-    const view = await this.shown.view(accountId, task, (await this.estimates.places([task])).get(task.id));
+  async view(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
+    const view = await this.shown.view(viewer, task, (await this.estimates.places([task])).get(task.id));
     if (task.underway === null || this.estimates.isMeasured(task)) return view;
     // What is usual may be far off: the first image of a model would be said to take half a minute.
     const { estimated_time: _, ...rest } = view;
@@ -46,8 +47,8 @@ export class OwnTasks {
   }
 
   /** Streams the task's changes, with its partial images, to its end. */
-  follow(accountId: string, task: TaskSummary, reply: FastifyReply): void {
-    this.streams.stream(task, reply, () => this.latest(accountId, task));
+  follow(viewer: TaskViewer, task: TaskSummary, reply: FastifyReply): void {
+    this.streams.stream(task, reply, () => this.latest(viewer, task));
   }
 
   private async isWithin(scope: TaskScope, id: string): Promise<boolean> {
@@ -55,8 +56,8 @@ export class OwnTasks {
   }
 
   /** Read anew, so that timeline and place are of one moment with the rest. */
-  private async latest(accountId: string, task: TaskSummary): Promise<ConsoleTaskView> {
-    return await this.view(accountId, (await this.store.find(accountId, task.id)) ?? task);
+  private async latest(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
+    return await this.view(viewer, (await this.store.find(viewer.accountId, task.id)) ?? task);
   }
 }
 

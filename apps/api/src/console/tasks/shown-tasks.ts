@@ -6,11 +6,12 @@ import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS } from '#storage/result-links.js';
 import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/task-details.js';
 import { TaskStore } from '#tasks/task-store.js';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskHistory, TaskSummary } from '#tasks/task.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import {
   optionsView,
   taskRow,
+  type ConsoleTaskEventView,
   type ConsoleTaskRow,
   type ConsoleTaskView,
   type SentImageView,
@@ -18,6 +19,7 @@ import {
 } from './dto/task-views.dto.js';
 import { CONSOLE_API } from '../protect-console.js';
 import { ShownImages } from './shown-images.js';
+import type { TaskViewer } from './visible-tasks.js';
 
 const SHOWN_PROMPT = 200;
 const MAX_DELIVERIES = 100;
@@ -46,7 +48,8 @@ export class ShownTasks {
   }
 
   /** A whole task; its place in the queue is given, if it has one. */
-  async view(accountId: string, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
+  async view(viewer: TaskViewer, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
+    const { accountId } = viewer;
     const [details, history, deliveries, retriedAs] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
       this.tasks.history(accountId, task.id),
@@ -71,7 +74,7 @@ export class ShownTasks {
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
       retried_as: retriedAs ?? null,
-      timeline: history === undefined ? [] : timelineOf(history),
+      timeline: history === undefined ? [] : consoleTimeline(history, viewer),
       webhook_deliveries: deliveries.map(deliveryOfTask),
     };
   }
@@ -82,6 +85,17 @@ export class ShownTasks {
       isSandbox: this.images.isSandbox(detail),
     });
   }
+}
+
+/** What providers said may tell of the operator's account with them, so nobody else is shown it. */
+function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): ConsoleTaskEventView[] {
+  const timeline = timelineOf(history);
+  if (!isOperator) return timeline;
+  const calls = history.calls.values();
+  return timeline.map((step) => {
+    const said = step.event === 'provider_call' ? calls.next().value?.providerMessage : undefined;
+    return said === undefined ? step : { ...step, provider_message: said };
+  });
 }
 
 /** Until when the images of a task are kept; null when there are none, and for a favorite. */

@@ -14,7 +14,7 @@ import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
-import { VisibleTasks } from './visible-tasks.js';
+import { VisibleTasks, type TaskViewer } from './visible-tasks.js';
 import { ApiTaskFilter, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import {
   AcceptedTaskView,
@@ -66,8 +66,8 @@ export class ConsoleTasksController {
   @Get(':taskId')
   @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async find(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(scope.accountId, await this.own.find(scope, taskId));
+  async find(@VisibleTasks() scope: TaskViewer, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(scope, await this.own.find(scope, taskId));
   }
 
   @Get(':taskId/events')
@@ -84,11 +84,11 @@ export class ConsoleTasksController {
     },
   })
   async events(
-    @VisibleTasks() scope: TaskScope,
+    @VisibleTasks() scope: TaskViewer,
     @Param() { taskId }: TaskIdParam,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    this.own.follow(scope.accountId, await this.own.find(scope, taskId), reply);
+    this.own.follow(scope, await this.own.find(scope, taskId), reply);
   }
 
   @Post(':taskId/cancel')
@@ -99,12 +99,12 @@ export class ConsoleTasksController {
   @ApiResponse({ status: 200, type: ConsoleTaskView })
   async cancel(
     @Session() session: Session,
-    @VisibleTasks() scope: TaskScope,
+    @VisibleTasks() scope: TaskViewer,
     @Param() { taskId }: TaskIdParam,
   ): Promise<ConsoleTaskView> {
     const task = await this.own.cancel(scope, taskId);
     await this.audit.record(session, 'task.cancelled', task.id);
-    return await this.own.view(scope.accountId, task);
+    return await this.own.view(scope, task);
   }
 
   @Post(':taskId/favorite')
@@ -117,16 +117,16 @@ export class ConsoleTasksController {
     type: ConsoleTaskView,
     description: 'Its images are kept until it is no favorite any more.',
   })
-  async favor(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(scope.accountId, await this.own.setFavorite(scope, taskId, true));
+  async favor(@VisibleTasks() scope: TaskViewer, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(scope, await this.own.setFavorite(scope, taskId, true));
   }
 
   @Delete(':taskId/favorite')
   @Allow('tasks.create')
   @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
-  async unfavor(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(scope.accountId, await this.own.setFavorite(scope, taskId, false));
+  async unfavor(@VisibleTasks() scope: TaskViewer, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
+    return await this.own.view(scope, await this.own.setFavorite(scope, taskId, false));
   }
 
   @Post(':taskId/again')

@@ -91,6 +91,7 @@ function TrialResult({ id, provider }: TrialResultProps) {
   return (
     <Stack gap="sm" aria-live="polite">
       {task.status === 'completed' ? <Generated task={task} /> : <TaskError task={task} />}
+      {task.status === 'failed' && <Said task={task} />}
       {task.status === 'failed' && task.calls > 0 && <Called provider={provider} />}
       <TaskLink id={id}>Open task</TaskLink>
     </Stack>
@@ -111,6 +112,17 @@ function Generated({ task }: { readonly task: TaskDetail }) {
         <Text size="sm">{task.cost === null ? 'Free of charge' : `Cost ${money(task.cost)}`}</Text>
       </Box>
     </Group>
+  );
+}
+
+/** The provider's own words for its last failure, if it had any. */
+function Said({ task }: { readonly task: TaskDetail }) {
+  const said = task.timeline.findLast(({ event }) => event === 'provider_call')?.provider_message;
+  if (said === undefined) return null;
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      The provider said: {said}
+    </Text>
   );
 }
 

@@ -94,6 +94,11 @@ function Call({ call, cost }: CallProps) {
         {call.code !== undefined && <Code>{call.code}</Code>}
         <Text size="xs">{facts.join(' · ')}</Text>
       </Group>
+      {call.provider_message !== undefined && (
+        <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+          The provider said: {call.provider_message}
+        </Text>
+      )}
       {call.upstream_id !== undefined && (
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           Provider reference {call.upstream_id}

@@ -184,6 +184,15 @@ export class TaskDeliveryView {
   delivered_at!: string | null;
 }
 
+/** A step of a task as the console shows it. */
+export class ConsoleTaskEventView extends TaskEventView {
+  @ApiPropertyOptional({
+    description:
+      'Failed calls, for operators only: what the provider said, without keys and image data, cut to 300 characters.',
+  })
+  provider_message?: string;
+}
+
 /** All that the console shows of one task: what was ordered, each call of a provider, images, webhooks. */
 export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty()
@@ -237,8 +246,8 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
   retried_as!: string | null;
 
-  @ApiProperty({ type: [TaskEventView] })
-  timeline!: TaskEventView[];
+  @ApiProperty({ type: [ConsoleTaskEventView] })
+  timeline!: ConsoleTaskEventView[];
 
   @ApiProperty({ type: [TaskDeliveryView] })
   webhook_deliveries!: TaskDeliveryView[];

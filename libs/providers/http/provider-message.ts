@@ -1,0 +1,77 @@
+import { textAt, valueAt } from './json-value.js';
+
+/** Of what is kept, in code points. */
+const MAX_LENGTH = 300;
+/** Of what is looked at, so that the patterns take no time to speak of. */
+const MAX_READ = 4_000;
+/** A shorter text is no key, and may be a word of any sentence. */
+const MIN_SECRET_LENGTH = 6;
+const REDACTED = '[redacted]';
+
+/** Where error bodies have their text: OpenAI's and Google's, then those of frameworks, then older answers of vendors. */
+const PLACES = [
+  ['error', 'message'],
+  ['error', 'detail'],
+  ['error'],
+  ['message'],
+  ['detail', 0, 'msg'],
+  ['detail', 'message'],
+  ['detail'],
+  ['msg'],
+  ['data', 'error', 'message'],
+  ['data', 'error'],
+  ['exception_message'],
+] as const;
+
+const CUTS: readonly (readonly [RegExp, string])[] = [
+  [/\bdata:[\w.+/-]*[;,]\S*/gi, '[data]'],
+  [/[A-Za-z0-9+/]{64,}={0,2}/g, '[data]'],
+  [/\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@]+@/gi, '$1'],
+  [/([?&])[\w.[\]%-]+=[^\s"'<>)]*/g, '$1…'],
+  [/\b(bearer\s+)[^\s"',;]+/gi, `$1${REDACTED}`],
+  [/\b(basic\s+)[A-Za-z0-9+/]{16,}={0,2}/gi, `$1${REDACTED}`],
+  [
+    /\b([\w-]*(?:key|token|secret|password|signature|authorization)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}/gi,
+    `$1${REDACTED}`,
+  ],
+  // Vendors quote a refused key with stars in its middle.
+  [/\b(?:sk|pk|rk|gsk|xai|hf|fal|ghp|r8|AKIA|AIza|ya29|eyJ)[\w.*-]{6,}/g, REDACTED],
+  [/\w*\*{3,}[\w*]*/g, REDACTED],
+];
+const LONG_WORD = /[\w+~-]{16,}={0,2}/g;
+/** Names of models have short parts; keys, tokens and hashes have long ones of letters and digits. */
+const RANDOM_PART = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}/;
+
+/**
+ * What a vendor said of a failure, in a form that may be kept for operators: of an error body in JSON (parsed) or of a short
+ * plain text. At most 300 characters, on one line, without control characters, the `secrets` that the call was made with,
+ * whatever else looks like a key or token, query strings and image bytes. Undefined when it said nothing in words.
+ */
+export function providerMessage(body: unknown, secrets: readonly string[]): string | undefined {
+  const said = typeof body === 'string' ? plainText(body) : PLACES.map((path) => textIn(body, path)).find(Boolean);
+  if (said === undefined) return undefined;
+  // A key that is cut in two would no longer be found, so the last word goes.
+  const read = said.length > MAX_READ ? said.slice(0, MAX_READ).replace(/\S+$/, '') : said;
+  let text = read
+    .replace(/\p{Cf}/gu, '')
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim();
+  for (const secret of secrets) {
+    if (secret.length >= MIN_SECRET_LENGTH) text = text.replaceAll(secret, REDACTED);
+  }
+  for (const [pattern, replacement] of CUTS) text = text.replace(pattern, replacement);
+  text = text.replace(LONG_WORD, (word) => (RANDOM_PART.test(word) ? REDACTED : word));
+  const points = Array.from(text);
+  if (points.length > MAX_LENGTH) text = `${points.slice(0, MAX_LENGTH - 1).join('')}…`;
+  return text === '' ? undefined : text;
+}
+
+function textIn(body: unknown, path: readonly (string | number)[]): string | undefined {
+  // Of a text only its characters lie at a path.
+  return typeof valueAt(body, ...path.slice(0, -1)) === 'string' ? undefined : textAt(body, ...path);
+}
+
+/** Not of a page, nor of JSON that breaks off. */
+function plainText(body: string): string | undefined {
+  return /^\s*[<{["]/.test(body) ? undefined : body;
+}
