@@ -321,7 +321,7 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('task-inputs')).toEqual([]);
     await button('Open in playground').click();
     await heading('Playground').waitFor();
-    await button('Remove image-1.png').waitFor();
+    await page().getByTitle('image-1.png').waitFor();
     await button('Edit mask').waitFor();
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A red boat');
     await button('Edit image').waitFor();

@@ -19,6 +19,10 @@ models:
     kind: image
     accepts: { sizes: [1:1, 16:9], pixel_sizes: false, output_formats: [jpeg], qualities: [auto] }
     routes: [{ provider: drawn, capabilities: { edits: false } }]
+  later:
+    kind: image
+    routes: [{ provider: drawn }]
+    prices: [{ from: 2126-01-01, per_image: { 1k: 0.02, 2k: 0.04, 4k: 0.16 } }]
 `;
 
 describe('orders of the playground in a browser', () => {
@@ -145,6 +149,48 @@ describe('orders of the playground in a browser', () => {
     await button(/^Generate\s*\$0\.24 /).waitFor();
     await choose('Model', 'gpt-image-2');
     await button(/^Generate\s*free/).waitFor();
+    await choose('Model', 'later');
+    await button(/^Generate\s*price unknown/).waitFor();
+  });
+
+  it('leave the focus where it was, or beside what is gone', async () => {
+    await openAnew();
+    await choose('Model', 'gpt-image-2');
+    await page().getByLabel('Prompt').fill('A boat that keeps the focus');
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page().route('**/console/api/images', async (route) => {
+      await released;
+      await route.continue();
+    });
+    const inFocus = () => page().evaluate<string>(`document.activeElement.textContent`);
+    await button('Generate').focus();
+    await page().keyboard.press('Enter');
+    await page().locator('[type=submit][aria-disabled=true]').waitFor();
+    // It is in focus, but orders nothing while it is busy.
+    await page().keyboard.press('Enter');
+    release();
+    await image('A boat that keeps the focus').waitFor();
+    expect(await inFocus()).toMatch(/^Generate/);
+    await page().unroute('**/console/api/images');
+    const orders = `SELECT 1 FROM tasks WHERE prompt = 'A boat that keeps the focus'`;
+    expect((await platform.pool.query(orders)).rowCount).toBe(1);
+    for (const edge of [300, 400, 500]) await reference(edge, edge);
+    const remove = async (place: number): Promise<void> => {
+      await button(`Remove reference image ${place}`).focus();
+      await page().keyboard.press('Enter');
+    };
+    await button('Remove reference image 3').waitFor();
+    await remove(3);
+    await focused('Remove reference image 2');
+    await remove(1);
+    await focused('Remove reference image 1');
+    expect(await page().getByTitle('400.png').count()).toBe(1);
+    await remove(1);
+    // What adds another.
+    expect(await waitUntil(async () => (await inFocus()).startsWith('Drop images here'), { timeoutMs: 10_000 })).toBe(
+      true,
+    );
   });
 
   it('offer nothing that the model would refuse', async () => {
@@ -189,7 +235,7 @@ describe('orders of the playground in a browser', () => {
     await button('Edit image').click();
     await image('A square boat').waitFor();
     expect(await orderOf('A square boat')).toMatchObject({ action: 'edit', inputs: 1, options: { size: '1:1' } });
-    await button('Remove 900.png').click();
+    await button('Remove reference image 1').click();
     expect(await page().getByRole('radio', { name: 'Original' }).count()).toBe(0);
     await reference(700, 500);
     await page().getByText('Same shape as the first reference image: 1200 × 864.').waitFor();
@@ -206,7 +252,7 @@ describe('orders of the playground in a browser', () => {
     await page().getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     await page().getByRole('link', { name: 'Playground' }).click();
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat for later');
-    await button('Remove 700.png').waitFor();
+    await page().getByTitle('700.png').waitFor();
     await image('A wide boat').waitFor();
     await open('/playground');
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat for later');
@@ -246,13 +292,15 @@ describe('orders of the playground in a browser', () => {
     await button('Generate').click();
     await image('A harbor').waitFor();
     await button('Use as reference').click();
-    await button(/^Remove task_\w+\.png$/).waitFor();
+    await page()
+      .getByTitle(/^task_\w+\.png$/)
+      .waitFor();
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A harbor');
     expect(await page().getByRole('radio', { name: 'Original' }).getAttribute('aria-checked')).toBe('true');
     await button('Edit this').click();
     await waitUntil(async () => (await page().getByLabel('Prompt').inputValue()) === '', { timeoutMs: 10_000 });
     expect(await page().evaluate(`document.activeElement.id`)).toBe('prompt');
-    expect(await button(/^Remove task_/).count()).toBe(1);
+    expect(await button(/^Remove reference image/).count()).toBe(1);
     await page().getByLabel('Prompt').fill('Now at night');
     await button('Edit image').click();
     await image('Now at night').waitFor();
@@ -264,7 +312,9 @@ describe('orders of the playground in a browser', () => {
     await image('Now at night (4 of 4)').waitFor();
     await button('Use image 2 of 4').click();
     await page().getByRole('menuitem', { name: 'Edit this' }).click();
-    await button(/^Remove task_\w+-2\.png$/).waitFor();
+    await page()
+      .getByTitle(/^task_\w+-2\.png$/)
+      .waitFor();
   });
 
   it('are looked at closely with the keyboard alone', async () => {

@@ -2,16 +2,17 @@ import type { Quote, QuotedOrder } from '../api/quotes.ts';
 import type { TaskDetail } from '../api/types.ts';
 import { amountIn, duration } from './format.ts';
 
-/** "$0.04 · about 8 s"; empty until it is known. */
-export function quoteText(quote: Quote | undefined): string {
+/** "$0.04 · about 8 s"; empty until it has been asked. */
+export function quoteText(quote: Pick<Quote, 'cost' | 'estimated_time'> | undefined): string {
   if (quote === undefined) return '';
   return [priceText([quote.cost]), timeText(quote.estimated_time)].filter((part) => part !== '').join(' · ');
 }
 
-/** What several orders cost together, with "up to" where measured tokens decide. */
+/** What several orders cost together, with "up to" where measured tokens decide; "price unknown" if one has no price. */
 export function priceText(costs: readonly Quote['cost'][]): string {
   const [first] = costs;
-  if (first === undefined || costs.some(({ amount }) => amount === null)) return '';
+  if (first === undefined) return '';
+  if (costs.some(({ amount }) => amount === null)) return 'price unknown';
   const sum = costs.reduce((total, { amount }) => total + Number(amount), 0);
   if (sum === 0) return 'free';
   // Sums of decimals such as 0.1 + 0.2 have digits of no meaning; amounts have six at most.

@@ -1,7 +1,7 @@
 import { ActionIcon, Box, Group, Image, Stack, Text } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { notifications } from '@mantine/notifications';
-import { useEffect, useMemo } from 'react';
+import { useEffect, useMemo, useRef } from 'react';
 import { IconBrush, IconUpload, IconX } from '@tabler/icons-react';
 
 const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
@@ -18,6 +18,16 @@ interface ReferenceImagesProps {
 
 /** Images to start from: dropped, chosen, or pasted anywhere on the page. */
 export function ReferenceImages({ files, most, masked, onChange, onPaint }: ReferenceImagesProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const removed = useRef<number | null>(null);
+  // What had the focus is gone: the next image takes it, and after the last one what adds another.
+  useEffect(() => {
+    if (removed.current === null) return;
+    const buttons = box.current?.querySelectorAll<HTMLElement>('[data-removes]') ?? [];
+    const next = buttons[Math.min(removed.current, buttons.length - 1)];
+    removed.current = null;
+    (next ?? box.current?.querySelector<HTMLElement>('[data-adds]'))?.focus();
+  }, [files]);
   useEffect(() => {
     const paste = (event: ClipboardEvent) => {
       const pasted = [...(event.clipboardData?.files ?? [])].filter(({ type }) => TYPES.includes(type));
@@ -29,7 +39,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
     return () => document.removeEventListener('paste', paste);
   }, [files, most, onChange]);
   return (
-    <Stack gap={6}>
+    <Stack gap={6} ref={box}>
       <Text size="sm" fw={600}>
         Reference images{' '}
         <Text span c="dimmed" size="sm">
@@ -42,9 +52,13 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
             <Thumbnail
               key={`${file.name}-${index}`}
               file={file}
+              place={index + 1}
               onPaint={index === 0 ? onPaint : undefined}
               masked={index === 0 && masked}
-              onRemove={() => onChange(files.filter((_, other) => other !== index))}
+              onRemove={() => {
+                removed.current = index;
+                onChange(files.filter((_, other) => other !== index));
+              }}
             />
           ))}
         </Group>
@@ -53,6 +67,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
         <Dropzone
           accept={TYPES}
           maxSize={MAX_BYTES}
+          data-adds
           inputProps={{ 'aria-label': 'Choose reference images' }}
           onDrop={(dropped) => onChange([...files, ...dropped].slice(0, most))}
           onReject={() => {
@@ -73,16 +88,18 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
 
 interface ThumbnailProps {
   readonly file: File;
+  /** From 1. */
+  readonly place: number;
   readonly masked: boolean;
   readonly onPaint?: (() => void) | undefined;
   readonly onRemove: () => void;
 }
 
-function Thumbnail({ file, masked, onPaint, onRemove }: ThumbnailProps) {
+function Thumbnail({ file, place, masked, onPaint, onRemove }: ThumbnailProps) {
   const url = useMemo(() => URL.createObjectURL(file), [file]);
   return (
     <Box pos="relative">
-      <Image src={url} alt={file.name} w={76} h={76} radius="md" fit="cover" />
+      <Image src={url} alt={`Reference image ${place}`} title={file.name} w={76} h={76} radius="md" fit="cover" />
       <ActionIcon
         size="sm"
         radius="xl"
@@ -90,7 +107,8 @@ function Thumbnail({ file, masked, onPaint, onRemove }: ThumbnailProps) {
         pos="absolute"
         top={-6}
         right={-6}
-        aria-label={`Remove ${file.name}`}
+        data-removes
+        aria-label={`Remove reference image ${place}`}
         onClick={onRemove}
       >
         <IconX size={12} />

@@ -32,6 +32,17 @@ describe('the best of compared tasks', () => {
     ]);
   });
 
+  it('are the fastest only by a difference that another run would show as well', () => {
+    const timesOf = (...milliseconds: number[]) => bestOf(milliseconds.map((time) => task('completed', time)));
+    expect(timesOf(420, 431)).toEqual([[], []]);
+    expect(timesOf(420, 919)).toEqual([[], []]);
+    expect(timesOf(420, 920)).toEqual([['Fastest'], []]);
+    expect(timesOf(420, 431, 1_500)).toEqual([['Fastest'], ['Fastest'], []]);
+    // Of long ones, a tenth.
+    expect(timesOf(20_000, 21_900)).toEqual([[], []]);
+    expect(timesOf(20_000, 22_000)).toEqual([['Fastest'], []]);
+  });
+
   it('are none of those that failed, or whose price nobody knows', () => {
     const [one, other] = [task('completed', 2_000, '0.04'), task('completed', 5_000, '0.02')];
     expect(bestOf([task('failed', 10, '0'), one, other])).toEqual([[], ['Fastest'], ['Cheapest']]);

@@ -1,5 +1,6 @@
 import { Button, Stack, Text } from '@mantine/core';
 import type { Quote } from '../../api/quotes.ts';
+import { whileBusy } from '../../parts/busy.tsx';
 import { amountIn } from '../../parts/format.ts';
 import { singleClick } from '../../parts/single-click.ts';
 
@@ -17,7 +18,7 @@ export function OrderButton({ label, terms, quotes, busy, disabled }: OrderButto
   const short = quotes.find((quote) => quote?.within_budget === false);
   return (
     <Stack gap={6}>
-      <Button type="submit" size="md" loading={busy} disabled={disabled} {...singleClick}>
+      <Button type="submit" size="md" {...whileBusy(busy, disabled)} {...singleClick}>
         {label}
         {terms !== '' && (
           <Text span ml={10} fz="sm" fw={450} className="numbers">
