@@ -9,6 +9,7 @@ import { Trouble } from '../../parts/page.tsx';
 import { priceText, quoteText } from '../../parts/quote.ts';
 import { bestOf, type Best } from './best-of.ts';
 import type { ChangeDraft, ComparedOrder, Draft } from './draft.ts';
+import { FilledNote } from './filled-note.tsx';
 import { imageUses, type ImageUses } from './image-uses.tsx';
 import { ImageHistory } from './image-history.tsx';
 import { ImageResult } from './image-result.tsx';
@@ -60,7 +61,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
       Promise.allSettled(orders.map(({ order, files, mask }, index) => submit(order, files, mask, keys[index] ?? ''))),
     onSuccess: (outcomes) => {
       const ids = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.task_id : null));
-      change({ compared: compared.map((one, index) => ({ ...one, taskId: ids[index] ?? null })) });
+      change({ compared: compared.map((one, index) => ({ ...one, taskId: ids[index] ?? null })), filled: null });
       setErrors(outcomes.map((outcome) => (outcome.status === 'rejected' ? (outcome.reason as Error) : null)));
       if (!ids.includes(null)) setRound(round + 1);
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
@@ -88,6 +89,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
               onChange={change}
             />
           )}
+          <FilledNote draft={draft} onChange={change} />
           <Group align="flex-start">
             <OrderButton
               label={compared.length === 2 ? 'Generate both' : `Generate all ${compared.length}`}

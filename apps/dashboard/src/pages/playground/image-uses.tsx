@@ -3,8 +3,9 @@ import { notifications } from '@mantine/notifications';
 import { IconBrush, IconDotsVertical, IconPhotoPlus, IconSparkles } from '@tabler/icons-react';
 import type { TaskDetail } from '../../api/types.ts';
 import { fileName } from '../../parts/image-grid.tsx';
-import { draftOf, type ChangeDraft, type Draft } from './draft.ts';
+import { draftOf, formOf, type ChangeDraft, type Draft } from './draft.ts';
 import { imageFile } from './image-file.ts';
+import { ORDER_ID } from './order-button.tsx';
 import { PROMPT_ID } from './prompt-field.tsx';
 import { REFERENCE_SHAPE, settingsOf, type Choices, type ImageSettings } from './settings.ts';
 
@@ -22,38 +23,56 @@ export interface ImageUses {
   readonly onVary?: (task: TaskDetail, index: number) => void;
 }
 
-/** `settings` as they are chosen now. */
+/** `settings` as they are chosen now. Whatever a use replaces can be brought back. */
 export function imageUses(draft: Draft, settings: ImageSettings, choices: Choices, change: ChangeDraft): ImageUses {
-  const onReuse = (task: TaskDetail) => change(draftOf(task, settings));
+  const fill = (changes: Partial<Draft>, words: string, next: string) => {
+    change({ ...changes, filled: { words, before: formOf(draft) } });
+    focusOn(next);
+  };
+  const onReuse = (task: TaskDetail) => fill(draftOf(task, settings), 'Prompt and settings filled in.', PROMPT_ID);
   if (choices.mostReferences === 0) return { onReuse };
-  const withImage = (task: TaskDetail, index: number, work: (file: File) => Partial<Draft>) => {
-    void fileOf(task, index).then(
-      (file) => {
-        change(work(file));
-        const field = document.getElementById(PROMPT_ID);
-        field?.scrollIntoView({ block: 'center' });
-        field?.focus();
-      },
-      () => notifications.show({ color: 'red', message: 'The image could not be loaded. It may have expired.' }),
+  const withImage = (task: TaskDetail, index: number, work: (file: File) => void) => {
+    void fileOf(task, index).then(work, () =>
+      notifications.show({ color: 'red', message: 'The image could not be loaded. It may have expired.' }),
     );
   };
   const likeIt = { ...settings, size: REFERENCE_SHAPE };
+  const alone = (file: File) => ({ files: [file], mask: null, varied: null });
   return {
     onReuse,
     onEdit: (task, index) =>
-      withImage(task, index, (file) => ({ files: [file], mask: null, prompt: '', settings: { ...likeIt, n: 1 } })),
+      withImage(task, index, (file) => {
+        const words = 'This image is now the reference. Describe what to change in the prompt.';
+        fill({ ...alone(file), settings: { ...likeIt, n: 1 } }, words, PROMPT_ID);
+      }),
     onReference: (task, index) =>
-      withImage(task, index, (file) =>
-        draft.files.length === 0
-          ? { files: [file], mask: null, settings: likeIt }
-          : { files: [...draft.files, file].slice(-choices.mostReferences) },
-      ),
+      withImage(task, index, (file) => {
+        const changes =
+          draft.files.length === 0
+            ? { ...alone(file), settings: likeIt }
+            : { files: [...draft.files, file].slice(-choices.mostReferences) };
+        fill(changes, 'Image added to the references.', PROMPT_ID);
+      }),
     onVary: (task, index) =>
-      withImage(task, index, (file) => ({
-        ...{ files: [file], mask: null, prompt: task.prompt },
-        settings: { ...settingsOf(task, settings), size: REFERENCE_SHAPE, n: Math.min(VARIATIONS, choices.mostImages) },
-      })),
+      withImage(task, index, (file) => {
+        const n = Math.min(VARIATIONS, choices.mostImages);
+        const changes = {
+          ...{ ...alone(file), varied: file, prompt: task.prompt },
+          settings: { ...settingsOf(task, settings), size: REFERENCE_SHAPE, n },
+        };
+        const words = `Image, prompt, and settings filled in for ${n === 1 ? 'a variation' : `${n} variations`}. Nothing is generated yet.`;
+        fill(changes, words, ORDER_ID);
+      }),
   };
+}
+
+/** Leads to the field that comes next, once the form shows what was filled in. */
+export function focusOn(id: string): void {
+  setTimeout(() => {
+    const field = document.getElementById(id);
+    field?.scrollIntoView({ block: id === ORDER_ID ? 'end' : 'center' });
+    field?.focus({ preventScroll: true });
+  });
 }
 
 async function fileOf(task: TaskDetail, index: number): Promise<File> {

@@ -4,24 +4,29 @@ import { whileBusy } from '../../parts/busy.tsx';
 import { amountIn } from '../../parts/format.ts';
 import { singleClick } from '../../parts/single-click.ts';
 
+/** The element that orders. */
+export const ORDER_ID = 'order';
+
 interface OrderButtonProps {
   readonly label: string;
   /** What it costs and how long it takes; empty while that is not known. */
   readonly terms: string;
+  /** They are those of the order before this one. */
+  readonly outdated?: boolean;
   readonly quotes: readonly (Quote | undefined)[];
   readonly busy: boolean;
   readonly disabled: boolean;
 }
 
 /** Orders images, and says what that costs before it is pressed. */
-export function OrderButton({ label, terms, quotes, busy, disabled }: OrderButtonProps) {
+export function OrderButton({ label, terms, outdated = false, quotes, busy, disabled }: OrderButtonProps) {
   const short = quotes.find((quote) => quote?.within_budget === false);
   return (
     <Stack gap={6}>
-      <Button type="submit" size="md" {...whileBusy(busy, disabled)} {...singleClick}>
+      <Button id={ORDER_ID} type="submit" size="md" {...whileBusy(busy, disabled)} {...singleClick}>
         {label}
         {terms !== '' && (
-          <Text span ml={10} fz="sm" fw={450} className="numbers">
+          <Text span ml={10} fz="sm" fw={450} className="numbers" style={outdated ? { visibility: 'hidden' } : {}}>
             {terms}
           </Text>
         )}

@@ -11,6 +11,7 @@ import { Trouble } from '../../parts/page.tsx';
 import { quoteText } from '../../parts/quote.ts';
 import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import type { ChangeDraft, Draft } from './draft.ts';
+import { FilledNote } from './filled-note.tsx';
 import { ImageHistory } from './image-history.tsx';
 import { imageUses } from './image-uses.tsx';
 import { ImageResult } from './image-result.tsx';
@@ -48,12 +49,15 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
   const content = JSON.stringify(order);
   // A request whose answer was lost keeps its key, so that sending it again makes no second task.
   const idempotencyKey = useMemo(newIdempotencyKey, [content, files, mask, accepted]);
-  const quote = useQuery({ ...quoteQuery(quotedOf(order, isEdit)), placeholderData: keepPreviousData }).data;
+  const { data: quote, isPlaceholderData: isOutdated } = useQuery({
+    ...quoteQuery(quotedOf(order, isEdit)),
+    placeholderData: keepPreviousData,
+  });
   const make = useMutation({
     mutationFn: () => submit(order, files, mask, idempotencyKey),
     onSuccess: ({ task_id: id }) => {
       setAccepted(accepted + 1);
-      change({ taskId: id });
+      change({ taskId: id, filled: null });
       // On a phone it is below the form.
       result.current?.scrollIntoView({ block: 'nearest' });
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
@@ -87,6 +91,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
           <Stack gap="md">
             <ModelField models={models} value={settings.model} onChange={(id) => changeSettings({ model: id })} />
             <PromptField draft={draft} choices={choices} onChange={change} />
+            <FilledNote draft={draft} onChange={change} />
             <SettingsFields
               choices={choices}
               settings={settings}
@@ -95,9 +100,10 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
             />
             {make.error !== null && <Trouble error={make.error} doing="Could not submit the request" />}
             <OrderButton
-              label={isEdit ? 'Edit image' : 'Generate'}
+              label={labelOf(files, draft.varied, settings.n)}
               terms={quoteText(quote)}
-              quotes={[quote]}
+              outdated={isOutdated}
+              quotes={isOutdated ? [] : [quote]}
               busy={submitting}
               disabled={prompt.trim() === ''}
             />
@@ -136,6 +142,12 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
       </Grid.Col>
     </Grid>
   );
+}
+
+function labelOf(files: readonly File[], varied: File | null, n: number): string {
+  if (files.length === 0) return 'Generate';
+  if (files.length > 1 || files[0] !== varied) return 'Edit image';
+  return n === 1 ? 'Generate variation' : 'Generate variations';
 }
 
 /** What the code says besides; what everybody gets anyway is left out. */
