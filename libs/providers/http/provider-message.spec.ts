@@ -32,6 +32,7 @@ describe('what a provider said of a failure', () => {
     ['Qwen-Image-Edit-2509-Lightning-4steps is not deployed (request 42)', undefined],
     ['You exceeded your current quota, please check your plan: https://example.com/docs/errors', undefined],
     ['Too many tokens: 5000 of 4096', undefined],
+    ['No skeleton was found in the image', undefined],
     [`The key ${KEY} is refused`, 'The key [redacted] is refused'],
     ['Incorrect API key provided: sk-proj-abc***wxyz.', 'Incorrect API key provided: [redacted]'],
     ['Incorrect API key provided: ab12*******89yz.', 'Incorrect API key provided: [redacted].'],

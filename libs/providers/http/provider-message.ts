@@ -35,7 +35,7 @@ const CUTS: readonly (readonly [RegExp, string])[] = [
     `$1${REDACTED}`,
   ],
   // Vendors quote a refused key with stars in its middle.
-  [/\b(?:sk|pk|rk|gsk|xai|hf|fal|ghp|r8|AKIA|AIza|ya29|eyJ)[\w.*-]{6,}/g, REDACTED],
+  [/\b(?:(?:sk|pk|rk|gsk|xai|hf|fal|ghp|r8)[_-]|AKIA|AIza|ya29|eyJ)[\w.*-]{6,}/g, REDACTED],
   [/\w*\*{3,}[\w*]*/g, REDACTED],
 ];
 const LONG_WORD = /[\w+~-]{16,}={0,2}/g;
