@@ -199,7 +199,11 @@ describe('providers and queue in a browser', () => {
     expect(made).toEqual([{ count: 24 }]);
     await page().getByRole('link', { name: own[0]! }).click();
     await page().getByText('Retried as', { exact: true }).waitFor();
+    await page().getByRole('alert').getByText('Retried as').getByRole('link').waitFor();
     expect(await screen.inspect('operation-retried-task')).toEqual([]);
+    await page().getByRole('link', { name: 'View retry' }).click();
+    await page().getByText('Retry of', { exact: true }).waitFor();
+    await page().goBack();
     await page().goBack();
   });
 

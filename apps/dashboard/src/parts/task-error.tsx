@@ -1,6 +1,7 @@
 import { Alert, Code, Text } from '@mantine/core';
 import type { TaskDetail } from '../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
+import { TaskLink } from './task-link.tsx';
 
 /** Why there is no image. */
 export function TaskError({ task }: { readonly task: TaskDetail }) {
@@ -16,6 +17,11 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       {task.error?.code !== undefined && task.error.code !== null && (
         <Text size="xs" mt={6}>
           <Code>{task.error.code}</Code> · request <Code>{task.request_id}</Code>
+        </Text>
+      )}
+      {task.retried_as !== null && (
+        <Text size="sm" mt={6}>
+          Retried as <TaskLink id={task.retried_as} />
         </Text>
       )}
     </Alert>

@@ -1,9 +1,9 @@
 import { Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import type { TaskDetail } from '../../api/types.ts';
+import type { TaskDetail, TimelineEvent } from '../../api/types.ts';
 import { secondsLeft } from '../../parts/format.ts';
 
-/** Which attempt at a provider runs, or when the next one begins and what became of the last. */
+/** Which attempt at a provider runs, or what became of the last one and when the next begins. */
 export function Attempt({ task }: { readonly task: TaskDetail }) {
   const { phase, calls, most_calls: most, next_try_at: next, queue_position: position } = task;
   const now = useNow(next !== null);
@@ -16,15 +16,22 @@ export function Attempt({ task }: { readonly task: TaskDetail }) {
   const last = task.timeline.findLast(({ event }) => event === 'provider_call');
   const isWaiting = phase === 'queued';
   const left = next === null ? 0 : Date.parse(next) - now;
-  const soon = left > 0 ? `retrying in ${secondsLeft(left)}` : 'retrying soon';
-  const why = last?.code === undefined ? '' : `: ${last.provider ?? 'the provider'} answered ${last.code}`;
+  const soon = left > 0 ? `Retrying in ${secondsLeft(left)}.` : 'Retrying soon.';
   return (
     <Text size="sm" mt="sm" ta="center" style={{ overflowWrap: 'anywhere' }}>
       {isWaiting
-        ? `Attempt ${Math.min(calls + 1, most)} of ${most}, ${soon}${why}`
+        ? `Attempt ${calls} of ${most} ${endOf(last)} ${soon}`
         : `Attempt ${calls} of ${most} at ${last?.provider ?? 'a provider'}`}
     </Text>
   );
+}
+
+function endOf(call: TimelineEvent | undefined): string {
+  if (call?.outcome !== 'failed') return 'was interrupted.';
+  const provider = call.provider ?? 'the provider';
+  if (call.code === 'upstream_error') return `failed: ${provider} returned an error.`;
+  if (call.code === 'upstream_invalid_response') return `failed: ${provider} returned no usable image.`;
+  return `failed at ${provider}.`;
 }
 
 /** The time, anew every second while somebody counts. */

@@ -15,11 +15,11 @@ const NAMES = {
 } as const;
 
 const OUTCOMES = {
-  running: { label: 'running', color: 'amber' },
-  succeeded: { label: 'succeeded', color: 'green' },
-  failed: { label: 'failed', color: 'red' },
-  not_called: { label: 'not called', color: 'gray' },
-  unknown: { label: 'interrupted', color: 'gray' },
+  running: { label: 'Running', color: 'amber' },
+  succeeded: { label: 'Succeeded', color: 'green' },
+  failed: { label: 'Failed', color: 'red' },
+  not_called: { label: 'Not called', color: 'gray' },
+  unknown: { label: 'Interrupted', color: 'gray' },
 } as const;
 
 interface Line {

@@ -69,6 +69,7 @@ export function TaskPage() {
       actions={
         task === undefined ? undefined : (
           <Group gap="xs">
+            {task.retried_as !== null && <ViewRetry id={task.retried_as} />}
             {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />)}
             {mayChange && <OpenInPlayground task={task} />}
             <TakeImage task={task} />
@@ -125,6 +126,11 @@ export function TaskPage() {
       )}
     </PageFrame>
   );
+}
+
+/** Comes before the ways to order it again: that was done. */
+function ViewRetry({ id }: { readonly id: string }) {
+  return <Button renderRoot={(props) => <Link to="/tasks/$id" params={{ id }} {...props} />}>View retry</Button>;
 }
 
 function Trail() {
