@@ -441,6 +441,10 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('tasks-retry')).toEqual([]);
     await button('Retry 2 tasks').click();
     await page().getByText('2 tasks retried').waitFor();
+    await button('Bulk actions').click();
+    await page().getByRole('menuitem', { name: 'Retry failed tasks' }).click();
+    await page().getByText('or all were already retried.').waitFor();
+    await page().getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).last().click();
     const retried = await platform.pool.query('SELECT id FROM tasks WHERE redrive_of IS NOT NULL');
     expect(retried.rows).toHaveLength(2);
     // One that waits for its second attempt.

@@ -116,11 +116,12 @@ interface PreviewProps {
 function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, isNarrowed: narrowed }: PreviewProps) {
   const { kind } = WORDS[deed];
   const where = narrowed ? 'that match your filters' : 'in this account';
-  // Some match, and none of them can be retried: the reasons follow.
   const none =
-    deed === 'retry' && refused.length > 0
-      ? `None of the ${kind} tasks ${where} can be retried.`
-      : `There are no ${kind} tasks ${where}.`;
+    deed === 'cancel'
+      ? `There are no ${kind} tasks ${where}.`
+      : refused.length > 0
+        ? `None of the ${kind} tasks ${where} can be retried.`
+        : `Nothing to retry: there are no failed tasks ${where}, or all were already retried.`;
   return (
     <>
       <Text size="sm">
