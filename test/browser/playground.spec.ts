@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
@@ -154,6 +156,76 @@ describe('making pictures in a browser', () => {
     await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
     await button('Reuse settings').click();
     expect(await page().getByLabel('Prompt').inputValue()).toContain('A red fox in the snow');
+  });
+
+  /** Waits until the focus is there; a closed dialog gives it back in its own time. */
+  const focused = async (label: string): Promise<void> => {
+    const read = () => page().evaluate(`document.activeElement?.getAttribute('aria-label')`);
+    expect(await waitUntil(async () => (await read()) === label, { timeoutMs: 10_000 })).toBe(true);
+  };
+  /** The transparency of the mask at places of its diagonal, as the code's file has it. */
+  const maskAt = async (edge: number, places: readonly number[]): Promise<(number | undefined)[]> => {
+    const [saved] = await Promise.all([
+      page().waitForEvent('download'),
+      page().getByText('save it as mask.png').click(),
+    ]);
+    // Read first: where `libs/images` runs, sharp opens no files.
+    const { data } = await sharp(await readFile(await saved.path()))
+      .ensureAlpha()
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    return places.map((place) => data[(Math.round(place * edge) * edge + Math.round(place * edge)) * 4 + 3]);
+  };
+
+  it('have masks that are painted with a finger or a pen, one line at a time', async () => {
+    await open('/playground');
+    const buffer = await sharp({ create: { width: 600, height: 600, channels: 3, background: '#246' } })
+      .png()
+      .toBuffer();
+    await page().locator('input[type=file]').setInputFiles({ name: '600.png', mimeType: 'image/png', buffer });
+    await button('Paint mask').click();
+    const { x, y, width, height } = (await page().locator('canvas').boundingBox())!;
+    const at = (place: number) => ({ x: x + width * place, y: y + height * place });
+    const debug = await page().context().newCDPSession(page());
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...places: number[]) =>
+      debug.send('Input.dispatchTouchEvent', { type, touchPoints: places.map((place, id) => ({ ...at(place), id })) });
+    const pen = (type: 'mousePressed' | 'mouseMoved' | 'mouseReleased', place: number) =>
+      debug.send('Input.dispatchMouseEvent', { type, ...at(place), button: 'left', buttons: 1, pointerType: 'pen' });
+    await touch('touchStart', 0.1);
+    // The second finger draws nothing of its own.
+    await touch('touchMove', 0.2, 0.9);
+    await touch('touchMove', 0.3, 0.8);
+    await touch('touchEnd');
+    await pen('mousePressed', 0.5);
+    await pen('mouseMoved', 0.6);
+    await pen('mouseReleased', 0.6);
+    await button('Use mask').click();
+    await button('Edit mask').waitFor();
+    await focused('Edit mask');
+    await button('Show code').click();
+    expect(await maskAt(600, [0.2, 0.55, 0.4, 0.85])).toEqual([0, 0, 255, 255]);
+  });
+
+  it('have masks that are painted with the keyboard alone', async () => {
+    await button('Edit mask').click();
+    const dialog = page().getByRole('dialog');
+    await dialog.getByText('Some providers change the rest, too.').waitFor();
+    const press = async (name: string): Promise<void> => {
+      await dialog.getByRole('button', { name }).focus();
+      await page().keyboard.press('Enter');
+    };
+    await press('Paint everything');
+    await press('Clear');
+    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Clear');
+    for (const [label, value] of Object.entries({ Left: '0', Top: '0', Width: '50', Height: '40' }))
+      await dialog.getByRole('textbox', { name: label }).fill(value);
+    await press('Paint rectangle');
+    const said = 'Painted: 50% × 40% of the image, 0% from the left and 0% from the top.';
+    await dialog.getByRole('status').getByText(said).waitFor();
+    expect(await screen.inspect('mask')).toEqual([]);
+    await press('Use mask');
+    await focused('Edit mask');
+    expect(await maskAt(600, [0.1, 0.38, 0.42, 0.6])).toEqual([0, 0, 255, 255]);
   });
 
   it('runs a task again as a new one', async () => {

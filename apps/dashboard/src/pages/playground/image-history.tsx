@@ -17,6 +17,7 @@ import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { queryClient, taskQuery } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
+import { whileBusy } from '../../parts/busy.tsx';
 import { fromNow } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
@@ -36,6 +37,7 @@ interface ImageHistoryProps {
 
 /** What was made in the console lately, and the account's favorites; a click shows one again. */
 export function ImageHistory({ current, onPick }: ImageHistoryProps) {
+  const orderer = useOrderer();
   const [isStarred, setStarred] = useState(false);
   const [words, setWords] = useState('');
   const [text] = useDebouncedValue(words.trim(), TYPING_MS);
@@ -54,6 +56,7 @@ export function ImageHistory({ current, onPick }: ImageHistoryProps) {
         : false,
   });
   const tasks = data?.pages.flatMap((page) => page.data) ?? [];
+  const isShared = tasks.some((task) => task.provider_test || orderer(task) !== 'You');
   const isNarrowed = isStarred || text !== '';
   if (data !== undefined && tasks.length === 0 && !isNarrowed && words === '') return null;
   return (
@@ -93,8 +96,15 @@ export function ImageHistory({ current, onPick }: ImageHistoryProps) {
         </Text>
       )}
       <Group gap="xs" align="flex-start">
-        {tasks.map((task) => (
-          <Tile key={task.id} task={task} isCurrent={task.id === current} onPick={onPick} />
+        {tasks.map((task, index) => (
+          <Tile
+            key={task.id}
+            task={task}
+            place={`${index + 1} of ${tasks.length}`}
+            isShared={isShared}
+            isCurrent={task.id === current}
+            onPick={onPick}
+          />
         ))}
       </Group>
       {hasNextPage && (
@@ -108,11 +118,15 @@ export function ImageHistory({ current, onPick }: ImageHistoryProps) {
 
 interface TileProps {
   readonly task: TaskRow;
+  /** As "2 of 12": equal prompts are told apart by it. */
+  readonly place: string;
+  /** Others ordered images as well, so that each says whose it is. */
+  readonly isShared: boolean;
   readonly isCurrent: boolean;
   readonly onPick: (id: string) => void;
 }
 
-function Tile({ task, isCurrent, onPick }: TileProps) {
+function Tile({ task, place, isShared, isCurrent, onPick }: TileProps) {
   const by = useOrderer()(task) ?? task.key.name;
   const who = task.provider_test ? `${by}, test` : by;
   return (
@@ -120,22 +134,26 @@ function Tile({ task, isCurrent, onPick }: TileProps) {
       <UnstyledButton
         className="history-item"
         aria-pressed={isCurrent}
-        title={`${task.prompt}\n${who}, ${fromNow(task.created_at)}`}
+        title={[task.prompt, ...(isShared ? [who] : []), fromNow(task.created_at)].join('\n')}
         onClick={() => onPick(task.id)}
       >
-        <VisuallyHidden>{task.prompt}</VisuallyHidden>
+        <VisuallyHidden>{`${task.prompt}, ${fromNow(task.created_at)}, ${place}`}</VisuallyHidden>
         {task.status === 'completed' ? <Thumbnail task={task} size={84} /> : <TaskState task={task} />}
       </UnstyledButton>
       {task.sandbox && <SandboxMark small />}
-      {(task.favorite || (task.status === 'completed' && task.images_deleted_at === null)) && <Star task={task} />}
-      <Text size="xs" c="dimmed" truncate mt={2} title={who}>
-        {who}
-      </Text>
+      {(task.favorite || (task.status === 'completed' && task.images_deleted_at === null)) && (
+        <Star task={task} place={place} />
+      )}
+      {isShared && (
+        <Text size="xs" c="dimmed" truncate mt={2} title={who}>
+          {who}
+        </Text>
+      )}
     </Box>
   );
 }
 
-function Star({ task: { id, favorite, prompt } }: { readonly task: TaskRow }) {
+function Star({ task: { id, favorite, prompt }, place }: Pick<TileProps, 'task' | 'place'>) {
   const toggle = useMutation({
     mutationFn: () => send(favorite ? 'DELETE' : 'POST', `/tasks/${id}/favorite`),
     onSuccess: async () => {
@@ -158,9 +176,11 @@ function Star({ task: { id, favorite, prompt } }: { readonly task: TaskRow }) {
       right={6}
       data-on={favorite}
       aria-pressed={favorite}
-      aria-label={`Favorite: ${prompt.slice(0, 60)}`}
-      loading={toggle.isPending}
-      onClick={() => toggle.mutate()}
+      aria-label={`Favorite: ${prompt.slice(0, 60)}, ${place}`}
+      {...whileBusy(toggle.isPending)}
+      onClick={() => {
+        if (!toggle.isPending) toggle.mutate();
+      }}
     >
       {favorite ? <IconStarFilled size={13} /> : <IconStar size={13} />}
     </ActionIcon>

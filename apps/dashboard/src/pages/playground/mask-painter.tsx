@@ -2,6 +2,7 @@ import { Button, Group, SegmentedControl, Slider, Stack, Text } from '@mantine/c
 import { useEffect, useRef, useState, type PointerEvent } from 'react';
 import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
 import { Dialog } from '../../parts/dialog.tsx';
+import { MaskArea, type Area } from './mask-area.tsx';
 
 interface MaskPainterProps {
   readonly opened: boolean;
@@ -15,11 +16,14 @@ interface MaskPainterProps {
 type PointerPlace = Pick<globalThis.PointerEvent, 'clientX' | 'clientY'>;
 
 /** One line of the brush, in pixels of the image. */
-interface Stroke {
+interface Line {
   readonly tool: 'brush' | 'eraser';
   readonly width: number;
   readonly points: (readonly [x: number, y: number])[];
 }
+
+/** A line, or a rectangle that needs no pointer. */
+type Stroke = Line | { readonly tool: Line['tool']; readonly area: Area };
 
 const PAINT = 'rgb(242 96 28)';
 const SHOWN_STRENGTH = 0.6;
@@ -37,9 +41,9 @@ function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [image, setImage] = useState<ImageBitmap | null>(null);
   const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
-  const [tool, setTool] = useState<Stroke['tool']>('brush');
+  const [tool, setTool] = useState<Line['tool']>('brush');
   const [share, setShare] = useState(8);
-  const line = useRef<Stroke | null>(null);
+  const line = useRef<Line | null>(null);
   const pointer = useRef<number | null>(null);
 
   useEffect(() => {
@@ -85,6 +89,8 @@ function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
     if (image !== null) onDone(strokes.length === 0 ? null : await exportMask(image, strokes));
     onClose();
   };
+  // A disabled button would lose the focus that it has.
+  const unlessEmpty = { 'data-disabled': strokes.length === 0, 'aria-disabled': strokes.length === 0 };
   return (
     <Stack>
       <Group justify="space-between" gap="sm">
@@ -106,12 +112,12 @@ function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
             variant="default"
             size="xs"
             leftSection={<IconArrowBackUp size={14} />}
-            disabled={strokes.length === 0}
+            {...unlessEmpty}
             onClick={() => setStrokes(strokes.slice(0, -1))}
           >
             Undo
           </Button>
-          <Button variant="default" size="xs" disabled={strokes.length === 0} onClick={() => setStrokes([])}>
+          <Button variant="default" size="xs" {...unlessEmpty} onClick={() => setStrokes([])}>
             Clear
           </Button>
         </Group>
@@ -128,9 +134,10 @@ function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
         onPointerUp={end}
         onPointerCancel={end}
       />
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed">
-          Painted areas are regenerated; the rest stays the same.
+      <MaskArea tool={tool} onAdd={(area) => setStrokes([...strokes, { tool, area }])} />
+      <Group justify="space-between" gap="sm">
+        <Text size="sm" c="dimmed" maw={460}>
+          The provider is asked to change only the painted areas. Some providers change the rest, too.
         </Text>
         <Group ml="auto">
           <Button variant="default" onClick={onClose}>
@@ -174,8 +181,15 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): Offs
   context.lineCap = 'round';
   context.lineJoin = 'round';
   context.strokeStyle = PAINT;
-  for (const { tool, width: lineWidth, points } of strokes) {
-    context.globalCompositeOperation = tool === 'eraser' ? 'destination-out' : 'source-over';
+  context.fillStyle = PAINT;
+  for (const stroke of strokes) {
+    context.globalCompositeOperation = stroke.tool === 'eraser' ? 'destination-out' : 'source-over';
+    if ('area' in stroke) {
+      const [left, top, across, down] = stroke.area;
+      context.fillRect((left * width) / 100, (top * height) / 100, (across * width) / 100, (down * height) / 100);
+      continue;
+    }
+    const { width: lineWidth, points } = stroke;
     context.lineWidth = lineWidth;
     context.beginPath();
     const [first] = points;
