@@ -341,7 +341,7 @@ describe('money', () => {
     it('is given back when its process was lost, and counted all the same when it is written down later', async () => {
       const apiKeyId = keyId();
       await keyBudget(apiKeyId, 100_000);
-      await reserve(apiKeyId, 30_000, `lost-${apiKeyId}`, 0);
+      await reserve(apiKeyId, 30_000, `lost-${apiKeyId}`, -1_000);
       await reserve(apiKeyId, 20_000);
       expect(await new ChatReserves(room.database).releaseLost()).toBe(1);
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 20_000 });
