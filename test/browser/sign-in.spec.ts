@@ -208,7 +208,9 @@ describe('signing in with OpenID Connect in a browser', () => {
       await linkToken(platform, { purpose: 'invite', email: 'lea@example.org', role: 'member' }),
     ];
     await platform.pool.query(`UPDATE sign_in_links SET used_at = now() WHERE email = 'uma@example.org'`);
-    await platform.pool.query(`UPDATE sign_in_links SET expires_at = now() WHERE email = 'lea@example.org'`);
+    await platform.pool.query(
+      `UPDATE sign_in_links SET expires_at = now() - interval '1 s' WHERE email = 'lea@example.org'`,
+    );
     for (const [token, reason] of [
       [used, 'It was already used.'],
       [late, 'It has expired.'],

@@ -79,7 +79,9 @@ describe('the people of an account', () => {
     const [invitation, ...others] = await open();
     expect(invitation).toMatchObject({ email: 'kim@example.org', role: 'admin' });
     expect(others).toEqual([]);
-    await platform.pool.query(`UPDATE sign_in_links SET expires_at = now() WHERE id = $1`, [invitation!['id']]);
+    await platform.pool.query(`UPDATE sign_in_links SET expires_at = now() - interval '1 s' WHERE id = $1`, [
+      invitation!['id'],
+    ]);
     expect((await join(tokenOf(again))).status).toBe(410);
     expect(await open()).toHaveLength(1);
     expect((await post(eve, `/invitations/${String(invitation!['id'])}/renew`)).status).toBe(404);

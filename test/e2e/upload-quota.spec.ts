@@ -42,7 +42,7 @@ describe('what an account may keep here', () => {
     const other = await platform.newKey({}, await platform.newAccount());
     expect(await upload(other)).toEqual([200, undefined]);
     await platform.pool.query(
-      `UPDATE uploads SET expires_at = now() WHERE id = (SELECT id FROM uploads WHERE account_id = 'acct_default' LIMIT 1)`,
+      `UPDATE uploads SET expires_at = now() - interval '1 s' WHERE id = (SELECT id FROM uploads WHERE account_id = 'acct_default' LIMIT 1)`,
     );
     expect(await upload(sibling)).toEqual([200, undefined]);
     expect(await upload()).toEqual(refused);

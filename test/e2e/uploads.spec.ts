@@ -138,7 +138,7 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
     const now = Math.floor(Date.now() / 1_000);
     const signer = new LinkSigner({ secretKey: platform.secretKey }, platform.url);
     const over = await upload(png);
-    await platform.pool.query('UPDATE uploads SET expires_at = now() WHERE id = $1', [idOf(over)]);
+    await platform.pool.query(`UPDATE uploads SET expires_at = now() - interval '1 s' WHERE id = $1`, [idOf(over)]);
     const stranger = await platform.newKey({}, await platform.newAccount());
     const refusal = async (address: string, key = platform.key): Promise<unknown> => {
       const response = await generate([address], { key });

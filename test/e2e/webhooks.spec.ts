@@ -125,7 +125,7 @@ describe('webhooks', () => {
       type: 'image.task.cancelled',
       data: { id: unwanted, charged: 'none' },
     });
-    await platform.pool.query('UPDATE tasks SET deadline_at = now() WHERE id = $1', [late]);
+    await platform.pool.query(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [late]);
     const [deadline] = await receiver.arrived(overdue);
     expect(await unwrapped(deadline as Received)).toMatchObject({
       type: 'image.task.failed',

@@ -76,7 +76,7 @@ describe('ordering a picture', () => {
     (await room.sql('SELECT attempt, waits, losses, provider_starts AS starts FROM tasks WHERE id = $1', [id])).rows[0];
 
   const due = async (id: string): Promise<unknown> =>
-    room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+    room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [id]);
 
   const image: Generate = () => Promise.resolve(imageOf(png));
 

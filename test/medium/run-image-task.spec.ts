@@ -130,7 +130,7 @@ describe('running one task', () => {
     await worker().run(id);
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
     expect(await room.redis.exists(`${room.prefix}:images:${id}-1`)).toBe(1);
-    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+    await room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [id]);
     await worker().run(id);
     expect(await read(id)).toMatchObject({ status: 'completed' });
     expect(await startsOf(id)).toBe(2);
@@ -140,7 +140,7 @@ describe('running one task', () => {
     const id = await accepted({ prompt: 'a pear [[fault=http-500]]' });
     for (let n = 0; n < 5; n++) {
       await worker().run(id);
-      await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [id]);
+      await room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [id]);
     }
     expect(await read(id)).toMatchObject({ status: 'failed', error: { type: 'upstream_error', http_status: 502 } });
     expect(await startsOf(id)).toBe(3);

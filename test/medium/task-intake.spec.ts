@@ -78,7 +78,7 @@ describe('taking requests in', () => {
   it('gives an expired key to exactly one of those who want it', async () => {
     const identity = keyed();
     const first = await take(identity);
-    await room.sql(`UPDATE idempotency_keys SET expires_at = now() WHERE key = $1`, [identity.key]);
+    await room.sql(`UPDATE idempotency_keys SET expires_at = now() - interval '1 s' WHERE key = $1`, [identity.key]);
     const anew = { ...identity, fingerprint: randomBytes(32) };
     const taken = await Promise.all(Array.from({ length: 20 }, () => take(anew)));
     expect(taken.filter(({ attached }) => !attached)).toHaveLength(1);
@@ -116,7 +116,7 @@ describe('taking requests in', () => {
     const expire = new ExpireObjects(room.database, new DiskStore(tmpdir()), room.logger);
     await expire.run(config);
     expect(await take(identity)).toMatchObject({ attached: true, task: { id: task.id, status: 'failed' } });
-    await room.sql(`UPDATE idempotency_keys SET expires_at = now() WHERE key = $1`, [identity.key]);
+    await room.sql(`UPDATE idempotency_keys SET expires_at = now() - interval '1 s' WHERE key = $1`, [identity.key]);
     await expire.run(config);
     expect(await room.store.find(task.accountId, task.id)).toBeUndefined();
   });

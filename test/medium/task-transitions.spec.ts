@@ -185,7 +185,7 @@ describe('the transitions of a task', () => {
     expect(await room.store.find(TEST_ACCOUNT, lease.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
     expect(await room.transitions.claim(lease.id, 'early', LEASE_MS)).toBeUndefined();
     expect(await room.transitions.renew([lease], LEASE_MS)).toEqual([]);
-    await room.sql('UPDATE tasks SET next_try_at = now() WHERE id = $1', [lease.id]);
+    await room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [lease.id]);
     const { task } = await claimed(lease.id);
     expect(task).toMatchObject({
       ...{ attempt: 2, tries: 1, losses: 0, providerStarts: 1, providerJobId: 'vendor-job-7', providerCallOpen: true },

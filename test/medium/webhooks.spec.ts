@@ -113,7 +113,8 @@ describe('webhooks', () => {
     await room.sql(text, values);
   }
 
-  const makeDue = (): Promise<void> => sql(`UPDATE webhook_deliveries SET next_try_at = now() WHERE state = 'pending'`);
+  const makeDue = (): Promise<void> =>
+    sql(`UPDATE webhook_deliveries SET next_try_at = now() - interval '1 s' WHERE state = 'pending'`);
 
   /** What both libraries make of a webhook under a secret; undefined when they refuse it. Fails when they disagree. */
   async function verified({ body, headers }: Received, secret: string): Promise<unknown> {
@@ -373,7 +374,7 @@ describe('webhooks', () => {
     await deliverer().run((await onlyDelivery(await completed())).id);
     const { secret: newest } = await secrets.rotate(TEST_ACCOUNT, 3_600_000);
     await deliverer().run((await onlyDelivery(await completed())).id);
-    await sql(`UPDATE webhook_secrets SET expires_at = now() WHERE expires_at IS NOT NULL`);
+    await sql(`UPDATE webhook_secrets SET expires_at = now() - interval '1 s' WHERE expires_at IS NOT NULL`);
     await deliverer().run((await onlyDelivery(await completed())).id);
 
     const accepted = await Promise.all(
