@@ -8,7 +8,7 @@ export const NAME_RULE = 'Letters, digits, and these characters: . _ : -';
 export function nameProblem(name: string): string | null {
   if (name.trim() === '') return 'Enter a name';
   if (/^[A-Za-z0-9][A-Za-z0-9._:-]*$/.test(name.trim())) return null;
-  return `Use only ${NAME_RULE.toLowerCase()}, beginning with a letter or digit`;
+  return `Use only ${NAME_RULE.toLowerCase()} (begin with a letter or digit)`;
 }
 
 type Entry = CatalogProvider | CatalogModel;
