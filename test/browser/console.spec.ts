@@ -459,7 +459,7 @@ describe('the console in a browser', () => {
     await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Retrying').waitFor();
     await page().getByRole('link', { name: 'A wish that waits' }).click();
     await page()
-      .getByText(/^Attempt 1 of 3 failed: sandbox returned an error\. Retrying in \d+ s\.$/)
+      .getByText(/^Attempt 1 of 3 failed at sandbox\. Retrying in \d+ s\.$/)
       .waitFor();
     expect(await screen.inspect('task-retrying')).toEqual([]);
     await page().getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Tasks' }).click();

@@ -29,9 +29,10 @@ export function Attempt({ task }: { readonly task: TaskDetail }) {
 function endOf(call: TimelineEvent | undefined): string {
   if (call?.outcome !== 'failed') return 'was interrupted.';
   const provider = call.provider ?? 'the provider';
-  if (call.code === 'upstream_error') return `failed: ${provider} returned an error.`;
-  if (call.code === 'upstream_invalid_response') return `failed: ${provider} returned no usable image.`;
-  return `failed at ${provider}.`;
+  // The code of other failures doesn't tell an error that the provider returned from an answer that never came.
+  return call.code === 'upstream_invalid_response'
+    ? `failed: ${provider} returned no usable image.`
+    : `failed at ${provider}.`;
 }
 
 /** The time, anew every second while somebody counts. */
