@@ -98,7 +98,7 @@ describe('limits of a key', () => {
 
   it('goes by the limits of a key where it has its own, at both processes, and by new ones soon', async () => {
     const keyed = { submits_per_minute: 40, polls_per_minute: 5, tasks_in_flight: 3 };
-    const key = await platform.newKey(keyed);
+    const { id, key } = await platform.newKeyWithId(keyed);
     const polls = await Promise.all(
       Array.from({ length: 12 }, (_, n) => get(n % 2 === 0 ? platform : second, '/v1/tasks', key)),
     );
@@ -116,9 +116,6 @@ describe('limits of a key', () => {
     });
     platform.worker.kill('SIGCONT');
 
-    const [{ id }] = (
-      await platform.pool.query<{ id: string }>('SELECT id FROM api_keys ORDER BY created_at DESC LIMIT 1')
-    ).rows as [{ id: string }];
     await platform.pool.query('UPDATE api_keys SET polls_per_minute = 0, submits_per_minute = NULL WHERE id = $1', [
       id,
     ]);

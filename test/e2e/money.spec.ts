@@ -58,11 +58,7 @@ models:
 
   /** A key of its own, with a budget in whole units. */
   async function keyWithBudget(units: number): Promise<{ key: string; id: string }> {
-    const key = await platform.newKey();
-    const { rows } = await platform.pool.query<{ id: string }>(
-      'SELECT id FROM api_keys ORDER BY created_at DESC, id DESC LIMIT 1',
-    );
-    const id = rows[0]?.id ?? '';
+    const { id, key } = await platform.newKeyWithId();
     await new BudgetRepository(databaseOf(platform)).set(
       { ownerId: id, owner: 'key' },
       { limit: units * 1_000_000, period: 'total' },

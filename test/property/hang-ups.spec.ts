@@ -99,11 +99,8 @@ describe('the ledger, while callers leave and cancel', () => {
     /** Prepares an action; its key exists then. */
     async prepare(next: Action): Promise<() => Promise<void>> {
       const marker = `mark-${++count}-${next.course}`;
-      const key = await room.platform.newKey({}, this.account);
-      const { rows } = await this.rows<{ id: string }>(
-        'SELECT id FROM api_keys WHERE account_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1',
-      );
-      this.done.push({ ...next, marker, keyId: rows[0]?.id ?? '' });
+      const { id, key } = await room.platform.newKeyWithId({}, this.account);
+      this.done.push({ ...next, marker, keyId: id });
       return () => this.act(next, marker, key);
     }
 

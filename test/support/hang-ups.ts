@@ -29,11 +29,7 @@ export async function openHangUpRoom(catalog: string, changes: Readonly<Record<s
   return {
     platform,
     async newPayer(limit: number): Promise<Payer> {
-      const key = await platform.newKey();
-      const { rows } = await platform.pool.query<{ id: string }>(
-        'SELECT id FROM api_keys ORDER BY created_at DESC, id DESC LIMIT 1',
-      );
-      const id = rows[0]?.id ?? '';
+      const { id, key } = await platform.newKeyWithId();
       await budgets.set({ ownerId: id, owner: 'key' }, { limit, period: 'total' });
       const spent = async (): Promise<number> => (await budgets.find([id]))[0]?.spent ?? NaN;
       const spends = async (amount: number, timeoutMs = 20_000): Promise<number> => {

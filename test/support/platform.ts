@@ -29,6 +29,8 @@ export interface ApiPlatform {
   readonly closing: (() => Promise<void>)[];
   /** Another key, with columns of its row changed. */
   newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
+  /** With its id, which no order of rows tells: keys of one millisecond have none. */
+  newKeyWithId(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<{ id: string; key: string }>;
   newAccount(): Promise<string>;
   /** Calls the API; the first key is sent unless another or none (null) is given. */
   call(path: string, options?: CallOptions): Promise<Response>;
@@ -107,6 +109,13 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
   const { key } = await createKey(pool, secretKey, { name: 'e2e' });
   let count = 0;
   const closing: (() => Promise<void>)[] = [];
+  const newKeyWithId: ApiPlatform['newKeyWithId'] = async (columns = {}, accountId) => {
+    const made = await createKey(pool, secretKey, { name: `e2e ${++count}`, accountId });
+    for (const [column, value] of Object.entries(columns)) {
+      await pool.query(`UPDATE api_keys SET ${column} = $2 WHERE id = $1`, [made.id, value]);
+    }
+    return made;
+  };
   return {
     url: api.url,
     key,
@@ -115,13 +124,8 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
     api,
     pool,
     closing,
-    newKey: async (columns = {}, accountId) => {
-      const made = await createKey(pool, secretKey, { name: `e2e ${++count}`, accountId });
-      for (const [column, value] of Object.entries(columns)) {
-        await pool.query(`UPDATE api_keys SET ${column} = $2 WHERE id = $1`, [made.id, value]);
-      }
-      return made.key;
-    },
+    newKeyWithId,
+    newKey: async (columns, accountId) => (await newKeyWithId(columns, accountId)).key,
     newAccount: async () => {
       const id = `acct_e2e_${++count}`;
       await pool.query('INSERT INTO accounts (id, name) VALUES ($1, $1)', [id]);
