@@ -10,6 +10,8 @@ interface ProviderErrorFate {
   readonly param?: string;
   /** The key was not let in or has had enough (401, 402, 403, 429); another one may do. */
   readonly keyRefused?: boolean;
+  /** The HTTP status of the vendor's answer, or the one that its body names; absent when it is 200, or nobody answered. */
+  readonly status?: number | undefined;
   /** The vendor's own words, as `providerMessage` leaves them. */
   readonly providerMessage?: string | undefined;
   /** What happened, for the log only. */
@@ -27,6 +29,7 @@ export class ProviderError extends Error {
   readonly retryAfter: number | undefined;
   readonly param: string | undefined;
   readonly keyRefused: boolean;
+  readonly status: number | undefined;
   readonly providerMessage: string | undefined;
 
   constructor(
@@ -40,6 +43,7 @@ export class ProviderError extends Error {
     this.retryAfter = fate.retryAfter;
     this.param = fate.param;
     this.keyRefused = fate.keyRefused ?? false;
+    this.status = fate.status;
     this.providerMessage = fate.providerMessage;
   }
 }

@@ -21,6 +21,8 @@ export interface CallEnd {
   readonly outcome: 'succeeded' | 'failed' | 'not_called' | 'unknown';
   readonly code?: ErrorCode;
   readonly charged: 'no' | 'maybe' | 'yes';
+  /** The HTTP status of a failure, as `ProviderError` has it. */
+  readonly status?: number;
   /** What the provider said of its failure, cleaned and cut. For operators in the console alone. */
   readonly providerMessage?: string;
 }

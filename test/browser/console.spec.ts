@@ -449,7 +449,7 @@ describe('the console in a browser', () => {
     expect(retried.rows).toHaveLength(2);
     // One that waits for its second attempt.
     const call = { n: 1, provider: 'sandbox', key: '', model: 'gpt-image-2', free: true, startedAt: new Date() };
-    const end = { outcome: 'failed', charged: 'no', code: 'upstream_error', endedAt: new Date() };
+    const end = { outcome: 'failed', charged: 'no', code: 'upstream_error', status: 500, endedAt: new Date() };
     const later = (seconds: number) => new Date(Date.now() + seconds * 1_000);
     await insertFailed(platform, {
       ...{ ...own, prompt: 'A wish that waits', status: 'pending', phase: 'queued', finished_at: null, error: null },
@@ -459,7 +459,7 @@ describe('the console in a browser', () => {
     await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Retrying').waitFor();
     await page().getByRole('link', { name: 'A wish that waits' }).click();
     await page()
-      .getByText(/^Attempt 1 of 3 failed at sandbox\. Retrying in \d+ s\.$/)
+      .getByText(/^Attempt 1 of 3 failed: sandbox returned 500\. Retrying in \d+ s\.$/)
       .waitFor();
     expect(await screen.inspect('task-retrying')).toEqual([]);
     await page().getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Tasks' }).click();

@@ -210,7 +210,7 @@ describe('pictures from an OpenAI-compatible server', () => {
 
     const shown = await (await ada.call(`/tasks/${ofAda}`)).json();
     expect(shown).toMatchObject({
-      timeline: expect.arrayContaining([expect.objectContaining({ provider_message: said })]),
+      timeline: expect.arrayContaining([expect.objectContaining({ provider_status: 404, provider_message: said })]),
     });
     expect(await (await ada.call(`/tasks/${ofAda}/events`)).text()).toContain(said);
     const { task_id: ofMo } = await mo.ask<{ task_id: string }>('/images', { body: { ...order, prompt: 'of Mo' } });
@@ -223,6 +223,7 @@ describe('pictures from an OpenAI-compatible server', () => {
     ]);
     const texts = await Promise.all(others.map((answer) => answer.text()));
     for (const text of texts) expect(text).toContain('provider_call');
+    for (const text of texts.slice(0, 3)) expect(text).toContain('"provider_status":404');
     for (const text of [...texts, platform.api.output(), platform.worker.output()]) {
       expect(text).not.toContain('said-by-the-vendor');
     }

@@ -123,15 +123,15 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
   it('says of each failure what it means', async () => {
     const { refused, keptBack } = vendor.shapes;
     const cases: [Script, object][] = [
-      [refused(400, 'invalid_argument'), { code: 'upstream_error', retryable: false, charged: 'no' }],
+      [refused(400, 'invalid_argument'), { status: 400, code: 'upstream_error', retryable: false, charged: 'no' }],
       [refused(401, 'unauthenticated'), { code: 'upstream_error', keyRefused: true, charged: 'no' }],
       [refused(403, 'permission_denied'), { code: 'upstream_error', keyRefused: true, charged: 'no' }],
       [refused(404, 'not_found'), { code: 'upstream_error', retryable: false, charged: 'no' }],
-      [refused(503, 'unavailable'), { code: 'upstream_error', retryable: true, charged: 'no' }],
+      [refused(503, 'unavailable'), { status: 503, code: 'upstream_error', retryable: true, charged: 'no' }],
       [refused(504, 'deadline_exceeded'), { code: 'upstream_error', retryable: true, charged: 'maybe' }],
       [text('<html>', 'text/html', 502), { code: 'upstream_error', retryable: true, charged: 'maybe' }],
       [text('<html>', 'text/html'), { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' }],
-      [json([1, 2]), { code: 'upstream_invalid_response', retryable: true, charged: 'maybe' }],
+      [json([1, 2]), { status: undefined, code: 'upstream_invalid_response', retryable: true, charged: 'maybe' }],
       [cut('{"images":', 900), { code: 'upstream_error', retryable: true, charged: 'maybe' }],
       [(_call, response) => void response.destroy(), { code: 'upstream_error', retryable: true, charged: 'maybe' }],
       [keptBack({ url: vendor.pictureUrl }), { code: 'moderation_blocked', retryable: false, charged: 'maybe' }],

@@ -357,7 +357,7 @@ describe('the ComfyUI adapter', () => {
     ['401', status(401), { code: 'upstream_error', retryable: false }],
     ['404', status(404), { code: 'upstream_error', retryable: false }],
     ['413', status(413), { code: 'upstream_error', retryable: false }],
-    ['500', status(500), { code: 'upstream_error', retryable: true }],
+    ['500', status(500), { code: 'upstream_error', retryable: true, status: 500 }],
     ['502 by a proxy', status(502, '<html>'), { code: 'upstream_error', retryable: true }],
     ['a closed connection', cut, { code: 'upstream_error', retryable: true }],
   ])('classifies an order answered by %s', async (_name, fault, expected) => {

@@ -309,7 +309,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       { ...again, ...unpaid, retryAfter: 7 },
     ],
     ['429 without credit', ({ shapes }) => shapes.refused(429, 'insufficient_quota'), { ...operator, ...unpaid }],
-    ['500', ({ shapes }) => shapes.refused(500, 'server_error'), { ...again, ...unpaid }],
+    ['500', ({ shapes }) => shapes.refused(500, 'server_error'), { ...again, ...unpaid, status: 500 }],
     ['503', ({ shapes }) => shapes.refused(503, 'service_unavailable'), { ...again, ...unpaid }],
     ['502 by a proxy', () => text('<html>', 'text/html', 502), { ...again, charged: 'maybe' }],
     ['504', ({ shapes }) => shapes.refused(504, 'server_error'), { ...again, charged: 'maybe' }],

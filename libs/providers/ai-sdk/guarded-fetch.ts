@@ -111,7 +111,7 @@ export class GuardedFetch {
     const { isJson, value } = await errorBody(body);
     const said = vendor.refusal(status, isJson ? value : undefined);
     return refusal({
-      ...{ status: said.status ?? status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter },
+      ...{ status, meaning: said.status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter },
       providerMessage: upstream.messageIn(value),
     });
   }

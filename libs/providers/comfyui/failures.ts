@@ -22,7 +22,7 @@ export function refused(status: number, value: unknown, providerMessage: string 
   const faults = nodeFaults(value);
   const shown = faults.map(({ node, kind }) => `${kind} at node ${node}`).join(', ');
   const cause = new Error(`the workflow was refused: ${textAt(value, 'error', 'type') ?? 'no reason'} ${shown}`.trim());
-  const fate = { retryable: false, charged: 'no', cause, providerMessage } as const;
+  const fate = { retryable: false, charged: 'no', cause, status, providerMessage } as const;
   if (faults.length > 0 && faults.every(({ isImage }) => isImage)) {
     return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', fate);
   }

@@ -9,7 +9,10 @@ export interface ErrorFields {
 }
 
 interface RefusalFacts {
+  /** Of the answer. */
   readonly status: number;
+  /** The status that says what the body says, where that is another one. */
+  readonly meaning?: number | undefined;
   /** Undefined when the body was not in the API's own shape, a proxy's page for example. */
   readonly fields: ErrorFields | undefined;
   /** Seconds. */
@@ -35,7 +38,9 @@ const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
  * The table of docs/operations.md ("Providers"): what a status other than 200 means.
  * Every message is one of ours, so that nothing of the vendor's text gets out to callers.
  */
-export function refusal({ status, fields, retryAfter, providerMessage }: RefusalFacts): ProviderError {
+export function refusal(facts: RefusalFacts): ProviderError {
+  const { fields, retryAfter, providerMessage } = facts;
+  const status = facts.meaning ?? facts.status;
   const said = { type: fields?.type ?? '', code: fields?.code ?? '' };
   const cause = new Error(`the provider answered ${status} ${plainWord(said.code)}`.trim());
   const make = (code: ErrorCode, text: string, retryable: boolean, charged: 'no' | 'maybe' = 'no', param?: string) =>
@@ -43,6 +48,7 @@ export function refusal({ status, fields, retryAfter, providerMessage }: Refusal
       retryable,
       charged,
       cause,
+      status: facts.status < 300 ? undefined : facts.status,
       providerMessage,
       keyRefused: KEY_REFUSED.has(status) || NO_CREDIT.test(`${said.type} ${said.code}`),
       ...(retryAfter === undefined ? {} : { retryAfter }),
@@ -96,11 +102,12 @@ function badRequest(
   return make('upstream_error', `The provider did not accept the request (${status}).`, false);
 }
 
-/** An error inside an answer with status 200, or as an event of a stream: status by what it says. */
+/** An error inside an answer with status 200, or as an event of a stream: judged by what it says. */
 export function errorInside(fields: ErrorFields, providerMessage?: string): ProviderError {
   const text = `${fields.type ?? ''} ${fields.code ?? ''}`;
   const isRefusal = MODERATION.test(text) || /user_error|invalid_request/.test(text);
-  return refusal({ status: isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500, fields, providerMessage });
+  const meaning = isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500;
+  return refusal({ status: 200, meaning, fields, providerMessage });
 }
 
 /**

@@ -114,5 +114,5 @@ async function readRefusal(
   const fields = isJson ? errorOf(valueAt(value, 'error')) : undefined;
   const error = refusal({ status, fields, retryAfter, providerMessage: messageIn(value) });
   if (!streamed || !FIELD_REFUSED.has(status) || error.code !== 'upstream_error') return error;
-  return new StreamRefused(fields?.param === 'stream' || fields?.param === 'partial_images', error.providerMessage);
+  return new StreamRefused(fields?.param === 'stream' || fields?.param === 'partial_images', error);
 }

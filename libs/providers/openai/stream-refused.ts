@@ -5,12 +5,13 @@ export class StreamRefused extends ProviderError {
   /** `isCertain`: it named the field, so that there is no use in asking it for a stream ever again. */
   constructor(
     readonly isCertain: boolean,
-    providerMessage: string | undefined,
+    { status, providerMessage }: ProviderError,
   ) {
     super('upstream_error', 'The provider does not send partial images.', {
       retryable: true,
       charged: 'no',
       retryAfter: 0,
+      status,
       providerMessage,
     });
   }

@@ -19,15 +19,21 @@ export async function actOut(fault: AnswerFault, context: ProviderCallContext): 
       throw new ProviderError('upstream_error', 'The provider is limiting requests (429).', {
         retryable: true,
         charged: 'no',
+        status: 429,
         retryAfter: 1,
         keyRefused: true,
       });
     case 'http-500':
-      throw new ProviderError('upstream_error', 'The provider failed (500).', { retryable: true, charged: 'no' });
+      throw new ProviderError('upstream_error', 'The provider failed (500).', {
+        retryable: true,
+        charged: 'no',
+        status: 500,
+      });
     case 'http-503':
       throw new ProviderError('upstream_error', 'The provider is overloaded (503).', {
         retryable: true,
         charged: 'no',
+        status: 503,
       });
     case 'empty':
       throw new ProviderError('upstream_invalid_response', 'The provider returned no image.', {

@@ -39,7 +39,8 @@ export function refused(
 ): ProviderError {
   const said = textOf(error);
   if (status < 500 && MODERATION.test(said)) {
-    return blocked(new Error(`the provider answered ${status}`), providerMessage);
+    const cause = new Error(`the provider answered ${status}`);
+    return blocked(cause, providerMessage, status < 300 ? undefined : status);
   }
   const fields = error === undefined ? undefined : { type: error.type, code: error.code };
   return refusal({ status, fields, retryAfter, providerMessage });
@@ -98,12 +99,13 @@ export function withoutImage(hasEntry: boolean): ProviderError {
   return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }
 
-function blocked(cause: Error, providerMessage: ForOperators): ProviderError {
+function blocked(cause: Error, providerMessage: ForOperators, status?: number): ProviderError {
   return new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
     retryable: false,
     charged: 'no',
     param: 'prompt',
     cause,
+    status,
     providerMessage,
   });
 }

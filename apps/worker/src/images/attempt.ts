@@ -60,9 +60,12 @@ export class Attempt {
 export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd {
   if (error instanceof StartNotCounted) return NOT_CALLED;
   if (aborted || !(error instanceof ProviderError)) return unknownEnd(free);
-  const { code, charged, providerMessage } = error;
-  const said = providerMessage === undefined ? {} : { providerMessage };
-  return { outcome: 'failed', code, charged: free ? 'no' : charged, ...said };
+  const { code, charged, status, providerMessage } = error;
+  return {
+    ...{ outcome: 'failed', code, charged: free ? 'no' : charged },
+    ...(status === undefined ? {} : { status }),
+    ...(providerMessage === undefined ? {} : { providerMessage }),
+  };
 }
 
 /** Names a task in the log. */

@@ -89,12 +89,15 @@ export class ShownTasks {
 
 /** What providers said may tell of the operator's account with them, so nobody else is shown it. */
 function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): ConsoleTaskEventView[] {
-  const timeline = timelineOf(history);
-  if (!isOperator) return timeline;
   const calls = history.calls.values();
-  return timeline.map((step) => {
-    const said = step.event === 'provider_call' ? calls.next().value?.providerMessage : undefined;
-    return said === undefined ? step : { ...step, provider_message: said };
+  return timelineOf(history).map((step) => {
+    if (step.event !== 'provider_call') return step;
+    const { status, providerMessage } = calls.next().value ?? {};
+    return {
+      ...step,
+      ...(status === undefined ? {} : { provider_status: status }),
+      ...(providerMessage === undefined || !isOperator ? {} : { provider_message: providerMessage }),
+    };
   });
 }
 

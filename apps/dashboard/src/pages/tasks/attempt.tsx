@@ -29,7 +29,7 @@ export function Attempt({ task }: { readonly task: TaskDetail }) {
 function endOf(call: TimelineEvent | undefined): string {
   if (call?.outcome !== 'failed') return 'was interrupted.';
   const provider = call.provider ?? 'the provider';
-  // The code of other failures doesn't tell an error that the provider returned from an answer that never came.
+  if (call.provider_status !== undefined) return `failed: ${provider} returned ${call.provider_status}.`;
   return call.code === 'upstream_invalid_response'
     ? `failed: ${provider} returned no usable image.`
     : `failed at ${provider}.`;

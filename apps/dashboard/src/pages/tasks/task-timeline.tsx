@@ -85,6 +85,7 @@ function Call({ call, cost }: CallProps) {
     call.model,
     call.key === null || call.key === undefined ? undefined : `key ${call.key}`,
     call.ended === undefined ? undefined : duration((call.ended - call.at) * 1000),
+    call.provider_status === undefined ? undefined : `HTTP ${call.provider_status}`,
     chargeOf(call, cost),
   ].filter((fact) => fact !== undefined);
   return (

@@ -187,6 +187,13 @@ export class TaskDeliveryView {
 /** A step of a task as the console shows it. */
 export class ConsoleTaskEventView extends TaskEventView {
   @ApiPropertyOptional({
+    type: 'integer',
+    example: 500,
+    description: 'Failed calls: the HTTP status that the provider answered with, other than 200.',
+  })
+  provider_status?: number;
+
+  @ApiPropertyOptional({
     description:
       'Failed calls, for operators only: what the provider said, without keys and image data, cut to 300 characters.',
   })
