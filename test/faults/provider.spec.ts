@@ -60,7 +60,7 @@ describe('a paid provider', () => {
         // Longer than a worker beside a busy suite may be kept from its renewal, which would end a task of its own.
         LEASE_MS: '6000',
         SWEEP_INTERVAL_MS: '500',
-        SYNC_WAIT_MS: '1200',
+        SYNC_WAIT_MS: '3000',
         // Each fate is looked at by itself, so that no failure may count against the others.
         PROVIDER_FAILURES: '1000',
         PROVIDER_KEY_PAUSE_MS: '100',
@@ -99,7 +99,7 @@ describe('a paid provider', () => {
 
   it('is not asked again when its worker is killed at work', async () => {
     const marker = newMarker();
-    provider.plan(marker, { latencyMs: 1_500 });
+    provider.plan(marker, { latencyMs: 60_000 });
     const { taskId = '' } = await callers.submit(marker);
     expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
     const holder = () => room.workers.find((worker) => worker.running.output().includes(taskId));
@@ -114,11 +114,13 @@ describe('a paid provider', () => {
 
   it('is not said to get a task back when others have taken it from its worker', async () => {
     const marker = newMarker();
-    provider.plan(marker, { latencyMs: 500, faults: ['http-500'] });
+    let fail = (): void => undefined;
+    provider.plan(marker, { until: new Promise<void>((resolve) => (fail = resolve)), faults: ['http-500'] });
     const { taskId = '' } = await callers.submit(marker);
     expect(await waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 20_000 })).toBe(true);
     // What the sweeper does to a lease that ran out. The next attempt is the sweeper's to bring about.
     await room.pool.query('UPDATE tasks SET attempt = attempt + 1 WHERE id = $1', [taskId]);
+    fail();
     const events = () =>
       room.workers.flatMap(({ running }) =>
         running.logs().flatMap((line) => (line['taskId'] === taskId && line['attempt'] === 1 ? [line.event] : [])),
@@ -141,7 +143,7 @@ describe('a paid provider', () => {
 
   it('is asked once for an unmodified SDK whose window is shorter than the work', async () => {
     const marker = newMarker();
-    provider.plan(marker, { latencyMs: 2_000 });
+    provider.plan(marker, { latencyMs: 4_000 });
     const answer = await sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
     expect(answer.data?.[0]?.url).toMatch(/^http/);
     expect(provider.startsOf(marker)).toHaveLength(1);

@@ -10,7 +10,8 @@ const ADDRESS = /Debugger listening on (ws:\S+)/;
 
 /**
  * Blocks the event loop of a process for so many ms, as a runaway computation does: the process is not frozen, but
- * no timer fires, nothing is read, and what was sent before goes out. Resolves when it runs again, or is gone.
+ * no timer fires, nothing is read, and what was sent before goes out. It computes nothing, which would slow down all
+ * others of the machine. Resolves when it runs again, or is gone.
  */
 export async function blockEventLoop(victim: TestProcess, ms: number): Promise<void> {
   const address = (): string | undefined => ADDRESS.exec(victim.output())?.[1];
@@ -19,7 +20,7 @@ export async function blockEventLoop(victim: TestProcess, ms: number): Promise<v
   const closed = once(socket as never, 'close');
   socket.addEventListener('error', () => undefined);
   socket.addEventListener('open', () => {
-    const expression = `{ const end = Date.now() + ${ms}; while (Date.now() < end); }`;
+    const expression = `Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${ms})`;
     socket.send(JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } }));
   });
   socket.addEventListener('message', () => {

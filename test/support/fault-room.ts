@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -10,6 +11,9 @@ import { createKey } from './access.js';
 import { startAudit } from './audit.js';
 import { FaultProxy, type Fault } from './fault-proxy.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
+
+// What is broken is waited for in each test, some of it for half a minute on a machine that is not busy.
+jest.setTimeout(180_000);
 
 export type LinkName = 'postgres' | 'redis' | 's3' | 'provider';
 
@@ -27,9 +31,6 @@ interface LinkTarget {
   /** Given where the setting names a file: what that says of the address. */
   readonly file?: (url: string) => string;
 }
-
-/** Settings: a silent Postgres is given up after 1.5 s instead of 7, so that a forgotten task is found after 10 s instead of 15. */
-export const QUICK_DATABASE = { DATABASE_CONNECT_TIMEOUT_MS: '500', DATABASE_QUERY_TIMEOUT_MS: '1000' };
 
 const PASSWORD = 'faultroom0password';
 const SECRET_KEY = 'faults-5d0e7c41b9a34f6fa1e2'.padEnd(40, 'y');
