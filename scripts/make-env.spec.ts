@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 function makeEnvironment(): number | null {
-  return spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { timeout: 10_000 }).status;
+  return spawnSync('sh', [join(folder, 'deploy', 'make-env.sh')], { timeout: 60_000 }).status;
 }
 
 async function entries(file: string): Promise<Map<string, string>> {

@@ -12,13 +12,13 @@ async function stopWhileItStarts(then: string): Promise<{ code: number | null; o
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  const exited = once(child, 'exit');
+  const ended = once(child, 'close');
   let output = '';
   child.stdout.on('data', (text: Buffer) => (output += text.toString()));
   await once(child.stdout, 'data');
   child.kill('SIGTERM');
   child.stdin.write('go on\n');
-  const [code] = (await exited) as [number | null];
+  const [code] = (await ended) as [number | null];
   return { code, output };
 }
 

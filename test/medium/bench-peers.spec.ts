@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { startChild, type Child } from '#embedded/child.js';
-import { freePort } from '#embedded/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { figuresOf, report, type Round } from '../../bench/peers/report.mjs';
 import { bodyOf, requestText, SocketCaller } from '../../bench/socket-caller.mjs';
+import { freePort } from '../support/free-port.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-bench-'));
 afterAll(() => {

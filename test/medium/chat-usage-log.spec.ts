@@ -49,7 +49,7 @@ describe('ChatUsageLog', () => {
     const log = new ChatUsageLog(new ChatUsageRepository(room.database), logger, new Metrics());
     for (let n = 0; n < 1_200; n++) log.record(row(n));
     log.record(row(7));
-    expect(await waitUntil(async () => (await count()) === 1_200, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await count()) === 1_200, { timeoutMs: 40_000 })).toBe(true);
     log.record(row(5_000));
     await log.onApplicationShutdown();
     expect(await count()).toBe(1_201);

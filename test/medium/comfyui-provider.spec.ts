@@ -406,7 +406,7 @@ describe('the ComfyUI adapter', () => {
       retryable: true,
       charged: 'maybe',
     });
-  }, 20_000);
+  });
 
   describe('made of options', () => {
     let folder: string;

@@ -46,7 +46,7 @@ describe('EGRESS_PROXY', () => {
   it('brings images and delivers webhooks by the proxy, which resolves their names', async () => {
     const bytes = await new PublicFetcher(config, network).get(`http://pictures.example:${port}/pear.png`);
     expect(bytes.toString()).toBe('bytes');
-    const message = { headers: {}, body: '{}', timeoutMs: 5_000, signal: new AbortController().signal };
+    const message = { headers: {}, body: '{}', timeoutMs: 30_000, signal: new AbortController().signal };
     const url = `https://files.example:${receiver.port}/hook`;
     expect(await new PublicPoster(config, network).post(url, message)).toEqual({ status: 200 });
     expect(receiver.at('/hook')).toHaveLength(1);

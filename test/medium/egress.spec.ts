@@ -274,11 +274,17 @@ describe('PublicFetcher', () => {
   });
 
   it.each([
-    ['never answers', 'no answer in time', (): RequestListener => () => undefined],
-    ['drips its body', 'the body comes too slowly', (): RequestListener => (_, response) => drip(response)],
-  ])('gives up on a server that %s', async (_, reason, listener) => {
+    ['never answers', 'no answer in time', 'EGRESS_CONNECT_TIMEOUT_MS', (): RequestListener => () => undefined],
+    [
+      'drips its body',
+      'the body comes too slowly',
+      'EGRESS_RATE_WINDOW_MS',
+      (): RequestListener => (_, response) => drip(response),
+    ],
+  ])('gives up on a server that %s', async (_, reason, short, listener) => {
     const { port } = await serve(listener());
-    const limits = { EGRESS_CONNECT_TIMEOUT_MS: '200', EGRESS_RATE_WINDOW_MS: '200' };
+    // The other limit would come first where the machine stalls.
+    const limits = { EGRESS_CONNECT_TIMEOUT_MS: '30000', [short]: '200' };
     const error = await failure(fetcher([port], limits).get(`http://127.0.0.1:${port}/`));
     expect(error).toMatchObject({ ...FAILED, cause: { message: reason } });
   });

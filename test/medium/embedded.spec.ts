@@ -156,7 +156,7 @@ describe('startPostgres', () => {
     const pid = Number(String((await once(parent.stdout, 'data'))[0]));
     expect(isRunning(pid)).toBe(true);
     parent.kill('SIGKILL');
-    if (wrap.ok) expect(await waitUntil(() => !isRunning(pid), { timeoutMs: 10_000 })).toBe(true);
+    if (wrap.ok) expect(await waitUntil(() => !isRunning(pid), { timeoutMs: 30_000 })).toBe(true);
     expect(await query((await postgres('p')).url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     expect(isRunning(pid)).toBe(false);
   });

@@ -392,10 +392,11 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
   });
 
   it('ends every wait', async () => {
-    const first = generate(hang(), {}, { OPENAI_FIRST_BYTE_TIMEOUT_MS: '100' });
+    // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
+    const first = generate(hang(), {}, { OPENAI_FIRST_BYTE_TIMEOUT_MS: '1000' });
     expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not answer in time.' });
-    expect(await failureOf(generate(hang('{'), {}, { OPENAI_IDLE_TIMEOUT_MS: '100' }))).toMatchObject(unclear);
-    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '100' }))).toMatchObject(unclear);
+    expect(await failureOf(generate(hang('{'), {}, { OPENAI_IDLE_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
+    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
     await lastCall().closed;
   });
 

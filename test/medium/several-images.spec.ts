@@ -197,7 +197,7 @@ describe('a task of several images', () => {
     await worker(paid, full).run(id);
     expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'storage_error' }, cost: { settled: 0 } });
     expect([bought, await stored()]).toEqual([1, []]);
-  }, 20_000);
+  });
 
   it('has all of them deleted when their time is over', async () => {
     const id = await accepted();

@@ -29,8 +29,8 @@ const SETTINGS = {
   PROVIDER_SLOT_LEASE_MS: '2000',
   PROVIDER_SWITCH_READ_MS: '100',
   PROVIDER_FAILURES: '3',
-  PROVIDER_PAUSE_MS: '1000',
-  PROVIDER_KEY_PAUSE_MS: '1000',
+  PROVIDER_PAUSE_MS: '3000',
+  PROVIDER_KEY_PAUSE_MS: '3000',
 };
 
 /** A database and a Redis prefix of the caller's own, and any number of limiters on them, each as in a process of its own. */

@@ -49,8 +49,9 @@ export async function openTaskRoom(redisUrl?: string) {
     // of both, and specs make them a minute old.
     DATABASE_CONNECT_TIMEOUT_MS: '15000',
     DATABASE_QUERY_TIMEOUT_MS: '15000',
-    // A Redis of the test's own is one that falls silent; the shared one is only ever slow, beside other tests.
-    REDIS_COMMAND_TIMEOUT_MS: redisUrl === undefined ? '20000' : '500',
+    // A Redis of the test's own is one that falls silent; the shared one is only ever slow, beside other tests. A jest worker
+    // that stalls longer than this finds no answer in time, though it has come.
+    REDIS_COMMAND_TIMEOUT_MS: redisUrl === undefined ? '20000' : '3000',
     WEBHOOK_CONCURRENCY_PER_ACCOUNT: String(DELIVERIES_AT_ONCE),
   });
   const logger = new Logger('test', 'silent');
