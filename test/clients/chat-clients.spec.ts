@@ -116,6 +116,6 @@ models:
         expect([step, starts.length]).toEqual([step, rows.length]);
       }
     },
-    60_000,
+    180_000,
   );
 });

@@ -63,6 +63,6 @@ describe('generated clients', () => {
         expect([step, provider.startsOf(marker).length]).toEqual([step, 1]);
       }
     },
-    60_000,
+    180_000,
   );
 });

@@ -11,8 +11,6 @@ const SIDE_BY_SIDE = 3;
 const WINDOW_MS = 5_000;
 /** Longer than a window, shorter than the three that the SDKs' two retries make. */
 const PATIENCE_MS = 8_000;
-/** Long enough to lose the answer meanwhile. */
-const LOST_MS = 2_000;
 const LOSSES = [
   ['cut', 'cut'],
   ['badGateway', '502'],
@@ -32,6 +30,8 @@ describe('published clients', () => {
   let proxy: LosingProxy;
   let files: Awaited<ReturnType<typeof makeSampleFiles>>;
   const losses = new Map<string, Loss>();
+  /** By the marker of a request that loses its first answer, what lets its image be made. */
+  const knownAsLost = new Map<string, () => void>();
   const markers = new Map<Client, Record<Step, string>>();
   const reports = new Map<Client, Report | Error>();
 
@@ -47,7 +47,10 @@ describe('published clients', () => {
       target: platform.url,
       losses,
       begun: (marker) => waitUntil(() => provider.startsOf(marker).length > 0, { timeoutMs: 30_000 }),
-      left: (marker) => waitUntil(() => isAbandoned(marker), { timeoutMs: 30_000 }),
+      left: async (marker) => {
+        await waitUntil(() => isAbandoned(marker), { timeoutMs: 30_000 });
+        knownAsLost.get(marker)?.();
+      },
     });
     files = await makeSampleFiles();
     const left = [...clients];
@@ -70,7 +73,7 @@ describe('published clients', () => {
     for (const step of ['patience', 'editPatience'] as const) provider.plan(own[step], { latencyMs: PATIENCE_MS });
     for (const [step, loss] of LOSSES) {
       losses.set(own[step], loss);
-      provider.plan(own[step], { latencyMs: LOST_MS });
+      provider.plan(own[step], { until: new Promise<void>((resolve) => knownAsLost.set(own[step], resolve)) });
     }
     return {
       url: `${proxy.url}/v1`,
