@@ -211,7 +211,7 @@ models:
     for (const [index, name] of [NASTY, 'blue.png', 'blue-2.png'].entries())
       await writeFile(join(folder, name), images[index]!);
     await button('Paint mask').click();
-    const box = (await page().locator('canvas').boundingBox())!;
+    const box = (await page().locator('canvas[width="256"]').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
     await page().mouse.down();
     await page().mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.6, { steps: 5 });

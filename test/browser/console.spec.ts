@@ -297,8 +297,8 @@ describe('the console in a browser', () => {
       .toBuffer();
     await page().locator('input[type=file]').setInputFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
     await button('Paint mask').click();
-    const canvas = page().locator('canvas');
-    const box = (await canvas.boundingBox())!;
+    // As large as its image once that has been read.
+    const box = (await page().locator('canvas[width="1024"]').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
     await page().mouse.down();
     await page().mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.6, { steps: 5 });

@@ -184,7 +184,8 @@ describe('making pictures in a browser', () => {
       .toBuffer();
     await page().locator('input[type=file]').setInputFiles({ name: '600.png', mimeType: 'image/png', buffer });
     await button('Paint mask').click();
-    const { x, y, width, height } = (await page().locator('canvas').boundingBox())!;
+    // As large as its image once that has been read.
+    const { x, y, width, height } = (await page().locator('canvas[width="600"]').boundingBox())!;
     const at = (place: number) => ({ x: x + width * place, y: y + height * place });
     const debug = await page().context().newCDPSession(page());
     const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', ...places: number[]) =>
@@ -276,7 +277,7 @@ describe('making pictures in a browser', () => {
     expect(await screen.inspect('tasks-last-hour')).toEqual([]);
     // What days say is said by the fields of days alone.
     await page().getByLabel('From', { exact: true }).fill('2026-11-01');
-    expect(await range.inputValue()).toBe('');
+    expect(await waitUntil(async () => (await range.inputValue()) === '', { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('edits a key, and rotates it so that both secrets work for a while', async () => {
@@ -339,9 +340,9 @@ describe('making pictures in a browser', () => {
     await dialog.getByLabel('Model ID of route 1').fill('gpt-image-1');
     expect(await screen.inspect('catalog-model-replaces')).toEqual([]);
     await button('Save').click();
-    await row.getByText('own', { exact: true }).waitFor();
-    // The message and the history say the same, and the model stays in its place.
+    // The message, which is gone after some seconds, and the history say the same, and the model stays in its place.
     await page().getByText('Built-in model “gpt-image-2” replaced.').waitFor();
+    await row.getByText('own', { exact: true }).waitFor();
     const said = page().getByRole('region', { name: 'History' }).getByText('replaced the built-in model “gpt-image-2”');
     await said.waitFor();
     expect(await names()).toEqual(order);

@@ -270,7 +270,7 @@ describe('orders of the playground in a browser', () => {
   });
 
   it('show an image in the history when it is there, even if nobody follows its task', async () => {
-    const prompt = 'A quick boat [[latency=4s]]';
+    const prompt = 'A quick boat [[latency=8s]]';
     const isDone = async (): Promise<boolean> =>
       (await platform.pool.query(`SELECT 1 FROM tasks WHERE prompt = $1 AND status = 'completed'`, [prompt]))
         .rowCount === 1;

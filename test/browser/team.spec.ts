@@ -222,8 +222,8 @@ describe('people and accounts in a browser', () => {
     await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor();
     expect(await ada.inspect('team-disabled')).toEqual([]);
     await menu(other).getByRole('link', { name: 'Usage' }).click();
-    await heading(other, 'Sign in').waitFor();
     await other.page.getByText('You are signed out').waitFor();
+    await heading(other, 'Sign in').waitFor();
     expect(await other.inspect('signed-out')).toEqual([]);
     await act(ada, HOSTILE, 'Enable');
     await button(ada, 'Enable').click();
@@ -468,8 +468,8 @@ describe('people and accounts in a browser', () => {
     expect(await other.inspect('account-leave')).toEqual([]);
     await other.page.getByLabel('Type the name to confirm').fill(ACCOUNT);
     await leave.click();
-    await heading(other, 'Sign in').waitFor();
     await other.page.getByText(`You left ${ACCOUNT}.`).waitFor();
+    await heading(other, 'Sign in').waitFor();
     await other.page.getByLabel('Email').fill('ada@example.org');
     await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button(other, 'Sign in').click();
