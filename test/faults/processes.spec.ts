@@ -24,9 +24,10 @@ describe('two APIs and two workers', () => {
         SHUTDOWN_DELAY_MS: '3000',
         // Nothing is written of a task that has ended, so what is would be a late worker's.
         THUMBNAILS: 'false',
-        // A busy machine takes its time to open twelve connections and to flush a commit.
+        // A busy machine takes its time to open twelve connections, to flush a commit, and to hear an answer.
         DATABASE_CONNECT_TIMEOUT_MS: '10000',
         DATABASE_QUERY_TIMEOUT_MS: '10000',
+        REDIS_COMMAND_TIMEOUT_MS: '10000',
       },
     });
     callers = callersOf(room);

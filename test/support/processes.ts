@@ -17,7 +17,7 @@ export interface TestProcess {
   logs(): Record<string, unknown>[];
   /** Everything it has written so far, as it is. */
   output(): string;
-  /** The first logged line with this event, waited for up to 15 s. Throws with the output when there is none. */
+  /** The first logged line with this event, waited for up to 45 s. Throws with the output when there is none. */
   logged(event: string): Promise<Record<string, unknown>>;
   /** Sends a signal: SIGSTOP freezes it, SIGCONT thaws it, SIGKILL is a crash. */
   kill(signal: NodeJS.Signals): void;
@@ -95,7 +95,7 @@ async function start(
     logs,
     logged: async (event) => {
       const find = (): Record<string, unknown> | undefined => logs().find((line) => line['event'] === event);
-      await waitUntil(() => find() !== undefined, { timeoutMs: 15_000 });
+      await waitUntil(() => find() !== undefined, { timeoutMs: 45_000 });
       const found = find();
       if (found === undefined) throw new Error(`the ${app} process never logged ${event}:\n${output()}`);
       return found;
