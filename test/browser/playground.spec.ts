@@ -147,7 +147,39 @@ describe('making pictures in a browser', () => {
   it('says why there is no picture', async () => {
     await draw('Something forbidden [[fault=moderation]]');
     await page().getByRole('alert').getByText('moderation_blocked').waitFor();
+    await button('Try again · free').waitFor();
     expect(await screen.inspect('playground-refused')).toEqual([]);
+  });
+
+  it('tries a failed picture again as it was ordered, once, however often its answer is lost', async () => {
+    const before = await newest();
+    const ordered = async (): Promise<string[]> => {
+      const { rows } = await platform.pool.query<{ prompt: string }>(
+        'SELECT prompt FROM tasks WHERE id > $1 ORDER BY id',
+        [before],
+      );
+      return rows.map(({ prompt }) => prompt);
+    };
+    await page().getByLabel('Prompt').fill('Something else by now');
+    await page().route('**/again', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await button('Try again · free').click();
+    await page().getByRole('alert').getByText('The service did not respond').waitFor();
+    await page().unroute('**/again');
+    await button('Try again · free').click();
+    await page()
+      .getByRole('group', { name: 'Result' })
+      .getByText(await newest())
+      .waitFor();
+    expect(await page().evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Result');
+    expect(await ordered()).toEqual(['Something forbidden [[fault=moderation]]']);
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('Something else by now');
+    // What failed again is ordered anew.
+    await page().getByRole('alert').getByText('moderation_blocked').waitFor();
+    await button('Try again · free').click();
+    expect(await waitUntil(async () => (await ordered()).length === 2, { timeoutMs: 10_000 })).toBe(true);
   });
 
   it('brings back what was made before, and its prompt', async () => {

@@ -209,6 +209,16 @@ describe('playground and tasks of the console', () => {
       [again],
     );
     expect([rows[0]!.inputs[0]!.key, rows[0]!.mask.key]).toEqual([`inputs/${again}/0`, `inputs/${again}/mask`]);
+    // Sent again with one key, it is one task, which the audit log has once.
+    const keyed = () =>
+      ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST', headers: { 'idempotency-key': 'hat-1' } });
+    const { task_id: once } = await keyed();
+    expect([(await keyed()).task_id, once === again]).toEqual([once, false]);
+    const { rows: audited } = await platform.pool.query<{ target: string }>(
+      `SELECT target FROM audit_log WHERE action = 'task.made_again' AND details->>'from' = $1 ORDER BY id`,
+      [id],
+    );
+    expect(audited.map(({ target }) => target)).toEqual([again, once]);
   });
 
   it('cancels a task', async () => {

@@ -47,6 +47,11 @@ export async function send<Answer>(
   return await request<Answer>(method, addressOf(path, query), body, undefined, headers);
 }
 
+/** 128 random bits; `crypto.randomUUID` is missing where the console is served without TLS. */
+export function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 async function request<Answer>(
   method: string,
   url: string,

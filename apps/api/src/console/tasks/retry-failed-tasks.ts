@@ -73,7 +73,8 @@ export class RetryFailedTasks {
 
   private async order(order: FailedOrder, requestId: string): Promise<string> {
     const { id, callbackUrl, asynchronous } = order;
-    return await this.again.order(order, ownerOf(order), { requestId, callbackUrl, asynchronous, retryOf: id });
+    const terms = { requestId, callbackUrl, asynchronous, retryOf: id };
+    return (await this.again.order(order, ownerOf(order), terms)).task.id;
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { inputKey } from '#storage/object-key.js';
@@ -6,6 +7,7 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import { SubmitTask } from '#tasks/submit-task.js';
 import { TaskDetails } from '#tasks/task-details.js';
 import { newTaskId } from '#tasks/task-id.js';
+import type { Intake, RequestIdentity, RequestMark } from '#tasks/task-intake.js';
 import type { TaskCommand, TaskInput, TaskOptions, TaskOrder } from '#tasks/task.js';
 import { ordererOf, type Caller } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
@@ -20,6 +22,12 @@ export type Payer = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 
 /** Who is told of its end, and what it repeats. */
 type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;
 
+/** The request that gives an old order again; `mark`: what it may be a repetition by. */
+interface AgainRequest {
+  readonly requestId: string;
+  readonly mark: RequestMark;
+}
+
 /** Makes a new task of an old one's order, at today's price. */
 @Injectable()
 export class RetryTask {
@@ -32,17 +40,21 @@ export class RetryTask {
   ) {}
 
   /** For the account's own people, with its caller. Answers and throws like `order`; `task_not_found` besides. */
-  async run(accountId: string, id: string, caller: () => Promise<Caller>, requestId: string): Promise<string> {
+  async run(accountId: string, id: string, caller: () => Promise<Caller>, request: AgainRequest): Promise<Intake> {
     const order = await this.details.order(accountId, id);
     if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
-    return await this.order(order, await caller(), { requestId, callbackUrl: null, asynchronous: false });
+    const { requestId, mark } = request;
+    const terms = { requestId, callbackUrl: null, asynchronous: false };
+    // Without a key every request is an order of its own, however equal.
+    const identity = mark.kind === 'key' ? { ...mark, fingerprint: fingerprintOf(id) } : undefined;
+    return await this.order(order, await caller(), terms, identity);
   }
 
   /**
-   * The id of the new task, which counts as one that the payer submits. Throws AppError: `rate_limit_exceeded`,
-   * `model_not_found`, `invalid_value` when its images are gone, as SubmitTask.
+   * The new task, which counts as one that the payer submits, or the one that a request with the same key has made.
+   * Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone, as SubmitTask.
    */
-  async order(order: TaskOrder, payer: Payer, terms: Terms): Promise<string> {
+  async order(order: TaskOrder, payer: Payer, terms: Terms, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, ...images } = order;
     await this.limits.admit('submits', payer);
     const { name: model = order.model } = this.rules.modelOf(order) ?? {};
@@ -50,8 +62,8 @@ export class RetryTask {
     const { inputs, mask } = await this.copyInputs(id, images);
     const options = withoutProvider(old);
     const cost = this.rules.costOf(model, options);
-    await this.tasks.submit({ ...terms, ...ordererOf(payer), id, action, model, prompt, options, inputs, mask, cost });
-    return id;
+    const command = { ...terms, ...ordererOf(payer), id, action, model, prompt, options, inputs, mask, cost };
+    return await this.tasks.submit(command, identity);
   }
 
   /** Old objects go with their owners, so the new task gets copies. Where it comes to none, retention collects them. */
@@ -75,6 +87,11 @@ export class RetryTask {
     }
     return { ...input, key };
   }
+}
+
+/** SHA-256 of a request to give the order of this task again. */
+function fingerprintOf(id: string): Buffer {
+  return createHash('sha256').update(`again ${id}`).digest();
 }
 
 /** What was a trial of one provider may be made by any when it is retried. */

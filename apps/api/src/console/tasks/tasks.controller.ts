@@ -1,7 +1,8 @@
-import { Delete, Get, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Delete, Get, Headers, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import type { IncomingHttpHeaders } from 'node:http';
 import { AuditLog } from '#accounts/audit-log.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import { TASK_ORDERS } from '#tasks/task-store.js';
@@ -25,6 +26,7 @@ import {
 } from './dto/task-views.dto.js';
 import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
+import { requestMark } from '../../images/request-mark.js';
 
 /** The account's tasks for its people, members their own: search, look, cancel, retry. */
 @ConsoleController('Tasks', 'tasks')
@@ -140,10 +142,13 @@ export class ConsoleTasksController {
     @VisibleTasks() scope: TaskScope,
     @Param() { taskId }: TaskIdParam,
     @RequestId() requestId: string,
+    @Headers() headers: IncomingHttpHeaders,
   ): Promise<AcceptedTaskView> {
     await this.own.find(scope, taskId);
-    const id = await this.again.run(session.accountId, taskId, () => this.callers.of(session), requestId);
-    await this.audit.record(session, 'task.made_again', id, { from: taskId });
-    return { task_id: id };
+    const request = { requestId, mark: requestMark(headers) };
+    const { task, attached } = await this.again.run(session.accountId, taskId, () => this.callers.of(session), request);
+    // A repeated request has made nothing.
+    if (!attached) await this.audit.record(session, 'task.made_again', task.id, { from: taskId });
+    return { task_id: task.id };
   }
 }

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import { queryClient, taskQuery } from '../../api/queries.ts';
 import { quoteQuery, type Quote } from '../../api/quotes.ts';
+import { newIdempotencyKey } from '../../api/request.ts';
 import type { ImageOrder, Model } from '../../api/types.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { priceText, quoteText } from '../../parts/quote.ts';
@@ -18,7 +19,7 @@ import { PromptField } from './prompt-field.tsx';
 import type { Pixels } from './reference-shape.ts';
 import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
 import { ModelField, SettingsFields } from './settings-fields.tsx';
-import { newIdempotencyKey, submit } from './submit.ts';
+import { submit } from './submit.ts';
 import { useImageSize } from './use-image-size.ts';
 
 /** More would be too narrow to be looked at side by side. */
@@ -123,6 +124,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
               best={best[index] ?? []}
               error={errors[index] ?? null}
               onSettings={(settings) => changeOne(index, { settings })}
+              onAgain={(id) => changeOne(index, { taskId: id })}
               onRemove={
                 compared.length > FEWEST
                   ? () => change({ compared: compared.filter((_, other) => other !== index) })
@@ -173,12 +175,15 @@ interface ColumnProps {
   readonly best: readonly Best[];
   readonly error: Error | null;
   readonly onSettings: (settings: ImageSettings) => void;
+  /** The order has become another task. */
+  readonly onAgain: (id: string) => void;
   readonly onRemove: (() => void) | undefined;
   readonly uses: ImageUses;
 }
 
-function Column({ name, models, prepared, quote, taskId, best, error, onSettings, onRemove, uses }: ColumnProps) {
+function Column({ name, models, prepared, quote, taskId, best, error, onSettings, ...actions }: ColumnProps) {
   const { choices, settings, like, order } = prepared;
+  const { onAgain, onRemove, uses } = actions;
   const task = useQuery({
     ...taskQuery(taskId ?? ''),
     enabled: taskId !== null,
@@ -228,6 +233,7 @@ function Column({ name, models, prepared, quote, taskId, best, error, onSettings
             partial={null}
             size={order.size}
             uses={uses}
+            onAgain={onAgain}
             marks={best}
           />
         )

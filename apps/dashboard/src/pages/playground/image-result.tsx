@@ -1,6 +1,6 @@
 import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
 import { IconPhoto, IconZoomIn } from '@tabler/icons-react';
@@ -8,6 +8,7 @@ import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { Lightbox } from '../../parts/lightbox.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
+import { RunAgain } from '../../parts/run-again.tsx';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
@@ -25,12 +26,28 @@ interface ImageResultProps {
   readonly size: string;
   /** What the next image can take from this one. */
   readonly uses: ImageUses;
+  /** A failed order was sent again, and has become this task. */
+  readonly onAgain: (id: string) => void;
   /** Words beside its figures. */
   readonly marks?: readonly string[];
 }
 
 /** From the empty place over the wait to the image, always in the image's own shape. */
-export function ImageResult({ task, error, isOrdered, partial, size, uses, marks = [] }: ImageResultProps) {
+export function ImageResult({ onAgain, ...shown }: ImageResultProps) {
+  const place = useRef<HTMLDivElement>(null);
+  // The button that had the focus goes with the failure; what is waited for takes its place.
+  const follow = (id: string) => {
+    onAgain(id);
+    place.current?.focus({ preventScroll: true });
+  };
+  return (
+    <Box ref={place} tabIndex={-1} role="group" aria-label="Result" className="result">
+      <Shown onAgain={follow} {...shown} />
+    </Box>
+  );
+}
+
+function Shown({ task, error, isOrdered, partial, size, uses, onAgain, marks = [] }: ImageResultProps) {
   const [viewed, setViewed] = useState<number | null>(null);
   if (error !== null) return <Trouble error={error} doing="Could not load the task" />;
   if (!isOrdered)
@@ -42,7 +59,8 @@ export function ImageResult({ task, error, isOrdered, partial, size, uses, marks
         </Empty>
       </Box>
     );
-  if (task?.status === 'failed' || task?.status === 'cancelled') return <Ended task={task} uses={uses} />;
+  if (task?.status === 'failed' || task?.status === 'cancelled')
+    return <Ended task={task} uses={uses} onAgain={onAgain} />;
   const image = task?.images[0];
   return (
     <Box className="surface" p="md" aria-live="polite">
@@ -134,11 +152,11 @@ function waitingFor(task: TaskDetail | undefined): string {
   return task.phase === 'storing' ? 'Almost done: saving the image' : `Generating${about}`;
 }
 
-interface EndedProps extends Pick<ImageResultProps, 'uses'> {
+interface ReuseProps extends Pick<ImageResultProps, 'uses'> {
   readonly task: TaskDetail;
 }
 
-interface FinishedProps extends EndedProps {
+interface FinishedProps extends ReuseProps {
   readonly marks: readonly string[];
   readonly onView: () => void;
 }
@@ -187,11 +205,14 @@ function Finished({ task, uses, marks, onView }: FinishedProps) {
   );
 }
 
-function Ended({ task, uses }: EndedProps) {
+function Ended({ task, uses, onAgain }: ReuseProps & Pick<ImageResultProps, 'onAgain'>) {
   return (
     <Stack gap="sm">
       <TaskError task={task} />
       <Group gap="md">
+        {task.status === 'failed' && task.retried_as === null && (
+          <RunAgain task={task} label="Try again" size="xs" onAccepted={onAgain} />
+        )}
         <Text size="sm" c="dimmed">
           Task <Code>{task.id}</Code>
         </Text>
@@ -204,7 +225,7 @@ function Ended({ task, uses }: EndedProps) {
   );
 }
 
-function Reuse({ task, uses }: EndedProps) {
+function Reuse({ task, uses }: ReuseProps) {
   return (
     <Anchor component="button" type="button" size="sm" onClick={() => uses.onReuse(task)}>
       Reuse settings

@@ -5,6 +5,7 @@ import { useMemo, useRef, useState } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { queryClient, taskQuery } from '../../api/queries.ts';
 import { quoteQuery } from '../../api/quotes.ts';
+import { newIdempotencyKey } from '../../api/request.ts';
 import type { Model } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { Trouble } from '../../parts/page.tsx';
@@ -19,7 +20,7 @@ import { OrderButton } from './order-button.tsx';
 import { PromptField } from './prompt-field.tsx';
 import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
 import { ModelField, SettingsFields } from './settings-fields.tsx';
-import { newIdempotencyKey, submit } from './submit.ts';
+import { submit } from './submit.ts';
 import { useImageSize } from './use-image-size.ts';
 
 const LOOK_EVERY_MS = 3_000;
@@ -136,6 +137,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
             partial={partial}
             size={order.size}
             uses={imageUses(draft, settings, choices, change)}
+            onAgain={(id) => change({ taskId: id })}
           />
           <ImageHistory current={taskId} onPick={(id) => change({ taskId: id })} />
         </Stack>

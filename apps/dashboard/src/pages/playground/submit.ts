@@ -22,8 +22,3 @@ export async function submit(
   if (mask !== null) form.append('mask', mask, 'mask.png');
   return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
 }
-
-/** 128 random bits; `crypto.randomUUID` is missing where the console is served without TLS. */
-export function newIdempotencyKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
-}

@@ -1,41 +1,25 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { queryClient } from '../../api/queries.ts';
-import { quoteQuery } from '../../api/quotes.ts';
-import { send } from '../../api/request.ts';
-import type { AcceptedTask, TaskDetail } from '../../api/types.ts';
-import { orderOf, quoteText } from '../../parts/quote.ts';
-import { onSingleClick } from '../../parts/single-click.ts';
-import { IconPhoto, IconRefresh } from '@tabler/icons-react';
+import type { TaskDetail } from '../../api/types.ts';
+import { RunAgain } from '../../parts/run-again.tsx';
+import { IconPhoto } from '@tabler/icons-react';
 import { draftOf, useDraft } from '../playground/draft.ts';
 import { inputsOf } from '../playground/image-file.ts';
 
-/** The same request as a new task, at today's price. */
-export function RunAgain({ task }: { readonly task: TaskDetail }) {
-  const terms = quoteText(useQuery(quoteQuery(orderOf(task))).data);
+/** The same request as a new task, whose page opens. */
+export function RunTaskAgain({ task }: { readonly task: TaskDetail }) {
   const navigate = useNavigate();
-  const again = useMutation({
-    mutationFn: () => send<AcceptedTask>('POST', `/tasks/${task.id}/again`),
-    onSuccess: async ({ task_id: id }) => {
-      notifications.show({ color: 'green', message: 'New task created from the same request.' });
-      void queryClient.invalidateQueries({ queryKey: ['tasks'] });
-      await navigate({ to: '/tasks/$id', params: { id } });
-    },
-    onError: (error) => {
-      notifications.show({ color: 'red', title: 'Could not run the task again', message: error.message });
-    },
-  });
   return (
-    <Button
-      variant="default"
-      leftSection={<IconRefresh size={16} />}
-      loading={again.isPending}
-      {...onSingleClick(() => again.mutate())}
-    >
-      {terms === '' ? 'Run again' : `Run again · ${terms}`}
-    </Button>
+    <RunAgain
+      task={task}
+      label="Run again"
+      onAccepted={(id) => {
+        notifications.show({ color: 'green', message: 'New task created from the same request.' });
+        void navigate({ to: '/tasks/$id', params: { id } });
+      }}
+    />
   );
 }
 

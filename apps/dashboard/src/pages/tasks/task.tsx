@@ -18,7 +18,7 @@ import { TaskState } from '../../parts/task-state.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from './attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
-import { OpenInPlayground, RunAgain } from './task-actions.tsx';
+import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
@@ -70,7 +70,7 @@ export function TaskPage() {
         task === undefined ? undefined : (
           <Group gap="xs">
             {task.retried_as !== null && <ViewRetry id={task.retried_as} />}
-            {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunAgain task={task} />)}
+            {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunTaskAgain task={task} />)}
             {mayChange && <OpenInPlayground task={task} />}
             <TakeImage task={task} />
           </Group>
