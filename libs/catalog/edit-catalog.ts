@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { EntryProblem } from './catalog.js';
 import { CatalogSource } from './catalog-source.js';
 import {
@@ -13,15 +14,16 @@ import { ConsoleCatalog } from './console-catalog.js';
 import { consoleFormProblems, problemText } from './parse-catalog.js';
 import { ProviderKeyStore, type SealedKey } from './provider-key-store.js';
 import { RevisionRepository, type RevisionChange } from './revision.repository.js';
+import { toCatalog } from './to-catalog.js';
 
 const SECTIONS = { providers: 'provider', models: 'model' } as const;
 type Section = keyof typeof SECTIONS;
+/** What a provider without a name is called until it has one. */
+const UNNAMED = 'new';
 type Action = 'added' | 'changed' | 'removed';
 
 /** A provider as it is to be. */
 export interface ProviderChange {
-  /** The revision that the change was made on. */
-  readonly revision: number;
   readonly entry: Omit<ProviderSource, 'keys'>;
   /** All its keys; one without its secret stays as it is. Absent: all stay. */
   readonly keys?: readonly KeyChange[] | undefined;
@@ -34,9 +36,11 @@ interface KeyChange {
 
 /** A model as it is to be. */
 export interface ModelChange {
-  readonly revision: number;
   readonly entry: ModelSource;
 }
+
+/** With the revision that the change was made on. */
+type Revised<Change> = Change & { readonly revision: number };
 
 /** A change, for the answer and the audit log. */
 export interface Changed {
@@ -72,22 +76,36 @@ export class EditCatalog {
    * Adds a provider, or replaces it. Throws AppError `already_exists` when somebody else made a change meanwhile,
    * `not_permitted` for what models.yaml says, `invalid_value` with the field of the entry.
    */
-  async saveProvider(name: string, body: ProviderChange, author: string): Promise<Changed> {
+  async saveProvider(name: string, body: Revised<ProviderChange>, author: string): Promise<Changed> {
     const before = await this.begin(body.revision, 'providers', name);
     const old = ownEntry(before.providers, name);
-    if ('keys' in body.entry)
-      throw new AppError('invalid_value', 'keys go beside the entry, not in it.', { param: 'keys' });
-    const given = new Map<SealedKey, string>();
-    const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
-    const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };
-    refuseOldKeysElsewhere(old, entry, given);
+    const { entry, given } = this.withKeys(body, old);
     const entries = { ...before, providers: { ...before.providers, [name]: entry } };
     const next = { on: body.revision, entries, given, of: ['providers', name] } as const;
     return await this.save(next, old, entry, author);
   }
 
+  /**
+   * A provider as it would be saved, with its keys open, to be tried out; without a name, it has no stored keys. Throws like
+   * `saveProvider`.
+   */
+  async proposed(name: string | undefined, body: ProviderChange): Promise<ProviderEntry> {
+    await this.added.refresh();
+    const stored = this.added.revision.entries.providers;
+    const { entry, given } = this.withKeys(body, name === undefined ? undefined : ownEntry(stored, name));
+    const providers = { [UNNAMED]: entry };
+    const form = consoleFormProblems({ providers, models: {} });
+    if (form.length > 0) throw refusal(form, ['providers', UNNAMED]);
+    const secrets = await this.keys.open();
+    for (const [{ id }, key] of given) secrets.set(id, key);
+    const secretOf = (key: KeySource): string | undefined => ('sealed' in key ? secrets.get(key.sealed) : undefined);
+    const provider = toCatalog({ providers, models: {} }, {}, secretOf).providers.get(UNNAMED);
+    if (provider === undefined) throw new AppError('internal_error', 'The provider could not be read.');
+    return provider;
+  }
+
   /** Adds a model, or replaces it. Throws like `saveProvider`. */
-  async saveModel(name: string, { revision, entry }: ModelChange, author: string): Promise<Changed> {
+  async saveModel(name: string, { revision, entry }: Revised<ModelChange>, author: string): Promise<Changed> {
     const before = await this.begin(revision, 'models', name);
     const aliases: unknown = entry.aliases;
     const named = (Array.isArray(aliases) ? aliases : []).filter((alias): alias is string => typeof alias === 'string');
@@ -154,6 +172,17 @@ export class EditCatalog {
     const revision = await this.append(next, { action, target, author });
     if (old !== undefined) return { revision, action, fields: changedFields(old, entry) };
     return { revision, action, ...(this.source.isBuiltIn(section, target) && { replaces_built_in: true }) };
+  }
+
+  /** The entry with its keys, and which of them were given now. */
+  private withKeys(body: ProviderChange, old: ProviderSource | undefined) {
+    if ('keys' in body.entry)
+      throw new AppError('invalid_value', 'keys go beside the entry, not in it.', { param: 'keys' });
+    const given = new Map<SealedKey, string>();
+    const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
+    const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };
+    refuseOldKeysElsewhere(old, entry, given);
+    return { entry, given };
   }
 
   private keyOf({ name, key }: KeyChange, old: ProviderSource | undefined, given: Map<SealedKey, string>): KeySource {

@@ -19,6 +19,17 @@ export interface AdapterParts {
 /** Makes the adapter of an entry for one of its keys. Throws Error when the entry's options are wrong. */
 export type MakeAdapter = (entry: ProviderEntry, key: ProviderKey | undefined, parts: AdapterParts) => ImageProvider;
 
+/** The models that a provider names, or why it names none, for operators. */
+export type ListedModels = { readonly models: readonly string[] } | { readonly problem: string };
+
+/** Asks a provider for its models with one of its keys, which costs nothing. Throws the signal's reason. */
+export type ListModels = (
+  entry: ProviderEntry,
+  key: ProviderKey | undefined,
+  parts: Pick<AdapterParts, 'settings'>,
+  signal: AbortSignal,
+) => Promise<ListedModels>;
+
 /** Which options of a request a type of provider takes as they are; `strict` refuses the others. */
 export interface SupportedOptions {
   /** Pixels that can be asked for as they are: all in steps, those of the pixel table; `ratio`: only proportions can. */
@@ -60,4 +71,6 @@ export interface ProviderDescriptor {
   readonly maxN: (model: string) => number;
   /** Loads the adapter, which only workers need. */
   readonly load: () => Promise<MakeAdapter>;
+  /** Loads what asks it for its models; absent where nothing can be asked for free. */
+  readonly loadModels?: () => Promise<ListModels>;
 }

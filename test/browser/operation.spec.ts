@@ -12,7 +12,7 @@ import { freePort } from '../support/free-port.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
-import { apiError, image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import { apiError, image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
 const MODELS = `
@@ -247,6 +247,22 @@ describe('providers and queue in a browser', () => {
     await focused(dialog().getByLabel('Base URL'));
     expect(await screen.inspect('catalog-provider')).toEqual([]);
     await dialog().getByLabel('Base URL').fill(upstream.url);
+    // Before anything is saved, its address and key are tried for free.
+    const said = (text: RegExp) => dialog().getByRole('status').getByText(text);
+    const check = dialog().getByRole('button', { name: 'Check connection' });
+    upstream.script(apiError(401), json({ data: [{ id: 'their-model' }, { id: 'small' }] }));
+    await check.click();
+    await said(/^The server is reachable, but refused the key \(401\)/).waitFor();
+    expect(await screen.inspect('catalog-provider-refused')).toEqual([]);
+    await focused(check);
+    await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-another');
+    await said(/refused the key/).waitFor({ state: 'detached' });
+    await check.click();
+    await said(/^Connected: the server lists 2 models: small, their-model\.$/).waitFor();
+    expect(await screen.inspect('catalog-provider-connected')).toEqual([]);
+    await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
+    upstream.script(image(await plainImage(1024, 1024)));
+    const checks = upstream.calls.length;
     await dialog().getByRole('button', { name: 'Add provider' }).click();
     await row('local').getByText(upstream.url).waitFor();
     await page().getByRole('status').getByText('Provider “local” added').waitFor();
@@ -303,14 +319,14 @@ describe('providers and queue in a browser', () => {
 
     await button('Test local').click();
     await dialog().getByText('It costs $0.05').waitFor();
-    expect(upstream.calls).toEqual([]);
+    expect(upstream.calls).toHaveLength(checks);
     await button('Generate test image').click();
     await dialog().getByRole('img', { name: 'Test image' }).waitFor();
     await button('Close').click();
     const body = { model: 'vivid', prompt: 'a pear', resolution: '1k' };
     const answer = await platform.call('/v1/images/generations', { body });
     await answer.text();
-    expect([answer.status, upstream.calls.map(({ headers }) => headers.authorization)]).toEqual([
+    expect([answer.status, upstream.calls.slice(checks).map(({ headers }) => headers.authorization)]).toEqual([
       ...[200, Array(2).fill('Bearer sk-canary-browser')],
     ]);
   });

@@ -6,7 +6,7 @@ import { Browser, signInFirstAdmin, signInInvited } from '../support/console.js'
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
-import { image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import { apiError, image, json, startUpstream, text, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const CANARY = 'sk-canary-9e27d1';
 const NEXT = 'the next one 5c8d1f'.padEnd(40, 'y');
@@ -130,12 +130,49 @@ describe('providers and models that are edited in the console', () => {
     ]);
   });
 
+  it('are tried before they are saved or have a model, with each of their keys', async () => {
+    const models = { object: 'list', data: [{ id: 'their-model' }, { id: 'another' }] };
+    const tried = (change: object) =>
+      ada.ask<{ models: string[]; problem: string | null }>('/catalog/connection', { body: change });
+    upstream.script(json(models));
+    expect(await tried(main())).toEqual({ models: ['another', 'their-model'], problem: null });
+    const [call] = upstream.calls;
+    expect([call?.method, call?.path, call?.headers.authorization]).toEqual([
+      ...['GET', '/v1/models', `Bearer ${CANARY}`],
+    ]);
+    // The second key is refused; what the server says of it is shown without the key.
+    upstream.script(json(models), apiError(401, { message: `Incorrect API key provided: ${CANARY}.` }));
+    const two = { ...main(), keys: [...main().keys, { name: 'spare', key: CANARY }] };
+    const { problem } = await tried(two);
+    expect(problem).toMatch(
+      /^spare: The server is reachable, but refused the key \(401\)\. The server said: Incorrect/,
+    );
+    expect(problem).not.toContain(CANARY);
+    upstream.script(text('<html>', 'text/html'), json({}, 404), json({ data: 'no' }));
+    expect((await tried(main())).problem).toContain('not with a list of models');
+    expect((await tried(main())).problem).toContain('has no list of models there (404)');
+    expect((await tried(main())).problem).toContain('not with a list of models');
+    const nowhere = { entry: { type: 'openai', base_url: 'http://127.0.0.1:9/v1' } };
+    expect((await tried(nowhere)).problem).toContain('nothing listens there (ECONNREFUSED)');
+    const of = (body: object) => ada.call('/catalog/connection', { body });
+    const wrong = await refused(await of({ entry: { type: 'openai', base_url: 'http://a:b@c' } }));
+    expect([wrong[0], wrong[2]]).toEqual([400, 'base_url']);
+    expect(await refused(await of({ entry: { type: 'google' }, keys: [] }))).toEqual([
+      ...[400, 'Providers of this type are tested with a model.', 'entry.type'],
+    ]);
+    expect((await catalog()).revision).toBe(0);
+    const { rows } = await platform.pool.query('SELECT id FROM provider_keys');
+    expect(rows).toEqual([]);
+  });
+
   it('serve every instance, with the sealed key', async () => {
+    const before = upstream.calls.length;
+    upstream.script(image(png));
     expect(await done(await put('providers/main', main()))).toBe(1);
     expect(await done(await put('models/vivid', vivid))).toBe(2);
     // The worker may not have looked yet; it looks before it says that there is no such model.
-    expect([await generate(platform.url, 'vivid'), upstream.calls.length]).toEqual([200, 1]);
-    const [call] = upstream.calls;
+    expect([await generate(platform.url, 'vivid'), upstream.calls.length - before]).toEqual([200, 1]);
+    const call = upstream.calls.at(-1);
     expect(call?.headers.authorization).toBe(`Bearer ${CANARY}`);
     expect(JSON.parse(String(call?.body))).toMatchObject({ model: 'their-model' });
     expect(await waitUntil(async () => (await models(second.url)).includes('vivid'), { timeoutMs: 20_000 })).toBe(true);
@@ -148,6 +185,14 @@ describe('providers and models that are edited in the console', () => {
     });
     const state = (await ada.ask<{ data: Json[] }>('/providers')).data.find(({ name }) => name === 'main');
     expect(state).toMatchObject({ type: 'openai', models: ['vivid'], has_key: true, unset_keys: [] });
+    // Its stored key is tried where it is known to belong, and nowhere else.
+    upstream.script(json({ data: [] }));
+    const stored = (entry: object) => ({ body: { name: 'main', entry, keys: [{ name: 'team' }] } });
+    expect(await ada.ask('/catalog/connection', stored(main().entry))).toEqual({ models: [], problem: null });
+    expect(upstream.calls.at(-1)?.headers.authorization).toBe(`Bearer ${CANARY}`);
+    const elsewhere = stored({ ...main().entry, base_url: `${upstream.url}/elsewhere` });
+    expect((await refused(await ada.call('/catalog/connection', elsewhere)))[2]).toBe('keys');
+    upstream.script(image(png));
   }, 60_000);
 
   it.each<[string, string, () => object, string, string]>([

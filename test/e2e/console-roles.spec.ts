@@ -66,6 +66,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   'DELETE /catalog/providers/{name}': 'operators',
   'PUT /catalog/models/{name}': 'operators',
   'DELETE /catalog/models/{name}': 'operators',
+  'POST /catalog/connection': 'operators',
   'GET /catalog/revisions': 'operators',
   'POST /catalog/revisions/{revision}/restore': 'operators',
   'GET /people': 'oa',

@@ -34,5 +34,6 @@ export const OPENAI = {
       return (entry, key, { settings, fetcher }) =>
         new OpenAiProvider(openAiSettings(entry, key, settings(OpenAiConfig), settings(ProviderProxyConfig)), fetcher);
     },
+    loadModels: async () => (await import('./list-models.js')).listModels,
   },
 } as const satisfies Record<string, ProviderDescriptor>;

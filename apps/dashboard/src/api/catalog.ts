@@ -5,6 +5,8 @@ import type { Schema } from './generated/schema.ts';
 
 type Catalog = Schema['CatalogView'];
 export type ProviderType = Catalog['types'][number];
+/** What came of trying a provider's address and keys. */
+export type Connection = Schema['ConnectionView'];
 export type Owner = Catalog['models'][number]['owner'];
 
 /** A provider as models.yaml says it. */

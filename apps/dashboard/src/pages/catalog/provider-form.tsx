@@ -7,6 +7,7 @@ import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
+import { ConnectionCheck } from './connection-check.tsx';
 import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
 import { OptionInput } from './option-input.tsx';
 import { OptionError, optionFields } from './options.ts';
@@ -32,11 +33,16 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
     validate: { name: nameProblem },
   });
   const type = catalog.types.find((one) => one.type === form.values.type);
+  const changeOf = (fields: ProviderFields) => providerChange(fields, type?.options ?? {});
+  const markFields = (error: Error) => {
+    if (error instanceof OptionError) form.setFieldError(`options.${error.option}`, error.message);
+    if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
+  };
   const save = useMutation({
     mutationFn: (fields: ProviderFields) =>
       send('PUT', `/catalog/providers/${encodeURIComponent(fields.name.trim())}`, {
         revision: catalog.revision,
-        ...providerChange(fields, type?.options ?? {}),
+        ...changeOf(fields),
       }),
     onSuccess: async (_, { name }) => {
       await refreshCatalog();
@@ -44,10 +50,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
       notifications.show({ color: 'green', message: 'Provider updated.' });
       onClose();
     },
-    onError: (error) => {
-      if (error instanceof OptionError) form.setFieldError(`options.${error.option}`, error.message);
-      if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
-    },
+    onError: markFields,
   });
   const taken = existing ? undefined : replacedBy(catalog.providers, form.values.name);
   return (
@@ -86,6 +89,14 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
       {taken && <ReplacedNote kind="provider" replaced={taken} />}
       {type !== undefined && hasAddress(type) && (
         <Connection form={form} type={type} needsKeys={needsKeysAgain(form.values, existing)} />
+      )}
+      {type?.lists_models === true && (
+        <ConnectionCheck
+          name={existing?.name}
+          change={() => changeOf(form.values)}
+          entered={JSON.stringify(form.values)}
+          onError={markFields}
+        />
       )}
       <Accordion variant="contained" radius="md">
         <Accordion.Item value="limits">

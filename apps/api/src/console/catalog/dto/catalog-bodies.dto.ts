@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsDefined, IsInt, IsObject, IsOptional } from 'class-validator';
+import { IsDefined, IsInt, IsObject, IsOptional, IsString } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import type { ModelChange, ProviderChange } from '#catalog/edit-catalog.js';
 import { orInteger } from '../../../common/query-fields.js';
@@ -38,8 +38,7 @@ export class RevisionBody {
   revision!: number;
 }
 
-/** What a provider is to be. */
-export class ProviderBody extends RevisionBody {
+class ProviderChangeBody {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml, without keys.' })
   @IsDefined()
   @IsObject()
@@ -49,6 +48,22 @@ export class ProviderBody extends RevisionBody {
   @IsOptional()
   @Rule('areProviderKeys', keysProblem)
   keys?: ProviderKeyBody[];
+}
+
+/** What a provider is to be. */
+export class ProviderBody extends ProviderChangeBody {
+  @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
+  @IsDefined()
+  @IsInt()
+  revision!: number;
+}
+
+/** A provider to be tried before it is saved. */
+export class ConnectionBody extends ProviderChangeBody {
+  @ApiPropertyOptional({ description: 'The stored provider whose keys stay; absent: a new one.' })
+  @IsOptional()
+  @IsString()
+  name?: string;
 }
 
 /** What a model is to be. */

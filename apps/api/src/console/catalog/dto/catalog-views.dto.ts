@@ -26,6 +26,9 @@ class ProviderTypeView {
   @ApiProperty({ description: 'Whether it also serves chat models.' })
   chat!: boolean;
 
+  @ApiProperty({ description: 'Whether its address and keys can be tried before it has models.' })
+  lists_models!: boolean;
+
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'JSON Schema of its options.' })
   options!: object;
 }
@@ -72,9 +75,12 @@ export class CatalogView {
 
 /** What `added` lists; `currency` is that of all prices. */
 export function catalogView(added: ConsoleCatalog, currency: string): CatalogView {
-  const types = Object.entries(DESCRIPTORS).map(([type, { title, baseUrl, needs, free, chat, options }]) => ({
-    ...{ type, title, base_url: baseUrl ?? null, needs: [...needs], free, chat, options },
-  }));
+  const types = Object.entries(DESCRIPTORS).map(
+    ([type, { title, baseUrl, needs, free, chat, loadModels, options }]) => ({
+      ...{ type, title, base_url: baseUrl ?? null, needs: [...needs], free, chat, options },
+      lists_models: loadModels !== undefined,
+    }),
+  );
   const { providers, models } = added.list();
   return {
     ...{ revision: added.revision.number, currency, types },
@@ -85,6 +91,19 @@ export function catalogView(added: ConsoleCatalog, currency: string): CatalogVie
 
 function entryView<T extends { readonly replacesBuiltIn: boolean }>({ replacesBuiltIn, ...entry }: T) {
   return { ...entry, replaces_built_in: replacesBuiltIn };
+}
+
+/** What came of trying a provider's address and keys. */
+export class ConnectionView {
+  @ApiProperty({ type: [String], description: 'The provider’s names of the models that it lists.' })
+  models!: string[];
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'Why it lists none; null: it is reachable and takes the keys.',
+  })
+  problem!: string | null;
 }
 
 /** The state that a change led to. */

@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { EditCatalog, type ProviderChange } from '#catalog/edit-catalog.js';
+import { AppError } from '#contract/app-error.js';
+import { DESCRIPTORS } from '#providers/descriptors.js';
+
+/** What came of asking a provider for its models. */
+export interface Connection {
+  /** The provider's names for them. */
+  readonly models: readonly string[];
+  /** Why there is no list, with the key's label where there are several; null when every key got one. */
+  readonly problem: string | null;
+}
+
+/** Tries the address and the keys of a provider before it has models, at no cost: it asks which models there are. */
+@Injectable()
+export class CheckConnection {
+  constructor(
+    private readonly edit: EditCatalog,
+    private readonly configs: ModuleRef,
+  ) {}
+
+  /** `name` is that of the stored provider whose keys stay. Throws AppError like `EditCatalog.proposed`. */
+  async run(name: string | undefined, change: ProviderChange, signal: AbortSignal): Promise<Connection> {
+    const provider = await this.edit.proposed(name, change);
+    const list = await DESCRIPTORS[provider.type]?.loadModels?.();
+    if (list === undefined) {
+      throw new AppError('invalid_value', 'Providers of this type are tested with a model.', { param: 'entry.type' });
+    }
+    const parts = { settings: <T extends object>(of: new () => T) => this.configs.get<T>(of, { strict: false }) };
+    const keys = provider.keys.length === 0 ? [undefined] : provider.keys;
+    const models = new Set<string>();
+    for (const key of keys) {
+      const listed = await list(provider, key, parts, signal);
+      if ('problem' in listed) {
+        const problem = key === undefined || keys.length === 1 ? listed.problem : `${key.name}: ${listed.problem}`;
+        return { models: [], problem };
+      }
+      for (const model of listed.models) models.add(model);
+    }
+    return { models: [...models], problem: null };
+  }
+}

@@ -1,0 +1,73 @@
+import { Alert, Box, Button, Group, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { IconPlugConnected } from '@tabler/icons-react';
+import type { Connection } from '../../api/catalog.ts';
+import { send } from '../../api/request.ts';
+import { whileBusy } from '../../parts/busy.tsx';
+import { Trouble } from '../../parts/page.tsx';
+import type { ProviderChange } from './provider-fields.ts';
+
+/** Models that are named in the answer. */
+const NAMED = 6;
+
+interface ConnectionCheckProps {
+  /** The stored provider whose keys stay, if it is one. */
+  readonly name?: string | undefined;
+  /** What the form says now. Throws OptionError. */
+  readonly change: () => ProviderChange;
+  /** Differs with everything that is entered: what was said of another entry is no longer shown. */
+  readonly entered: string;
+  /** Gets what is wrong with a field. */
+  readonly onError: (error: Error) => void;
+}
+
+/** Tries the address and the keys as they are entered, before anything is saved or has a model. */
+export function ConnectionCheck({ name, change, entered, onError }: ConnectionCheckProps) {
+  const check = useMutation({
+    mutationFn: async (_entered: string) => send<Connection>('POST', '/catalog/connection', { name, ...change() }),
+    onError,
+  });
+  const isCurrent = check.variables === entered;
+  return (
+    <div>
+      <Group gap="sm">
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={<IconPlugConnected size={14} />}
+          {...whileBusy(check.isPending)}
+          onClick={() => {
+            if (!check.isPending) check.mutate(entered);
+          }}
+        >
+          Check connection
+        </Button>
+        <Text size="xs" c="dimmed" flex={1} miw={180}>
+          Free: asks the server for its list of models and generates nothing.
+        </Text>
+      </Group>
+      <div role="status">{isCurrent && check.data !== undefined && <Outcome {...check.data} />}</div>
+      {isCurrent && check.error !== null && (
+        <Box mt="sm">
+          <Trouble error={check.error} doing="Could not check the connection" />
+        </Box>
+      )}
+    </div>
+  );
+}
+
+function Outcome({ models, problem }: Connection) {
+  if (problem !== null)
+    return (
+      <Alert color="red" variant="light" py="xs" mt="sm" role="group">
+        {problem}
+      </Alert>
+    );
+  const more = models.length > NAMED ? `, and ${models.length - NAMED} more` : '';
+  return (
+    <Alert color="green" variant="light" py="xs" mt="sm" role="group">
+      Connected: the server lists {models.length} {models.length === 1 ? 'model' : 'models'}
+      {models.length === 0 ? '.' : `: ${models.slice(0, NAMED).join(', ')}${more}.`}
+    </Alert>
+  );
+}

@@ -1,0 +1,71 @@
+import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
+import { ProviderError } from '../provider-error.js';
+import type { ListedModels, ListModels } from '../provider-descriptor.js';
+import { readOptions } from '../provider-options.js';
+import { readJson, textAt, valueAt } from '../http/json-value.js';
+import { ProviderProxyConfig } from '../http/proxy.config.js';
+import { errorBody, Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
+
+/** Whoever waits for this sits before the form. */
+const TIMEOUT_MS = 15_000;
+const MAX_BYTES = 4_000_000;
+
+/**
+ * Asks a server that speaks OpenAI's protocol which models a key may use (`GET /models` below its base URL), which is free
+ * everywhere. What stands in the way is the answer, too. Throws ProviderOptionsError, and the signal's reason.
+ */
+export async function listModels(
+  entry: ProviderEntry,
+  key: ProviderKey | undefined,
+  { settings }: Parameters<ListModels>[2],
+  signal: AbortSignal,
+): Promise<ListedModels> {
+  const { organization, project } = readOptions<OpenAiOptions>(entry, OPENAI_OPTIONS);
+  const upstream = new Upstream({
+    ...{ apiKey: key?.secret, baseUrl: entry.baseUrl ?? '', organization, project },
+    proxy: settings(ProviderProxyConfig),
+    ...{ connectTimeoutMs: TIMEOUT_MS, firstByteTimeoutMs: TIMEOUT_MS },
+    ...{ idleTimeoutMs: TIMEOUT_MS, totalTimeoutMs: TIMEOUT_MS },
+  });
+  const call = { path: '/models', accept: 'application/json', signal, maxBytes: MAX_BYTES };
+  try {
+    return await upstream.call(call, async (answer) => {
+      if (answer.status === 200) return await modelsIn(answer);
+      const { value } = await errorBody(answer.body);
+      const said = upstream.messageIn(value);
+      return { problem: `${refusalText(answer.status)}${said === undefined ? '' : ` The server said: ${said}`}` };
+    });
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    return { problem: unreachableText(error) };
+  }
+}
+
+async function modelsIn({ body }: UpstreamAnswer): Promise<ListedModels> {
+  const unusable = { problem: 'Something answers at this address, but not with a list of models. Check the base URL.' };
+  const answer = await readJson(body).catch((error: unknown) => {
+    if (error instanceof ProviderError) throw error;
+    return undefined;
+  });
+  const listed = valueAt(answer, 'data');
+  if (!Array.isArray(listed)) return unusable;
+  const ids = listed.map((model: unknown) => textAt(model, 'id')).filter((id) => id !== undefined);
+  return { models: [...new Set(ids)].sort() };
+}
+
+function refusalText(status: number): string {
+  if (status === 401 || status === 403) return `The server is reachable, but refused the key (${status}).`;
+  if (status === 404) return 'The server is reachable, but has no list of models there (404). Check the base URL.';
+  return `The server is reachable, but answered ${status} when asked for its models.`;
+}
+
+/** The code says more to operators than it could to callers. */
+function unreachableText({ cause }: ProviderError): string {
+  const code = /[A-Z][A-Z0-9_]+$/.exec(cause instanceof Error ? cause.message : '')?.[0];
+  if (code === undefined) return 'The server could not be reached.';
+  if (code.endsWith('TIMEOUT')) return `The server did not answer within ${TIMEOUT_MS / 1_000} seconds.`;
+  if (code === 'ENOTFOUND') return 'The server could not be reached: there is no host of this name (ENOTFOUND).';
+  if (code === 'ECONNREFUSED') return 'The server could not be reached: nothing listens there (ECONNREFUSED).';
+  return `The server could not be reached (${code}).`;
+}
