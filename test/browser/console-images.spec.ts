@@ -162,6 +162,15 @@ describe('pictures in the console’s lists', () => {
     await button.waitFor();
     const [one, other] = [await button.boundingBox(), await name.boundingBox()];
     expect(one!.y).toBeLessThan(other!.y + other!.height);
+    // An id is on one line, also where there is little room.
+    const lines = `(() => { const range = document.createRange();
+      range.selectNodeContents([...document.querySelectorAll('dd code')].at(-1));
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size })()`;
+    for (const width of [1280, 1000, 390]) {
+      await page().setViewportSize({ width, height: 860 });
+      expect([width, await page().evaluate<number>(lines)]).toEqual([width, 1]);
+    }
+    await page().setViewportSize({ width: 1280, height: 860 });
   });
 
   it('say of each cost whether it is free, known or unknown, and of each sum what it leaves out', async () => {

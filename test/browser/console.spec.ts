@@ -255,7 +255,7 @@ describe('the console in a browser', () => {
     expect(await isFocused(`Actions for ${NAME}`)).toBe(true);
     await page().getByRole('link', { name: 'Tasks' }).click();
     await page().getByRole('link', { name: PROMPT }).first().click();
-    await heading('Task').waitFor();
+    await heading('A lighthouse <svg onload=alert(3)> {{constructor}}…').waitFor();
     const isMain = () => page().evaluate<boolean>(`document.activeElement.id === 'main'`);
     expect(await waitUntil(isMain, { timeoutMs: 10_000 })).toBe(true);
   });
@@ -338,13 +338,22 @@ describe('the console in a browser', () => {
       page().context().waitForEvent('page'),
       page().mouse.click(...(await place()), { button: 'middle' }),
     ]);
-    await tab.getByRole('heading', { name: 'Task', exact: true }).waitFor();
+    await tab.getByRole('heading', { name: 'A red boat', exact: true }).waitFor();
     await tab.close();
     await page().mouse.click(...(await place()));
-    await heading('Task').waitFor();
+    await heading('A red boat').waitFor();
     await page().goBack();
     await row.getByRole('link', { name: 'A red boat' }).press('Enter');
-    await heading('Task').waitFor();
+    await heading('A red boat').waitFor();
+    // The page, its trail and the window have the task's prompt as their name, the address its id.
+    await page().getByRole('navigation', { name: 'Breadcrumb' }).getByText('A red boat', { exact: true }).waitFor();
+    expect(await page().title()).toBe('A red boat · Darkroom');
+    const id = (await page()
+      .locator('main')
+      .getByText(/^task_[0-9A-Z]{26}$/)
+      .textContent())!;
+    expect(new URL(page().url())).toMatchObject({ pathname: `/console/tasks/${id}`, search: '', hash: '' });
+    await button('Copy task ID').waitFor();
     await open('/tasks');
   });
 

@@ -127,7 +127,9 @@ describe('webhooks and the audit log in a browser', () => {
     await page().setViewportSize({ width: 1280, height: 860 });
     // The page of the task says the same.
     await page().getByRole('link', { name: bad }).click();
-    await heading('Task').waitFor();
+    await page()
+      .getByRole('heading', { level: 1, name: /^(?!Task$)/ })
+      .waitFor();
     await page()
       .getByRole('button', { name: /Pending Task completed/ })
       .click();

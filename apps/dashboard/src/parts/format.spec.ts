@@ -1,4 +1,4 @@
-import { currencySign, duration, fromNow, money, spent, unpriced } from './format.ts';
+import { currencySign, duration, fromNow, money, shortPrompt, spent, unpriced } from './format.ts';
 
 it.each([
   [10_000, 'just now'],
@@ -47,3 +47,16 @@ it.each([
     expect([spent(spend), unpriced(spend)]).toEqual([sum, rest]);
   },
 );
+
+it.each([
+  ['A red boat', 'A red boat'],
+  ['  A red boat\n\non a   lake ', 'A red boat on a lake'],
+  [
+    'A lighthouse in the fog, film photograph, at dawn, seen from the sea',
+    'A lighthouse in the fog, film photograph, at dawn, seen from…',
+  ],
+  ['🦊'.repeat(80), `${'🦊'.repeat(60)}…`],
+  [' \n', ''],
+])('names the task of %j by %j', (prompt, name) => {
+  expect(shortPrompt(prompt)).toBe(name);
+});

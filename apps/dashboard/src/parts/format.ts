@@ -39,6 +39,19 @@ export function startOfDay(day: string): string {
   return new Date(`${day}T00:00:00`).toISOString();
 }
 
+/** Characters of a prompt that name its task. */
+const NAME_LENGTH = 60;
+
+/** A prompt as the name of its task: its words on one line, as many as fit, with an ellipsis in place of the rest. */
+export function shortPrompt(prompt: string): string {
+  const text = prompt.trim().replace(/\s+/g, ' ');
+  const characters = Array.from(text);
+  if (characters.length <= NAME_LENGTH) return text;
+  // Between two words, unless the last one is long.
+  const space = characters.lastIndexOf(' ', NAME_LENGTH);
+  return `${characters.slice(0, space > NAME_LENGTH / 2 ? space : NAME_LENGTH).join('')}…`;
+}
+
 /** "$0.04"; "Free" where nothing is charged, "Unknown" where no price is set. */
 export function money(cost: Money | null): string {
   if (cost === null) return 'Free';

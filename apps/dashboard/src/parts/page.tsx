@@ -6,6 +6,8 @@ import { IconAlertTriangle, IconSearch } from '@tabler/icons-react';
 
 interface PageProps {
   readonly title: string;
+  /** The title is a text of users, which gets one line. */
+  readonly named?: boolean;
   readonly about?: ReactNode;
   /** The way to the page, for one that is in no menu. */
   readonly trail?: ReactNode;
@@ -13,7 +15,7 @@ interface PageProps {
   readonly children: ReactNode;
 }
 
-export function PageFrame({ title, about, trail, actions, children }: PageProps) {
+export function PageFrame({ title, named = false, about, trail, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Darkroom`;
   }, [title]);
@@ -22,7 +24,9 @@ export function PageFrame({ title, about, trail, actions, children }: PageProps)
       <div className="page-head">
         <div>
           {trail}
-          <Title order={1}>{title}</Title>
+          <Title order={1} {...(named ? { lineClamp: 1, className: 'named' } : {})}>
+            {title}
+          </Title>
         </div>
         {about !== undefined && (
           <Text component="div" c="dimmed" maw={640} className="page-about">

@@ -8,7 +8,7 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { Cost } from '../../parts/cost.tsx';
-import { dayOf, dimensions, duration, fullTime } from '../../parts/format.ts';
+import { dayOf, dimensions, duration, fullTime, shortPrompt } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
@@ -45,7 +45,7 @@ export function TaskPage() {
     return (
       <NotFoundPage
         title="Task"
-        trail={<Trail />}
+        trail={<Trail name="Task" />}
         heading="Task not found"
         action={
           <Button component={Link} to="/tasks" variant="default">
@@ -56,16 +56,14 @@ export function TaskPage() {
         It may belong to another account, or its record has expired.
       </NotFoundPage>
     );
+  // A title goes into no address, and no log.
+  const name = task === undefined ? 'Task' : shortPrompt(task.prompt) || 'Task';
   return (
     <PageFrame
-      title="Task"
-      trail={<Trail />}
-      about={
-        <Group gap={4}>
-          <Code>{id}</Code>
-          <CopyIconButton value={id} label="Copy task ID" />
-        </Group>
-      }
+      title={name}
+      named
+      trail={<Trail name={name} />}
+      about={<CopiedId id={id} label="Copy task ID" />}
       actions={
         task === undefined ? undefined : (
           <Group gap="xs">
@@ -133,14 +131,24 @@ function ViewRetry({ id }: { readonly id: string }) {
   return <Button renderRoot={(props) => <Link to="/tasks/$id" params={{ id }} {...props} />}>View retry</Button>;
 }
 
-function Trail() {
+/** An id that is never wrapped: where there is no room for all of it, it can be copied all the same. */
+function CopiedId({ id, label }: { readonly id: string; readonly label: string }) {
   return (
-    <Breadcrumbs component="nav" aria-label="Breadcrumb" mb={4}>
+    <Group gap={4} wrap="nowrap">
+      <Code className="whole-id">{id}</Code>
+      <CopyIconButton value={id} label={label} />
+    </Group>
+  );
+}
+
+function Trail({ name }: { readonly name: string }) {
+  return (
+    <Breadcrumbs component="nav" aria-label="Breadcrumb" mb={4} style={{ flexWrap: 'nowrap' }}>
       <Link to="/tasks" className="text-link">
         Tasks
       </Link>
-      <Text size="sm" c="dimmed">
-        Task
+      <Text size="sm" c="dimmed" truncate aria-current="page">
+        {name}
       </Text>
     </Breadcrumbs>
   );
@@ -234,13 +242,16 @@ function Facts({ task }: { readonly task: TaskDetail }) {
       : [['Image kept until', fullTime(task.images_expire_at)] satisfies [string, ReactNode]]),
     ...linkedFact('Retried as', task.retried_as),
     ...linkedFact('Retry of', task.retry_of),
-    ['Request ID', <Code key="request">{task.request_id}</Code>],
   ];
   return (
     <dl className="facts">
       {facts.map(([name, value]) => (
         <Fact key={name} name={name} value={value} />
       ))}
+      <dt className="own-line">Request ID</dt>
+      <dd className="own-line">
+        <CopiedId id={task.request_id} label="Copy request ID" />
+      </dd>
     </dl>
   );
 }
