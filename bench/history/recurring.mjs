@@ -191,7 +191,7 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     search('the id of a request', { text: newRequestId() }),
     ['tasks/TaskDetails.of', () => details.of(accountId, ids, 200)],
     ['tasks/TaskDetails.order', () => details.order(accountId, far.id)],
-    ['tasks/TaskDetails.retriedAs', () => details.retriedAs(accountId, failed.id)],
+    ['tasks/TaskDetails.of: a failed task', () => details.of(accountId, [failed.id], 200)],
     ['tasks/TaskStore.history', () => store.history(accountId, far.id)],
     ['tasks/TaskStore.within', () => store.within({ accountId, own }, ids)],
   ];
@@ -231,6 +231,7 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
     ['tasks/TaskFigures.finishedByMinute', () => figures.finishedByMinute()],
     ['tasks/TaskFigures.providers', () => figures.providers()],
     ['tasks/TaskFigures.serviceTimes', () => figures.serviceTimes()],
+    ['tasks/FailedTasks.countOpen', () => failed.countOpen(accountId, hoursAgo(24))],
     ['tasks/FailedTasks.groups: a day', () => failed.groups(hoursAgo(24))],
     ['tasks/FailedTasks.groups: 30 days', () => failed.groups(hoursAgo(24 * 30))],
     ['tasks/FailedTasks.page', () => failed.page({ ...kind, limit: 20 })],

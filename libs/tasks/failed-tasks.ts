@@ -89,6 +89,11 @@ const KEY_COLUMNS = {
 /** Rows of a kind that are looked through for those that were not retried yet. */
 const BATCH = 200;
 
+/** Failures of one account that are looked at. */
+const MOST_OPEN = 1_000;
+/** No task takes longer to fail. */
+const LONGEST_TASK_MS = 86_400_000;
+
 /** Whether a task that failed with this code may succeed when it is ordered once more. */
 export function isWorthRetrying(code: string): boolean {
   // What is of class 400 lies in the request itself, which would be the same.
@@ -123,6 +128,24 @@ export class FailedTasks {
       more = rows.length === take;
     }
     return { tasks: await this.named(found.slice(0, limit)), hasMore: found.length > limit };
+  }
+
+  /**
+   * How many tasks of an account have failed since a time and were not retried, at most 1,000 of the newest. What was retried
+   * counts no more, whatever became of that: a retry that fails is a failed task itself.
+   */
+  async countOpen(accountId: string, since: Date): Promise<number> {
+    const rows = await this.prisma.task.findMany({
+      where: {
+        ...{ ...FAILED, accountId, finishedAt: { gte: since } },
+        // The account's index is by this time.
+        createdAt: { gte: new Date(since.getTime() - LONGEST_TASK_MS) },
+      },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: MOST_OPEN,
+      select: { id: true },
+    });
+    return rows.length - (await this.retriedAs(rows.map(({ id }) => id))).size;
   }
 
   /** The orders of those of the tasks that have failed, in no order. */

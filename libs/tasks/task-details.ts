@@ -34,6 +34,8 @@ export interface TaskDetail {
   readonly provider: string | null;
   /** Calls to providers so far. */
   readonly calls: number;
+  /** The task that a failed one was retried as. */
+  readonly retriedAs: string | null;
   /** When a task that waits is tried next; null where that is not known, or not waited for. */
   readonly nextTryAt: Date | null;
 }
@@ -58,39 +60,46 @@ export class TaskDetails {
       select: {
         ...{ id: true, prompt: true, apiKeyId: true, retryOf: true, hasThumbnail: true, objectsDeletedAt: true },
         ...{ inputs: true, mask: true, orderedBy: true, favoritedAt: true },
-        ...{ provider: true, providerStarts: true, nextTryAt: true },
+        ...{ provider: true, providerStarts: true, nextTryAt: true, status: true },
       },
     });
-    const [names, people] = await Promise.all([
+    const [names, people, again] = await Promise.all([
       this.keyNames(rows.map(({ apiKeyId }) => apiKeyId)),
       this.personNames(rows.flatMap(({ orderedBy }) => orderedBy ?? [])),
+      this.retriesOf(
+        accountId,
+        rows.flatMap(({ id, status }) => (status === 'failed' ? id : [])),
+      ),
     ]);
     return new Map(
       rows.map(({ prompt, apiKeyId: keyId, inputs: sent, mask: sentMask, orderedBy, favoritedAt, ...row }) => {
         const { inputs, mask } = toInputs({ inputs: sent, mask: sentMask });
-        const { providerStarts: calls, ...columns } = row;
+        const { providerStarts: calls, status: _, ...columns } = row;
         const detail = {
           ...columns,
           prompt: cut(prompt, promptLength),
           ...{ keyId, keyName: names.get(keyId) ?? '', calls },
           ...{ inputs: inputs.map(sentImage), mask: mask === null ? null : sentImage(mask) },
           orderedBy: people.get(orderedBy ?? '') ?? null,
-          isFavorite: favoritedAt !== null,
+          ...{ isFavorite: favoritedAt !== null, retriedAs: again.get(row.id) ?? null },
         };
         return [row.id, detail];
       }),
     );
   }
 
-  /** Id of the task that a failed one was retried as; undefined when it was not. */
-  async retriedAs(accountId: string, id: string): Promise<string | undefined> {
-    return (await this.prisma.task.findFirst({ where: { retryOf: id, accountId }, select: { id: true } }))?.id;
-  }
-
   /** Undefined when the account has no such task. */
   async order(accountId: string, id: string): Promise<TaskOrder | undefined> {
     const row = await this.prisma.task.findUnique({ where: { id, accountId }, select: ORDER_COLUMNS });
     return row === null ? undefined : toOrder(row);
+  }
+
+  /** Ids of the tasks that failed ones were retried as, by theirs. */
+  private async retriesOf(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
+    if (ids.length === 0) return new Map();
+    const where = { retryOf: { in: inList(ids) }, accountId };
+    const again = await this.prisma.task.findMany({ where, select: { id: true, retryOf: true } });
+    return new Map(again.map(({ id, retryOf }) => [retryOf, id]));
   }
 
   private async keyNames(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

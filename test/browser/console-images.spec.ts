@@ -191,6 +191,17 @@ describe('pictures in the console’s lists', () => {
     await row('by model-of-four').getByRole('cell', { name: '$0.04' }).waitFor();
     await row('by model-for-free').getByRole('cell', { name: 'Free', exact: true }).waitFor();
     await row('by model-without-price').getByTitle('No price is set for this model').getByText('Unknown').waitFor();
+    await insertFailed(platform, { model: 'model-without-price', prompt: 'to be retried by model-without-price' });
+    await open('/tasks?status=failed&model=model-without-price');
+    await page().getByRole('button', { name: 'Bulk actions' }).click();
+    await page().getByRole('menuitem', { name: 'Retry failed tasks' }).click();
+    await page().getByText('Cost unknown: no price is set for its model.').waitFor();
+    await page()
+      .getByRole('listitem')
+      .filter({ hasText: /^to be retried by model-without-price *cost unknown$/ })
+      .waitFor();
+    expect(await screen.inspect('tasks-retry-unpriced')).toEqual([]);
+    await page().getByRole('button', { name: 'Don’t retry' }).click();
     await open(`/tasks/${ids['free']}`);
     await page().getByRole('definition').getByText('Free', { exact: true }).waitFor();
     await page()

@@ -447,6 +447,8 @@ describe('the console in a browser', () => {
     await button('Bulk actions').click();
     await page().getByRole('menuitem', { name: 'Retry failed tasks' }).click();
     await page().getByText('This retries 2 failed tasks in this account.').waitFor();
+    const first = page().getByRole('list', { name: 'First 2 tasks' }).getByRole('listitem');
+    expect(await first.allTextContents()).toEqual(['The second wishFree', 'The first wishFree']);
     expect(await screen.inspect('tasks-retry')).toEqual([]);
     await button('Retry 2 tasks').click();
     await page().getByText('2 tasks retried').waitFor();

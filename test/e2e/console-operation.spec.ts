@@ -278,6 +278,17 @@ describe('providers and queue in the console', () => {
       await insertFailed(platform, { account_id: accountId, api_key_id: rows[0]!.id }),
       await insertFailed(platform, { asynchronous: true, callback_url: 'https://127.0.0.1:9/told' }),
     ];
+    const gone = await insertFailed(platform, { account_id: accountId, api_key_id: rows[0]!.id, model: 'gone' });
+    expect(await owner.ask('/tasks/open-failures')).toEqual({ count: 2 });
+    // What has no price is counted, rather than making the whole sum unknown.
+    const cost = { currency: 'USD', state: 'reserved', amount: '0.020000' };
+    expect(await owner.ask('/tasks/retry?dry_run=true', { method: 'POST' })).toEqual({
+      ...{ count: 2, refused: [], has_more: false, cost: { amount: '0.020000', currency: 'USD' }, unpriced: 1 },
+      first: [
+        { task_id: gone, prompt: 'a secret wish', cost: { ...cost, state: 'unpriced', amount: null } },
+        { task_id: sync, prompt: 'a secret wish', cost },
+      ],
+    });
     const outcomes = await Promise.all(Array.from({ length: 6 }, () => retry({ tasks: [sync, told] })));
     expect(outcomes.flatMap((outcome) => outcome.retried.map(({ task_id: id }) => id)).sort()).toEqual(
       [sync, told].sort(),
@@ -300,6 +311,13 @@ describe('providers and queue in the console', () => {
     expect(await ended(String(two['id']))).toMatchObject({ status: 'completed', retry_of: told, retried_as: null });
     expect(await ada.ask(`/tasks/${told}`)).toMatchObject({ retried_as: two['id'], retry_of: null });
     expect(await owner.ask(`/tasks/${sync}`)).toMatchObject({ retried_as: one['id'] });
+    // Its list says so, too, and nobody has to look at it any more.
+    expect((await owner.ask<Rows>('/tasks')).data.map(({ id, retried_as: as }) => [id, as])).toEqual([
+      [one['id'], null],
+      [gone, null],
+      [sync, one['id']],
+    ]);
+    expect(await owner.ask('/tasks/open-failures')).toEqual({ count: 1 });
     // Its owner reads that somebody else had it drawn, and not who.
     expect(await audit('tasks.', owner)).toEqual([
       { action: 'tasks.redriven', target: null, details: { count: 1, by: 'operator' }, person: null },

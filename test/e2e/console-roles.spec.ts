@@ -41,6 +41,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   'POST /tasks/cancel': 'oam',
   'POST /tasks/retry': 'oa',
   'GET /tasks': 'oamv',
+  'GET /tasks/open-failures': 'oav',
   'GET /tasks/count': 'oamv',
   'GET /tasks/{taskId}': 'oamv',
   'GET /tasks/{taskId}/inputs/{name}': 'oamv',

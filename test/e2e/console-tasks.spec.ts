@@ -313,7 +313,7 @@ describe('playground and tasks of the console', () => {
   });
 
   it('does something to all tasks that match, of the account alone, and says before what that would be', async () => {
-    const none = { count: 0, refused: [], has_more: false, cost: null };
+    const none = { count: 0, first: [], refused: [], has_more: false, cost: null, unpriced: 0 };
     const id = await draw({ prompt: 'slow, in bulk [[latency=60s]]' });
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eva@example.org', role: 'admin', accountId });
@@ -323,6 +323,7 @@ describe('playground and tasks of the console', () => {
     expect(await ada.ask('/tasks/cancel?dry_run=true&text=in%20bulk', { method: 'POST' })).toEqual({
       ...none,
       count: 1,
+      first: [{ task_id: id, prompt: 'slow, in bulk [[latency=60s]]', cost: null }],
     });
     expect((await find(id)).status).toBe('pending');
     expect(await ada.ask('/tasks/cancel?text=in%20bulk', { method: 'POST' })).toEqual({ ...none, count: 1 });

@@ -49,6 +49,12 @@ export function taskQuery(id: string) {
   });
 }
 
+/** How many of the account's tasks failed today, in UTC, and were not retried. */
+export const openFailuresQuery = queryOptions({
+  queryKey: ['tasks', 'open-failures'],
+  queryFn: ({ signal }) => get<Schema['OpenFailuresView']>('/tasks/open-failures', {}, signal),
+});
+
 /** Whether the role of whoever is signed in lets them do something; the API refuses what the pages would not hide. */
 export function useMay(): (ability: Ability) => boolean {
   const { abilities } = useSession();

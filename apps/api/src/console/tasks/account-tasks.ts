@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
+import { TaskDetails } from '#tasks/task-details.js';
 import { TaskStore, type TaskCount, type TaskListQuery } from '#tasks/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/task.js';
 import { ShownTasks } from './shown-tasks.js';
@@ -9,6 +10,9 @@ import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** What a list of tasks is narrowed to, and where it goes on. */
 type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'>;
+
+/** Code points of a prompt that names a task. */
+const NAME_LENGTH = 200;
 
 /** The word that stands for the playground's own key. */
 const PLAYGROUND = 'playground';
@@ -31,6 +35,7 @@ export class AccountTasks {
     private readonly tasks: TaskStore,
     private readonly searches: SearchTasks,
     private readonly shown: ShownTasks,
+    private readonly details: TaskDetails,
     private readonly callers: ConsoleCaller,
   ) {}
 
@@ -53,6 +58,12 @@ export class AccountTasks {
     if (isSearch(query)) return await this.search(accountId, query);
     const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: query.text });
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
+  }
+
+  /** What the tasks are known by, in their order. */
+  async prompts(accountId: string, ids: readonly string[]): Promise<{ id: string; prompt: string }[]> {
+    const details = await this.details.of(accountId, ids, NAME_LENGTH);
+    return ids.map((id) => ({ id, prompt: details.get(id)?.prompt ?? '' }));
   }
 
   private async queryOf<F extends ConsoleTaskFilter>({ accountId, own }: TaskScope, { key, from, to, ...filters }: F) {

@@ -4,6 +4,7 @@ import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
 import { TASK_STATUSES } from '#tasks/task-status.js';
 import type { TaskScope } from '#tasks/task.js';
 import { RequestId } from '../../common/request.decorators.js';
@@ -12,7 +13,7 @@ import { csvFile } from '../csv.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery } from './dto/task-query.dto.js';
-import { ManyTasksView } from './dto/task-views.dto.js';
+import { ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
 import { ManyTasks, MOST_EXPORTED, type ManyOutcome } from './many-tasks.js';
 import { VisibleTasks } from './visible-tasks.js';
 
@@ -26,6 +27,7 @@ const HEAD = [
 export class ManyTasksController {
   constructor(
     private readonly many: ManyTasks,
+    private readonly failed: FailedTasks,
     private readonly source: CatalogSource,
     private readonly audit: AuditLog,
   ) {}
@@ -46,6 +48,17 @@ export class ManyTasksController {
         ...[row.cost?.amount ?? null, row.cost?.currency ?? null, row.prompt],
       ]),
     ]);
+  }
+
+  @Get('tasks/open-failures')
+  @Allow('tasks.read_all')
+  @ApiResponse({
+    status: 200,
+    type: OpenFailuresView,
+    description: 'How many tasks of the account have failed today, in UTC, and were not retried.',
+  })
+  async openFailures(@Session() { accountId }: Session): Promise<OpenFailuresView> {
+    return { count: await this.failed.countOpen(accountId, new Date(new Date().setUTCHours(0, 0, 0, 0))) };
   }
 
   @Post('tasks/cancel')
@@ -88,15 +101,17 @@ export class ManyTasksController {
   private async answer(
     session: Session,
     action: 'tasks.cancelled' | 'tasks.redriven',
-    { ids, refused, hasMore, cost }: ManyOutcome,
+    { ids, first, refused, hasMore, cost, unpriced }: ManyOutcome,
     isDry: boolean,
   ): Promise<ManyTasksView> {
     if (!isDry && ids.length > 0) await this.audit.record(session, action, undefined, { count: ids.length });
     return {
       count: ids.length,
+      first: first.map(({ id, ...task }) => ({ task_id: id, ...task })),
       refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
       has_more: hasMore,
       cost: cost === null ? null : { amount: decimalOf(cost), currency: this.source.current.currency },
+      unpriced,
     };
   }
 }

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import type { TaskCost } from '#billing/quote.js';
+import { costView, type CostView } from '#contract/cost-view.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import type { TaskScope } from '#tasks/task.js';
 import { AccountTasks } from './account-tasks.js';
@@ -18,14 +20,28 @@ const PAGE = 100;
 /** Pages in which failed tasks are looked for that were not retried yet. */
 const MOST_PAGES = 20;
 
+/** Tasks that a preview names. */
+const NAMED = 5;
+
+/** A task by its prompt, and what its retry may cost; null: nothing. */
+interface NamedTask {
+  readonly id: string;
+  readonly prompt: string;
+  readonly cost: CostView | null;
+}
+
 /** What was done to many tasks, or would be. */
 export interface ManyOutcome {
   readonly ids: readonly string[];
+  /** The newest few, in a preview. */
+  readonly first: readonly NamedTask[];
   readonly refused: readonly NotRetried[];
   /** There are more of them. */
   readonly hasMore: boolean;
-  /** Millionths that retries may cost together; null when that is nothing, or is not known of one of them. */
+  /** Millionths that retries with a price may cost together; null: nothing is retried. */
   readonly cost: number | null;
+  /** Retries without a price, which `cost` leaves out. */
+  readonly unpriced: number;
 }
 
 /** What is done to all tasks of a scope that a filter matches, the newest first. */
@@ -62,21 +78,35 @@ export class ManyTasks {
       // One that ended meanwhile stays as it is.
       if (preview || (await this.own.cancel(scope, id)).status === 'cancelled') ids.push(id);
     }
-    return { ids, refused: [], hasMore: next !== null, cost: null };
+    const first = preview ? await this.firstOf(scope, ids, []) : [];
+    return { ids, first, refused: [], hasMore: next !== null, cost: null, unpriced: 0 };
   }
 
   /** Gives the orders of failed tasks again that were not retried yet; `preview`: says of which, and the price. */
   async retry(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
-    const { ids, hasMore } = await this.openFailures(scope, filter);
-    const { orders, refused } = await this.retries.preview(ids);
-    const costs = orders.map(({ model, options }) => this.rules.costOf(model, options)?.reserved ?? null);
-    const cost = costs.includes(null) ? null : costs.reduce<number>((sum, one) => sum + (one ?? 0), 0);
-    if (preview) return { ids: orders.map(({ id }) => id), refused, hasMore, cost };
-    const done = await this.retries.run(
-      orders.map(({ id }) => id),
-      requestId,
-    );
-    return { ids: done.retried.map(({ id }) => id), refused: [...refused, ...done.refused], hasMore, cost };
+    const { ids: open, hasMore } = await this.openFailures(scope, filter);
+    const { orders, refused } = await this.retries.preview(open);
+    const costs = orders.map(({ model, options }) => this.rules.costOf(model, options));
+    const cost = costs.reduce((sum, one) => sum + (one?.reserved ?? 0), 0);
+    const unpriced = costs.filter((one) => one?.reserved === null).length;
+    const ids = orders.map(({ id }) => id);
+    if (preview) return { ids, first: await this.firstOf(scope, ids, costs), refused, hasMore, cost, unpriced };
+    const done = await this.retries.run(ids, requestId);
+    const retried = done.retried.map(({ id }) => id);
+    return { ids: retried, first: [], refused: [...refused, ...done.refused], hasMore, cost, unpriced };
+  }
+
+  /** The first of these tasks, with what each costs at its place. */
+  private async firstOf(
+    { accountId }: TaskScope,
+    ids: readonly string[],
+    costs: readonly (TaskCost | null)[],
+  ): Promise<NamedTask[]> {
+    const prompts = await this.tasks.prompts(accountId, ids.slice(0, NAMED));
+    return prompts.map((task, index) => {
+      const cost = costs[index] ?? null;
+      return { ...task, cost: cost && costView('pending', cost) };
+    });
   }
 
   private async openFailures(scope: TaskScope, filter: ConsoleTaskFilter) {

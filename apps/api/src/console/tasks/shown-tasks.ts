@@ -50,11 +50,10 @@ export class ShownTasks {
   /** A whole task; its place in the queue is given, if it has one. */
   async view(viewer: TaskViewer, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
     const { accountId } = viewer;
-    const [details, history, deliveries, retriedAs] = await Promise.all([
+    const [details, history, deliveries] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
       this.tasks.history(accountId, task.id),
       this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
-      task.status === 'failed' ? this.details.retriedAs(accountId, task.id) : undefined,
     ]);
     const detail = details.get(task.id) ?? lost(task.id);
     const view = this.images.view(task, detail, place);
@@ -73,7 +72,6 @@ export class ShownTasks {
       mask: detail.mask === null ? null : sentImageView(detail, detail.mask, 'mask'),
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
-      retried_as: retriedAs ?? null,
       timeline: history === undefined ? [] : consoleTimeline(history, viewer),
       webhook_deliveries: deliveries.map(deliveryOfTask),
     };
@@ -128,6 +126,6 @@ function lost(id: string): TaskDetail {
   return {
     ...{ id, prompt: '', keyId: '', keyName: '', inputs: [], mask: null },
     ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null, provider: null, calls: 0, nextTryAt: null },
-    ...{ orderedBy: null, isFavorite: false },
+    ...{ orderedBy: null, isFavorite: false, retriedAs: null },
   };
 }

@@ -2,10 +2,9 @@ import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
 import { firingQuery, type Alert } from '../../api/alerts.ts';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
-import { keysQuery, useMay, useSession } from '../../api/queries.ts';
+import { keysQuery, openFailuresQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
-import { todayQuery } from '../../api/usage.ts';
 import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
 import { causeOf } from '../../parts/alert-words.ts';
 import { duration, fromNow } from '../../parts/format.ts';
@@ -34,21 +33,22 @@ export function useAttention(): Notice[] | undefined {
   const { operator } = useSession();
   const may = useMay();
   const often = { refetchInterval: REFRESH_MS };
-  const today = useQuery(todayQuery());
+  // Members can neither see nor retry the tasks of others.
+  const failures = useQuery({ ...openFailuresQuery, ...often, enabled: may('tasks.read_all') });
   const keys = useQuery({ ...keysQuery, ...often, enabled: may('keys.read') });
   const endpoints = useQuery({ ...endpointsQuery, ...often, enabled: may('webhooks.read') });
   const account = useQuery({ ...ownAccountQuery, ...often, enabled: may('budgets.read') });
   const providers = useQuery({ ...providersQuery, ...often, enabled: operator });
   const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
   const alerts = useQuery({ ...firingQuery, enabled: may('alerts.manage') });
-  if ([today, keys, endpoints, account, providers, queue, alerts].some(({ isLoading }) => isLoading)) return undefined;
+  if ([failures, keys, endpoints, account, providers, queue, alerts].some(({ isLoading }) => isLoading))
+    return undefined;
   const firing = (alerts.data?.data ?? []).map(alertNotice);
   const told = new Set(firing.map(({ about }) => about));
   const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
-    // Members can neither see nor retry the tasks of others.
-    ...(may('tasks.read_all') ? failureNotices(today.data?.total.failed ?? 0) : []),
+    ...failureNotices(failures.data?.count ?? 0),
     ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
@@ -80,9 +80,14 @@ function providerNotices(provider: Provider): Notice[] {
   }));
 }
 
+/** As many as are counted; there may be more of them. */
+const MOST_FAILURES = 1_000;
+
+/** Those that were retried need nobody: where a retry failed, that one is told of. */
 function failureNotices(failed: number): Notice[] {
   if (failed === 0) return [];
-  const text = failed === 1 ? '1 task failed today.' : `${failed.toLocaleString('en')} tasks failed today.`;
+  const number = failed < MOST_FAILURES ? failed.toLocaleString('en') : 'At least 1,000';
+  const text = `${number} ${failed === 1 ? 'task failed today and was' : 'tasks failed today and were'} not retried.`;
   const link: Notice['link'] = { to: '/tasks', search: { status: 'failed' } };
   return [{ text, link, about: 'failure_rate This account' }];
 }

@@ -6,7 +6,7 @@ import { queryClient, useMay } from '../../api/queries.ts';
 import { addressOf, send } from '../../api/request.ts';
 import type { ManyTasks } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { amountIn } from '../../parts/format.ts';
+import { amountIn, money, shortPrompt } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { IconDownload } from '@tabler/icons-react';
 import { isNarrowed, type TaskFilters } from './task-filters.ts';
@@ -113,7 +113,8 @@ interface PreviewProps {
   readonly isNarrowed: boolean;
 }
 
-function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, isNarrowed: narrowed }: PreviewProps) {
+function Preview({ deed, outcome, isNarrowed: narrowed }: PreviewProps) {
+  const { count, refused, has_more: hasMore } = outcome;
   const { kind } = WORDS[deed];
   const where = narrowed ? 'that match your filters' : 'in this account';
   const none =
@@ -131,11 +132,8 @@ function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, i
         {count > 0 && deed === 'retry' && 'Each task is retried once, with its original key.'}
         {count > 0 && deed === 'cancel' && 'If a provider has already started, you may still be charged.'}
       </Text>
-      {count > 0 && cost !== null && Number(cost.amount) > 0 && (
-        <Text size="sm">
-          It costs at most <b>{amountIn(cost.amount, cost.currency)}</b>.
-        </Text>
-      )}
+      {count > 0 && <First deed={deed} outcome={outcome} />}
+      {count > 0 && <Terms outcome={outcome} />}
       {refused.length > 0 && (
         <>
           <Text size="sm">{tasks(refused.length)} can’t be retried:</Text>
@@ -147,5 +145,51 @@ function Preview({ deed, outcome: { count, refused, has_more: hasMore, cost }, i
         </>
       )}
     </>
+  );
+}
+
+/** The first few tasks by their prompts, retries with what each may cost. */
+function First({ deed, outcome: { count, first, has_more: hasMore } }: Omit<PreviewProps, 'isNarrowed'>) {
+  const left = count - first.length;
+  return (
+    <List size="sm" aria-label={`First ${tasks(first.length)}`} listStyleType="none">
+      {first.map(({ task_id: id, prompt, cost }) => (
+        <List.Item key={id} classNames={{ itemWrapper: 'named-task', itemLabel: 'named-task-label' }}>
+          <Text size="sm" truncate flex={1} miw={0} title={prompt}>
+            {shortPrompt(prompt) || id}
+          </Text>
+          {deed === 'retry' && (
+            <Text size="sm" c="dimmed" className="numbers nowrap">
+              {cost?.amount === null ? COST_UNKNOWN : money(cost)}
+            </Text>
+          )}
+        </List.Item>
+      ))}
+      {left > 0 && (
+        <List.Item c="dimmed">
+          and {left.toLocaleString('en')} more{hasMore ? ' now' : ''}
+        </List.Item>
+      )}
+    </List>
+  );
+}
+
+const COST_UNKNOWN = 'cost unknown';
+
+/** What retries cost together, and what that leaves out. */
+function Terms({ outcome: { count, cost, unpriced } }: Pick<PreviewProps, 'outcome'>) {
+  const known = cost !== null && Number(cost.amount) > 0;
+  if (!known && unpriced === 0) return null;
+  const rest = `no price is set for ${unpriced === count ? (count === 1 ? 'its model' : 'their models') : `the models of ${tasks(unpriced)}`}`;
+  return (
+    <Text size="sm">
+      {known && (
+        <>
+          It costs at most <b>{amountIn(cost.amount, cost.currency)}</b>
+          {unpriced > 0 && ' for tasks with a price'}.{' '}
+        </>
+      )}
+      {unpriced > 0 && `Cost unknown: ${rest}.`}
+    </Text>
   );
 }

@@ -6,6 +6,7 @@ import { NO_PRICE } from '../../parts/cost.tsx';
 import { dimensions, duration, fromNow, fullTime, money } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
+import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
 
@@ -125,6 +126,12 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
       </Table.Td>
       <Table.Td>
         <TaskState task={task} />
+        {task.retried_as !== null && (
+          // Above the row's own link: it leads to the other task.
+          <Text size="xs" className="above-row">
+            <TaskLink id={task.retried_as}>Retried</TaskLink>
+          </Text>
+        )}
       </Table.Td>
       <Table.Td maw={140} visibleFrom="lg">
         <Text size="sm" truncate title={task.model}>

@@ -104,6 +104,9 @@ export class ConsoleTaskRow {
 
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
+
+  @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
+  retried_as!: string | null;
 }
 
 /** A page of the account's tasks, newest first. */
@@ -127,6 +130,12 @@ export class TaskCountView {
 
   @ApiProperty({ description: 'Few enough to be sorted by duration or cost.' })
   sortable!: boolean;
+}
+
+/** Failed tasks that somebody may have to look at. */
+export class OpenFailuresView {
+  @ApiProperty({ type: 'integer', description: 'Since the day began in UTC; 1,000 at most.' })
+  count!: number;
 }
 
 class TaskPictureView {
@@ -250,9 +259,6 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, description: 'The failed task that this one retries.' })
   retry_of!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
-  retried_as!: string | null;
-
   @ApiProperty({ type: [ConsoleTaskEventView] })
   timeline!: ConsoleTaskEventView[];
 
@@ -278,6 +284,17 @@ export class AcceptedTaskView {
   task_id!: string;
 }
 
+class FirstTaskView {
+  @ApiProperty()
+  task_id!: string;
+
+  @ApiProperty({ description: 'Its first 200 characters.' })
+  prompt!: string;
+
+  @ApiProperty({ type: CostView, nullable: true, description: 'What its retry may cost. Null: nothing.' })
+  cost!: CostView | null;
+}
+
 class RefusedTaskView {
   @ApiProperty()
   task_id!: string;
@@ -294,6 +311,9 @@ export class ManyTasksView {
   @ApiProperty({ type: 'integer', description: 'Tasks that were changed.' })
   count!: number;
 
+  @ApiProperty({ type: [FirstTaskView], description: 'The newest five of them, in a dry run.' })
+  first!: FirstTaskView[];
+
   @ApiProperty({ type: [RefusedTaskView], description: 'Tasks that match and were not changed.' })
   refused!: RefusedTaskView[];
 
@@ -303,9 +323,12 @@ export class ManyTasksView {
   @ApiProperty({
     type: SpendView,
     nullable: true,
-    description: 'The most that all retries cost together. Null if nothing is charged or the price is unknown.',
+    description: 'The most that all retries with a price cost together. Null for tasks that are canceled.',
   })
   cost!: SpendView | null;
+
+  @ApiProperty({ type: 'integer', description: 'Retries that `cost` leaves out: no price is known.' })
+  unpriced!: number;
 }
 
 /** What is not known from a task's row alone. */
@@ -337,6 +360,7 @@ export function taskRow(
     ...{ provider: detail.provider, calls: detail.calls },
     next_try_at: task.phase === 'queued' && detail.calls > 0 ? (detail.nextTryAt?.toISOString() ?? null) : null,
     ...(view.error === undefined ? {} : { error: view.error }),
+    retried_as: detail.retriedAs,
   };
 }
 
