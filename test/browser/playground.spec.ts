@@ -240,13 +240,20 @@ describe('making pictures in a browser', () => {
   });
 
   it('have masks that are painted with the keyboard alone', async () => {
-    await button('Edit mask').click();
     const dialog = page().getByRole('dialog');
-    await dialog.getByText('Some providers change the rest, too.').waitFor();
     const press = async (name: string): Promise<void> => {
       await dialog.getByRole('button', { name }).focus();
       await page().keyboard.press('Enter');
     };
+    // What was painted before is there again, and stays unless it is changed.
+    await button('Edit mask').click();
+    await dialog.getByRole('button', { name: 'Undo', disabled: false }).waitFor();
+    await press('Use mask');
+    await focused('Edit mask');
+    expect(await maskAt(600, [0.2, 0.55, 0.4, 0.85])).toEqual([0, 0, 255, 255]);
+    await button('Edit mask').click();
+    await dialog.getByText('Some providers change the rest, too.').waitFor();
+    await dialog.getByRole('button', { name: 'Clear', disabled: false }).waitFor();
     await press('Paint everything');
     await press('Clear');
     expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Clear');

@@ -7,6 +7,8 @@ import { MaskArea, type Area } from './mask-area.tsx';
 interface MaskPainterProps {
   readonly opened: boolean;
   readonly file: File;
+  /** What was painted before; null: nothing. */
+  readonly mask: Blob | null;
   /** A PNG of the image's size, transparent where it is to be painted anew; null: nothing was painted. */
   readonly onDone: (mask: Blob | null) => void;
   readonly onClose: () => void;
@@ -22,8 +24,9 @@ interface Line {
   readonly points: (readonly [x: number, y: number])[];
 }
 
-/** A line, or a rectangle that needs no pointer. */
-type Stroke = Line | { readonly tool: Line['tool']; readonly area: Area };
+/** A line, a rectangle that needs no pointer, or all that an earlier mask has. */
+type Stroke =
+  Line | { readonly tool: Line['tool']; readonly area: Area } | { readonly tool: 'brush'; readonly mask: ImageBitmap };
 
 const PAINT = 'rgb(242 96 28)';
 const SHOWN_STRENGTH = 0.6;
@@ -37,7 +40,7 @@ export function MaskPainter({ opened, onClose, ...painting }: MaskPainterProps) 
   );
 }
 
-function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
+function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [image, setImage] = useState<ImageBitmap | null>(null);
   const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
@@ -48,13 +51,17 @@ function Painting({ file, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
 
   useEffect(() => {
     let gone = false;
-    void createImageBitmap(file).then((made) => {
-      if (!gone) setImage(made);
-    });
+    void Promise.all([createImageBitmap(file), mask === null ? null : createImageBitmap(mask)]).then(
+      ([made, before]) => {
+        if (gone) return;
+        setImage(made);
+        if (before !== null) setStrokes((drawn) => [{ tool: 'brush', mask: before }, ...drawn]);
+      },
+    );
     return () => {
       gone = true;
     };
-  }, [file]);
+  }, [file, mask]);
   useEffect(() => {
     if (canvas.current !== null && image !== null) show(canvas.current, image, strokes);
   }, [image, strokes]);
@@ -184,6 +191,10 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): Offs
   context.fillStyle = PAINT;
   for (const stroke of strokes) {
     context.globalCompositeOperation = stroke.tool === 'eraser' ? 'destination-out' : 'source-over';
+    if ('mask' in stroke) {
+      context.drawImage(painted(stroke.mask, width, height), 0, 0);
+      continue;
+    }
     if ('area' in stroke) {
       const [left, top, across, down] = stroke.area;
       context.fillRect((left * width) / 100, (top * height) / 100, (across * width) / 100, (down * height) / 100);
@@ -197,6 +208,17 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): Offs
     for (const point of points) context.lineTo(...point);
     context.stroke();
   }
+  return layer;
+}
+
+/** The holes of a mask, painted. */
+function painted(mask: ImageBitmap, width: number, height: number): OffscreenCanvas {
+  const layer = new OffscreenCanvas(width, height);
+  const context = contextOf(layer);
+  context.fillStyle = PAINT;
+  context.fillRect(0, 0, width, height);
+  context.globalCompositeOperation = 'destination-out';
+  context.drawImage(mask, 0, 0, width, height);
   return layer;
 }
 

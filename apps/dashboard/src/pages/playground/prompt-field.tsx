@@ -61,6 +61,7 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
           <MaskPainter
             opened={painting}
             file={files[0]}
+            mask={mask}
             onDone={(painted) => onChange({ mask: painted })}
             onClose={painter.close}
           />
