@@ -198,7 +198,7 @@ describe('pictures in the console’s lists', () => {
     await page().getByText('Cost unknown: no price is set for its model.').waitFor();
     await page()
       .getByRole('listitem')
-      .filter({ hasText: /^to be retried by model-without-price *cost unknown$/ })
+      .filter({ hasText: /^to be retried by model-without-price *Cost unknown$/ })
       .waitFor();
     expect(await screen.inspect('tasks-retry-unpriced')).toEqual([]);
     await page().getByRole('button', { name: 'Don’t retry' }).click();
@@ -211,7 +211,9 @@ describe('pictures in the console’s lists', () => {
     await page()
       .getByText(/ · cost unknown$/)
       .waitFor();
-    const cost = page().getByRole('definition').filter({ hasText: 'Unknown · No price is set for this model' });
+    const cost = page()
+      .getByRole('definition')
+      .filter({ hasText: 'Unknown · No price is set for this model' });
     expect(await screen.inspect('task-unpriced')).toEqual([]);
     await cost.getByRole('link').click();
     await page().getByRole('heading', { name: 'Providers and models', level: 1 }).waitFor();

@@ -288,8 +288,11 @@ describe('making pictures in a browser', () => {
     const rows = page().getByRole('row');
     await page().getByText('Old picture 1', { exact: true }).waitFor();
     const first = await rows.count();
-    await button('Show more').click();
+    await button('Show more').focus();
+    await page().keyboard.press('Enter');
     await page().getByText('Old picture 40', { exact: true }).waitFor();
+    // It has not lost the focus by being busy.
+    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Show more');
     expect(await rows.count()).toBeGreaterThan(first);
     await button('Show more').click();
     await page().getByText('Old picture 70', { exact: true }).waitFor();
@@ -330,8 +333,24 @@ describe('making pictures in a browser', () => {
     await button('Rate limits and priority').click();
     await page().getByLabel('Concurrent tasks').fill('7');
     expect(await screen.inspect('key-edit')).toEqual([]);
-    await button('Save').click();
+    // A form that is on its way is not sent again, and its button keeps the focus.
+    const sent: string[] = [];
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await page().route('**/console/api/keys/*', async (route) => {
+      if (route.request().method() !== 'GET') sent.push(route.request().method());
+      await answered;
+      await route.continue();
+    });
+    await button('Save').focus();
+    await page().keyboard.press('Enter');
+    await page().locator('button[data-loading]').waitFor();
+    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Save');
+    await page().keyboard.press('Enter');
+    answer();
     await page().getByText('images only · 7 concurrent').waitFor();
+    expect(sent).toEqual(['PATCH']);
+    await page().unroute('**/console/api/keys/*');
     await button('Actions for shop').click();
     await page().getByRole('menuitem', { name: 'Rotate' }).click();
     await page().getByText('Hours the old secret keeps working').waitFor();

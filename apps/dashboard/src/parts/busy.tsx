@@ -1,4 +1,5 @@
-import type { ComponentPropsWithRef } from 'react';
+import { Button, type ButtonProps } from '@mantine/core';
+import type { ComponentPropsWithoutRef, ComponentPropsWithRef } from 'react';
 
 /** A button at work: its `onClick` or the form has to leave further clicks out. */
 interface Busy {
@@ -17,4 +18,23 @@ export function whileBusy(busy: boolean, disabled = false): Busy {
     'aria-disabled': busy || disabled,
     renderRoot: (props) => <button {...props} disabled={disabled && !busy} />,
   };
+}
+
+interface BusyButtonProps
+  extends Omit<ButtonProps, 'loading'>, Omit<ComponentPropsWithoutRef<'button'>, keyof ButtonProps> {
+  readonly busy: boolean;
+}
+
+/** A button that keeps the focus while it is busy, and takes no further clicks, nor lets its form be sent again. */
+export function BusyButton({ busy, disabled = false, onClick, ...props }: BusyButtonProps) {
+  return (
+    <Button
+      {...props}
+      {...whileBusy(busy, disabled)}
+      onClick={(event) => {
+        if (busy) event.preventDefault();
+        else onClick?.(event);
+      }}
+    />
+  );
 }

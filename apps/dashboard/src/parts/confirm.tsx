@@ -1,5 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { BusyButton } from './busy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
 
@@ -35,9 +36,9 @@ export function Confirm(props: ConfirmProps) {
           <Button variant="default" onClick={onClose} data-autofocus>
             {keep}
           </Button>
-          <Button {...(harmless ? {} : { color: 'red.8' })} loading={busy} disabled={disabled} onClick={onConfirm}>
+          <BusyButton {...(harmless ? {} : { color: 'red.8' })} busy={busy} disabled={disabled} onClick={onConfirm}>
             {action}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </Dialog>

@@ -1,5 +1,6 @@
 import { Box, Button, Group, Stack } from '@mantine/core';
 import { useEffect, useRef, type FormEvent, type ReactNode } from 'react';
+import { BusyButton } from './busy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
 
@@ -25,7 +26,7 @@ export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
   const form = useRef<HTMLFormElement>(null);
   const trouble = useRef<HTMLDivElement>(null);
-  // The button that had the focus is disabled while it is busy, which sends the focus to the body.
+  // What is wrong is read out where the form begins.
   useEffect(() => {
     if (error !== null && !focusInvalid(form.current)) trouble.current?.focus();
   }, [error]);
@@ -52,9 +53,9 @@ export function FormDialog(props: FormDialogProps) {
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={busy}>
+            <BusyButton type="submit" busy={busy}>
               {action}
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import { BusyButton } from './busy.tsx';
 import type { SignInState } from '../api/types.ts';
 
 interface ProviderButtonProps {
@@ -22,8 +23,8 @@ export function ProviderButton({ provider, main, onClick, loading }: ProviderBut
     );
   }
   return (
-    <Button onClick={onClick} loading={loading ?? false} {...look}>
+    <BusyButton onClick={onClick} busy={loading ?? false} {...look}>
       {words}
-    </Button>
+    </BusyButton>
   );
 }

@@ -1,6 +1,7 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { IconDots } from '@tabler/icons-react';
+import { whileBusy } from './busy.tsx';
 
 interface RowMenuProps {
   /** Name of what the row is about. */
@@ -13,9 +14,9 @@ interface RowMenuProps {
 /** What can be done to one row of a table. */
 export function RowMenu({ of, busy = false, children }: RowMenuProps) {
   return (
-    <Menu position="bottom-end" withinPortal>
+    <Menu position="bottom-end" withinPortal disabled={busy}>
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${of}`} loading={busy}>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${of}`} {...whileBusy(busy)}>
           <IconDots size={18} />
         </ActionIcon>
       </Menu.Target>

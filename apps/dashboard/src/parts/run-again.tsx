@@ -1,4 +1,4 @@
-import { Button, type ButtonProps } from '@mantine/core';
+import type { ButtonProps } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
@@ -7,7 +7,7 @@ import { queryClient } from '../api/queries.ts';
 import { quoteQuery } from '../api/quotes.ts';
 import { newIdempotencyKey, send } from '../api/request.ts';
 import type { AcceptedTask, TaskDetail } from '../api/types.ts';
-import { whileBusy } from './busy.tsx';
+import { BusyButton } from './busy.tsx';
 import { orderOf, quoteText } from './quote.ts';
 import { onSingleClick } from './single-click.ts';
 
@@ -34,18 +34,15 @@ export function RunAgain({ task, label, onAccepted, ...look }: RunAgainProps) {
       notifications.show({ color: 'red', title: 'Could not run the task again', message });
     },
   });
-  const start = () => {
-    if (!again.isPending) again.mutate();
-  };
   return (
-    <Button
+    <BusyButton
       variant="default"
       leftSection={<IconRefresh size={16} />}
       {...look}
-      {...whileBusy(again.isPending)}
-      {...onSingleClick(start)}
+      busy={again.isPending}
+      {...onSingleClick(() => again.mutate())}
     >
       {terms === '' ? label : `${label} · ${terms}`}
-    </Button>
+    </BusyButton>
   );
 }

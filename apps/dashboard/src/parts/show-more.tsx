@@ -1,5 +1,6 @@
-import { Button, Center } from '@mantine/core';
+import { Center } from '@mantine/core';
 import type { UseInfiniteQueryResult } from '@tanstack/react-query';
+import { BusyButton } from './busy.tsx';
 
 type Pages = Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
 
@@ -8,9 +9,9 @@ export function ShowMore({ of: { hasNextPage, isFetchingNextPage, fetchNextPage 
   if (!hasNextPage) return null;
   return (
     <Center>
-      <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+      <BusyButton variant="default" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
         Show more
-      </Button>
+      </BusyButton>
     </Center>
   );
 }

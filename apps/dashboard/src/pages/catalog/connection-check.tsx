@@ -1,9 +1,9 @@
-import { Alert, Box, Button, Group, Text } from '@mantine/core';
+import { Alert, Box, Group, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { IconPlugConnected } from '@tabler/icons-react';
 import type { Connection } from '../../api/catalog.ts';
 import { send } from '../../api/request.ts';
-import { whileBusy } from '../../parts/busy.tsx';
+import { BusyButton } from '../../parts/busy.tsx';
 import { Trouble } from '../../parts/page.tsx';
 import type { ProviderChange } from './provider-fields.ts';
 
@@ -31,17 +31,15 @@ export function ConnectionCheck({ name, change, entered, onError }: ConnectionCh
   return (
     <div>
       <Group gap="sm">
-        <Button
+        <BusyButton
           variant="default"
           size="xs"
           leftSection={<IconPlugConnected size={14} />}
-          {...whileBusy(check.isPending)}
-          onClick={() => {
-            if (!check.isPending) check.mutate(entered);
-          }}
+          busy={check.isPending}
+          onClick={() => check.mutate(entered)}
         >
           Check connection
-        </Button>
+        </BusyButton>
         <Text size="xs" c="dimmed" flex={1} miw={180}>
           Free: asks the server for its list of models and generates nothing.
         </Text>

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import { providersQuery } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
@@ -65,8 +66,8 @@ export function ResumeButton({ name }: { readonly name: string }) {
     },
   });
   return (
-    <Button size="xs" loading={resume.isPending} aria-label={`Resume ${name}`} onClick={() => resume.mutate()}>
+    <BusyButton size="xs" busy={resume.isPending} aria-label={`Resume ${name}`} onClick={() => resume.mutate()}>
       Resume
-    </Button>
+    </BusyButton>
   );
 }

@@ -2,6 +2,7 @@ import { Box, Button, Code, Group, Image, Loader, Select, Stack, Text } from '@m
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import { useFollowTask } from '../../api/follow-task.ts';
 import type { Provider } from '../../api/operation.ts';
 import { queryClient, taskQuery } from '../../api/queries.ts';
@@ -59,9 +60,9 @@ function Trial({ provider }: { readonly provider: Provider }) {
       {test.error !== null && <Trouble error={test.error} doing="Could not start the test" />}
       {test.data !== undefined && <TrialResult id={test.data.task_id} provider={provider} />}
       <Group justify="flex-end">
-        <Button loading={test.isPending} onClick={() => test.mutate()}>
+        <BusyButton busy={test.isPending} onClick={() => test.mutate()}>
           {test.data === undefined ? 'Generate test image' : next}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   );

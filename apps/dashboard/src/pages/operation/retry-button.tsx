@@ -2,6 +2,7 @@ import { Button, Group, List, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import type { RetryBody, RetryOutcome } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
@@ -67,14 +68,14 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
               {retry.data === undefined ? 'Cancel' : 'Close'}
             </Button>
             {retry.data === undefined && (
-              <Button loading={retry.isPending} onClick={() => retry.mutate(null)}>
+              <BusyButton busy={retry.isPending} onClick={() => retry.mutate(null)}>
                 Retry
-              </Button>
+              </BusyButton>
             )}
             {retry.data !== undefined && retry.data.next !== null && (
-              <Button loading={retry.isPending} onClick={() => retry.mutate(retry.data.next)}>
+              <BusyButton busy={retry.isPending} onClick={() => retry.mutate(retry.data.next)}>
                 Retry next
-              </Button>
+              </BusyButton>
             )}
           </Group>
         </Stack>

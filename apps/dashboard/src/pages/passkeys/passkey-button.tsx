@@ -1,6 +1,7 @@
-import { Button, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { IconFingerprint } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
+import { BusyButton } from '../../parts/busy.tsx';
 import type { Session } from '../../api/types.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { signInWithPasskey } from './ceremony.ts';
@@ -11,15 +12,15 @@ export function PasskeyButton({ onEnter }: { readonly onEnter: (session: Session
   return (
     <Stack>
       {signIn.error !== null && <Trouble error={signIn.error} doing="Could not sign in with a passkey" />}
-      <Button
+      <BusyButton
         variant="default"
         fullWidth
         leftSection={<IconFingerprint size={18} />}
-        loading={signIn.isPending}
+        busy={signIn.isPending}
         onClick={() => signIn.mutate()}
       >
         Sign in with a passkey
-      </Button>
+      </BusyButton>
     </Stack>
   );
 }

@@ -1,7 +1,6 @@
 import {
   ActionIcon,
   Box,
-  Button,
   Group,
   SegmentedControl,
   Text,
@@ -17,7 +16,7 @@ import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
 import { queryClient, taskQuery } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
-import { whileBusy } from '../../parts/busy.tsx';
+import { BusyButton, whileBusy } from '../../parts/busy.tsx';
 import { fromNow } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
@@ -108,9 +107,9 @@ export function ImageHistory({ current, onPick }: ImageHistoryProps) {
         ))}
       </Group>
       {hasNextPage && (
-        <Button mt="sm" size="xs" variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        <BusyButton mt="sm" size="xs" variant="default" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Show more
-        </Button>
+        </BusyButton>
       )}
     </Box>
   );

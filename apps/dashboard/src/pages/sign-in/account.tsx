@@ -1,7 +1,8 @@
-import { Badge, Box, Button, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
+import { Badge, Box, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { BusyButton } from '../../parts/busy.tsx';
 import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/queries.ts';
 import { get, RequestError, send } from '../../api/request.ts';
 import type { Session, Sessions } from '../../api/types.ts';
@@ -83,9 +84,9 @@ function ChangeName() {
             {...form.getInputProps('name')}
           />
           <Group>
-            <Button type="submit" loading={change.isPending}>
+            <BusyButton type="submit" busy={change.isPending}>
               Change name
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>
@@ -135,9 +136,9 @@ function ChangePassword() {
             {...form.getInputProps('password')}
           />
           <Group>
-            <Button type="submit" loading={change.isPending}>
+            <BusyButton type="submit" busy={change.isPending}>
               Change password
-            </Button>
+            </BusyButton>
           </Group>
         </Stack>
       </form>
@@ -195,14 +196,14 @@ function Sessions() {
                 </Table.Td>
                 <Table.Td ta="right">
                   {!session.current && (
-                    <Button
+                    <BusyButton
                       variant="default"
                       size="xs"
-                      loading={end.isPending && end.variables === session.id}
+                      busy={end.isPending && end.variables === session.id}
                       onClick={() => end.mutate(session.id)}
                     >
                       End session
-                    </Button>
+                    </BusyButton>
                   )}
                 </Table.Td>
               </Table.Tr>

@@ -1,8 +1,9 @@
-import { Anchor, Button, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import { sessionQuery, signInQuery } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
@@ -214,16 +215,16 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
                 personal={[form.values.name, email ?? form.values.email]}
                 {...form.getInputProps('password')}
               />
-              <Button
+              <BusyButton
                 type="submit"
                 // To join with the sign-in in use comes first.
                 variant={isInvitation && session !== undefined ? 'default' : 'filled'}
-                loading={redeem.isPending}
+                busy={redeem.isPending}
                 fullWidth
                 mt="xs"
               >
                 {action}
-              </Button>
+              </BusyButton>
             </Stack>
           </form>
         )}

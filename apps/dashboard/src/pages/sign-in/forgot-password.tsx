@@ -1,7 +1,8 @@
-import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { BusyButton } from '../../parts/busy.tsx';
 import { send } from '../../api/request.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { Outside } from './outside.tsx';
@@ -41,9 +42,9 @@ export function ForgotPasswordPage() {
             autoFocus
             {...form.getInputProps('email')}
           />
-          <Button type="submit" loading={ask.isPending} fullWidth mt="xs">
+          <BusyButton type="submit" busy={ask.isPending} fullWidth mt="xs">
             Email me a link
-          </Button>
+          </BusyButton>
           <BackToSignIn />
         </Stack>
       </form>

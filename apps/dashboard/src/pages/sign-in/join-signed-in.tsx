@@ -1,6 +1,7 @@
-import { Anchor, Button, Divider, Stack, Text } from '@mantine/core';
+import { Anchor, Divider, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { BusyButton } from '../../parts/busy.tsx';
 import { sessionQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { Session } from '../../api/types.ts';
@@ -40,9 +41,9 @@ export function JoinSignedIn({ token }: { readonly token: string }) {
         You are signed in as {session.person.name} ({session.person.email}). Join with this sign-in, and switch between
         accounts in the menu.
       </Text>
-      <Button loading={join.isPending} onClick={() => join.mutate()} fullWidth>
+      <BusyButton busy={join.isPending} onClick={() => join.mutate()} fullWidth>
         Join as {session.person.name}
-      </Button>
+      </BusyButton>
       <Divider label="or create a separate sign-in" />
     </Stack>
   );

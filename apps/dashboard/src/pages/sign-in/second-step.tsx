@@ -1,6 +1,7 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
+import { BusyButton } from '../../parts/busy.tsx';
 import { RequestError, send } from '../../api/request.ts';
 import type { Session } from '../../api/types.ts';
 import { Outside, useEnter } from './outside.tsx';
@@ -34,9 +35,9 @@ export function SecondStep({ onBack }: SecondStepProps) {
             maxLength={40}
             {...form.getInputProps('code')}
           />
-          <Button type="submit" loading={give.isPending} disabled={isOver} fullWidth mt="xs">
+          <BusyButton type="submit" busy={give.isPending} disabled={isOver} fullWidth mt="xs">
             Continue
-          </Button>
+          </BusyButton>
           <Button variant="default" onClick={onBack} fullWidth>
             Back to sign-in
           </Button>

@@ -1,8 +1,9 @@
-import { Anchor, Button, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import { signInQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
@@ -88,9 +89,9 @@ function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
           {...form.getInputProps('email')}
         />
         <PasswordField label="Password" autoComplete="current-password" required {...form.getInputProps('password')} />
-        <Button type="submit" loading={signIn.isPending} fullWidth mt="xs">
+        <BusyButton type="submit" busy={signIn.isPending} fullWidth mt="xs">
           Sign in
-        </Button>
+        </BusyButton>
         {resets && (
           <Anchor component={Link} to="/forgot-password" size="sm" underline="always">
             Forgot password?

@@ -2,6 +2,7 @@ import { Button, Group, List, Menu, Skeleton, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import { queryClient, useMay } from '../../api/queries.ts';
 import { addressOf, send } from '../../api/request.ts';
 import type { ManyTasks } from '../../api/types.ts';
@@ -97,9 +98,13 @@ function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
             {data?.count === 0 ? 'Close' : words.keep}
           </Button>
           {data !== undefined && data.count > 0 && (
-            <Button {...(deed === 'cancel' && { color: 'red.8' })} loading={run.isPending} onClick={() => run.mutate()}>
+            <BusyButton
+              {...(deed === 'cancel' && { color: 'red.8' })}
+              busy={run.isPending}
+              onClick={() => run.mutate()}
+            >
               {words.action} {tasks(data.count)}
-            </Button>
+            </BusyButton>
           )}
         </Group>
       </Stack>
@@ -116,7 +121,7 @@ interface PreviewProps {
 function Preview({ deed, outcome, isNarrowed: narrowed }: PreviewProps) {
   const { count, refused, has_more: hasMore } = outcome;
   const { kind } = WORDS[deed];
-  const where = narrowed ? 'that match your filters' : 'in this account';
+  const where = narrowed ? `that ${count === 1 ? 'matches' : 'match'} your filters` : 'in this account';
   const none =
     deed === 'cancel'
       ? `There are no ${kind} tasks ${where}.`
@@ -174,7 +179,7 @@ function First({ deed, outcome: { count, first, has_more: hasMore } }: Omit<Prev
   );
 }
 
-const COST_UNKNOWN = 'cost unknown';
+const COST_UNKNOWN = 'Cost unknown';
 
 /** What retries cost together, and what that leaves out. */
 function Terms({ outcome: { count, cost, unpriced } }: Pick<PreviewProps, 'outcome'>) {

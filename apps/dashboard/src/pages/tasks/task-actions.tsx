@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { BusyButton } from '../../parts/busy.tsx';
 import type { TaskDetail } from '../../api/types.ts';
 import { RunAgain } from '../../parts/run-again.tsx';
 import { IconPhoto } from '@tabler/icons-react';
@@ -38,13 +38,13 @@ export function OpenInPlayground({ task }: { readonly task: TaskDetail }) {
     },
   });
   return (
-    <Button
+    <BusyButton
       variant="default"
       leftSection={<IconPhoto size={16} />}
-      loading={open.isPending}
+      busy={open.isPending}
       onClick={() => open.mutate()}
     >
       Open in playground
-    </Button>
+    </BusyButton>
   );
 }

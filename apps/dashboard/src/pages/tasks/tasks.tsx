@@ -1,6 +1,7 @@
 import { Box, Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { BusyButton } from '../../parts/busy.tsx';
 import { useMay } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
 import type { TaskCount, TaskPage } from '../../api/types.ts';
@@ -94,9 +95,9 @@ export function TasksPage() {
               Searched back to {dayOf(searchedUntil)}
             </Text>
           )}
-          <Button variant="default" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          <BusyButton variant="default" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             {searchedUntil === null ? 'Show more' : 'Search older tasks'}
-          </Button>
+          </BusyButton>
         </Stack>
       )}
     </PageFrame>

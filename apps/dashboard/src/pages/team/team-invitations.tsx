@@ -2,6 +2,7 @@ import { Box, Button, Group, Table, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { invitationsQuery } from '../../api/team-queries.ts';
@@ -52,15 +53,15 @@ export function Invitations({ onRenewed }: InvitationsProps) {
               </Table.Td>
               <Table.Td>
                 <Group gap="xs" justify="flex-end">
-                  <Button
+                  <BusyButton
                     variant="default"
                     size="xs"
                     aria-label={`New link for ${invitation.email}`}
-                    loading={renew.isPending && renew.variables.id === invitation.id}
+                    busy={renew.isPending && renew.variables.id === invitation.id}
                     onClick={() => renew.mutate(invitation)}
                   >
                     New link
-                  </Button>
+                  </BusyButton>
                   <Button
                     variant="default"
                     size="xs"

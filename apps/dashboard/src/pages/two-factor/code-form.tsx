@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
+import { BusyButton } from '../../parts/busy.tsx';
 import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
 
@@ -69,9 +70,9 @@ export function CodeForm<T>(props: CodeFormProps<T>) {
           {...form.getInputProps('code')}
         />
         <Group>
-          <Button type="submit" {...(danger && { color: 'red.8' })} loading={apply.isPending}>
+          <BusyButton type="submit" {...(danger && { color: 'red.8' })} busy={apply.isPending}>
             {action}
-          </Button>
+          </BusyButton>
           <Button variant="default" onClick={onCancel}>
             {cancel}
           </Button>

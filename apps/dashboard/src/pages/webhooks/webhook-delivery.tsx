@@ -1,8 +1,9 @@
-import { Box, Button, Code, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
+import { Box, Code, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { BusyButton } from '../../parts/busy.tsx';
 import { send } from '../../api/request.ts';
 import { payloadQuery, type WebhookDelivery } from '../../api/webhooks.ts';
 import { CodeBlock } from '../../parts/copy.tsx';
@@ -90,16 +91,16 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
       <Payload id={id} />
       {resend.error !== null && <Trouble error={resend.error} doing="Could not resend the delivery" />}
       <Group>
-        <Button
+        <BusyButton
           size="xs"
           variant="default"
           leftSection={<IconRefresh size={14} />}
-          loading={resend.isPending}
+          busy={resend.isPending}
           disabled={underWay}
           onClick={() => resend.mutate()}
         >
           {next === null ? 'Resend' : 'Send now'}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   );
