@@ -146,7 +146,7 @@ describe('providers and queue in a browser', () => {
     // Counted above, so listed below.
     await page().getByText('Failed (1 hour)').locator('..').getByText('1', { exact: true }).waitFor();
     await kind('small-image').getByText('Provider test. Use Test to run it again.').waitFor();
-    await button(/^upstream_error · broken/).click();
+    await button(/^The provider failed · broken/).click();
     await kind('small-image').getByRole('cell').getByRole('link').waitFor();
     expect(await kind('small-image').getByRole('checkbox').count()).toBe(0);
     expect(await screen.inspect('operation-resting')).toEqual([]);
@@ -166,9 +166,9 @@ describe('providers and queue in a browser', () => {
     await page().reload();
     await kind('moderation_blocked').getByText('would reject it again').waitFor();
     expect(await kind('moderation_blocked').getByRole('button', { name: 'Retry' }).count()).toBe(0);
-    await button(/^storage_error/).click();
+    await button(/^The image could not be stored/).click();
     await page().getByText(foreign).waitFor();
-    await button(/^upstream_error · house/).click();
+    await button(/^The provider failed · house/).click();
     await page().getByText(own[0]!).waitFor();
     expect(await screen.inspect('operation-failures')).toEqual([]);
     await button('Show more').click();
@@ -184,11 +184,18 @@ describe('providers and queue in a browser', () => {
     await button('Close').first().click();
     await page().getByText('24 tasks, 2 retried').waitFor();
     await page().getByText('retried as').first().waitFor();
-    await button('Retry all 22: upstream_error of gpt-image-2').click();
+    await button('Retry all 22: The provider failed · gpt-image-2').click();
     await button('Retry').click();
     await dialog().getByText('22 tasks retried').waitFor();
     await button('Close').first().click();
-    await button('Retry: storage_error of gpt-image-2').click();
+    // The reason is said first and its code after it; where nothing is left to choose, there is no column for it.
+    await kind('gpt-image-2').getByText('upstream_error · 24 tasks, 24 retried').waitFor();
+    const heads = kind('gpt-image-2').filter({ hasText: 'upstream_error' }).getByRole('columnheader');
+    expect(
+      await waitUntil(async () => !(await heads.allTextContents()).includes('Select'), { timeoutMs: 10_000 }),
+    ).toBe(true);
+    expect(await heads.first().textContent()).toBe('Task');
+    await button('Retry: The image could not be stored · gpt-image-2').click();
     await button('Retry').click();
     await dialog().getByText('1 × Its key is revoked or has expired.').waitFor();
     expect(await screen.inspect('operation-retry-refused')).toEqual([]);

@@ -8,19 +8,9 @@ import { money, spent, unpriced } from './format.ts';
 /** Why a cost is unknown. */
 export const NO_PRICE = 'No price is set for this model';
 
-/** What one task costs: "$0.04", "Free", or "Unknown" and why. */
+/** What one task costs: "$0.04", "Free", or that its model has no price. */
 export function Cost({ cost }: { readonly cost: Money | null }) {
-  return (
-    <>
-      {money(cost)}
-      {cost?.amount === null && (
-        <>
-          {' · '}
-          <ToPrices>{NO_PRICE}</ToPrices>
-        </>
-      )}
-    </>
-  );
+  return cost?.amount === null ? <ToPrices>No price set</ToPrices> : money(cost);
 }
 
 interface SpentSumProps {

@@ -1,6 +1,7 @@
-import { Box, Button, Checkbox, Code, Group, Table, Text } from '@mantine/core';
+import { Box, Checkbox, Code, Group, Table, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { BusyButton } from '../../parts/busy.tsx';
 import type { FailedTaskPage, FailureGroup } from '../../api/operation.ts';
 import { useSession } from '../../api/queries.ts';
 import { get } from '../../api/request.ts';
@@ -43,13 +44,16 @@ export function FailedTasks({ group, days }: FailedTasksProps) {
   const choose = (id: string, isChosen: boolean) => {
     setChosen(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id));
   };
+  const tasks = data.pages.flatMap((page) => page.data);
+  // Where nothing can be chosen there is no column for it.
+  const isOpen = whyNot === null && tasks.some((task) => task.retried_as === null);
   return (
     <Box pb="md">
       <Table.ScrollContainer minWidth={640}>
         <Table horizontalSpacing="md" verticalSpacing={8}>
           <Table.Thead>
             <Table.Tr>
-              {whyNot === null && <HiddenHead w={40}>Select</HiddenHead>}
+              {isOpen && <HiddenHead w={40}>Select</HiddenHead>}
               <Table.Th>Task</Table.Th>
               <Table.Th>Account and key</Table.Th>
               <Table.Th>Error</Table.Th>
@@ -57,52 +61,50 @@ export function FailedTasks({ group, days }: FailedTasksProps) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {data.pages
-              .flatMap((page) => page.data)
-              .map((task) => (
-                <Table.Tr key={task.id}>
-                  {whyNot === null && (
-                    <Table.Td>
-                      {task.retried_as === null && (
-                        <Checkbox
-                          aria-label={`Select ${task.id}`}
-                          checked={chosen.includes(task.id)}
-                          disabled={!chosen.includes(task.id) && chosen.length >= MOST}
-                          onChange={(event) => choose(task.id, event.currentTarget.checked)}
-                        />
-                      )}
-                    </Table.Td>
-                  )}
+            {tasks.map((task) => (
+              <Table.Tr key={task.id}>
+                {isOpen && (
                   <Table.Td>
-                    <TaskId id={task.id} accountId={task.account.id} />
-                    {task.retried_as !== null && (
-                      <Text size="xs" c="dimmed">
-                        retried as <TaskId id={task.retried_as} accountId={task.account.id} />
-                      </Text>
+                    {task.retried_as === null && (
+                      <Checkbox
+                        aria-label={`Select ${task.id}`}
+                        checked={chosen.includes(task.id)}
+                        disabled={!chosen.includes(task.id) && chosen.length >= MOST}
+                        onChange={(event) => choose(task.id, event.currentTarget.checked)}
+                      />
                     )}
                   </Table.Td>
-                  <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                    <Text size="sm">{task.account.name}</Text>
+                )}
+                <Table.Td>
+                  <TaskId id={task.id} accountId={task.account.id} />
+                  {task.retried_as !== null && (
                     <Text size="xs" c="dimmed">
-                      {task.key.name}
+                      retried as <TaskId id={task.retried_as} accountId={task.account.id} />
                     </Text>
-                  </Table.Td>
-                  <Table.Td style={{ overflowWrap: 'anywhere' }}>
-                    <Text size="sm">{task.message}</Text>
-                  </Table.Td>
-                  <Table.Td ta="right" className="nowrap" title={fullTime(task.failed_at)}>
-                    {fromNow(task.failed_at)}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
+                  )}
+                </Table.Td>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                  <Text size="sm">{task.account.name}</Text>
+                  <Text size="xs" c="dimmed">
+                    {task.key.name}
+                  </Text>
+                </Table.Td>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                  <Text size="sm">{task.message}</Text>
+                </Table.Td>
+                <Table.Td ta="right" className="nowrap" title={fullTime(task.failed_at)}>
+                  {fromNow(task.failed_at)}
+                </Table.Td>
+              </Table.Tr>
+            ))}
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
       <Group px="md" pt="sm" gap="xs">
         {hasNextPage && (
-          <Button variant="default" size="xs" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          <BusyButton variant="default" size="xs" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
             Show more
-          </Button>
+          </BusyButton>
         )}
         {chosen.length > 0 && (
           <RetryButton

@@ -1,4 +1,4 @@
-import { Box, Group, SegmentedControl, Stack, Text, Title, UnstyledButton } from '@mantine/core';
+import { Box, Code, Group, SegmentedControl, Stack, Text, Title, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import { fromNow, fullTime } from '../../parts/format.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { FailedTasks } from './failed-tasks.tsx';
+import { reasonOf } from './failure-words.ts';
 import { RetryButton } from './retry-button.tsx';
 
 const SPANS = [
@@ -58,10 +59,10 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
       <Group justify="space-between" gap="sm" p="md" wrap="nowrap" align="flex-start">
         <Box miw={0}>
           <UnstyledButton className="fold" aria-expanded={opened} onClick={toggle} style={{ overflowWrap: 'anywhere' }}>
-            {code} · {provider ?? 'no provider called'} · {model}
+            {reasonOf(code)} · {provider ?? 'no provider called'} · {model}
           </UnstyledButton>
           <Text size="sm" c="dimmed" className="numbers">
-            {count.toLocaleString('en')} {count === 1 ? 'task' : 'tasks'}
+            <Code>{code}</Code> · {count.toLocaleString('en')} {count === 1 ? 'task' : 'tasks'}
             {retried > 0 && `, ${retried.toLocaleString('en')} retried`}, latest{' '}
             <span title={fullTime(latest)}>{fromNow(latest)}</span>
           </Text>
@@ -74,7 +75,7 @@ function Kind({ group, days }: { readonly group: FailureGroup; readonly days: st
         {whyNot === null && (
           <RetryButton
             label={left === 1 ? 'Retry' : `Retry all ${left.toLocaleString('en')}`}
-            of={`${code} of ${model}`}
+            of={`${reasonOf(code)} · ${model}`}
             count={left}
             body={{ code, provider, model, days: Number(days) }}
           />

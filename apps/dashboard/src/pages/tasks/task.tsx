@@ -242,25 +242,26 @@ function Facts({ task }: { readonly task: TaskDetail }) {
       : [['Image kept until', fullTime(task.images_expire_at)] satisfies [string, ReactNode]]),
     ...linkedFact('Retried as', task.retried_as),
     ...linkedFact('Retry of', task.retry_of),
+    ['Request ID', <CopiedId key="request" id={task.request_id} label="Copy request ID" />],
   ];
   return (
     <dl className="facts">
       {facts.map(([name, value]) => (
         <Fact key={name} name={name} value={value} />
       ))}
-      <dt className="own-line">Request ID</dt>
-      <dd className="own-line">
-        <CopiedId id={task.request_id} label="Copy request ID" />
-      </dd>
     </dl>
   );
 }
 
+/** Facts that are IDs: beside their names there would be no room for all of one. */
+const IDS = ['Retried as', 'Retry of', 'Request ID'];
+
 function Fact({ name, value }: { readonly name: string; readonly value: ReactNode }) {
+  const look = IDS.includes(name) ? { className: 'own-line' } : {};
   return (
     <>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
+      <dt {...look}>{name}</dt>
+      <dd {...look}>{value}</dd>
     </>
   );
 }
@@ -280,9 +281,10 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
   ];
 }
 
-const COST_NOTES = { reserved: ' (reserved)', settled: '', refunded: ' (not charged)', unpriced: '' };
+const COST_NOTES = { reserved: ' (reserved)', settled: '', unpriced: '' };
 
 function TaskCost({ cost }: Pick<TaskDetail, 'cost'>) {
+  if (cost?.state === 'refunded') return 'Not charged';
   return (
     <>
       <Cost cost={cost} />

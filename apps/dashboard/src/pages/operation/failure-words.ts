@@ -1,0 +1,23 @@
+/** What went wrong, by the codes that tasks end with most. */
+const REASONS: Readonly<Record<string, string>> = {
+  failed_to_download_image: 'A reference image could not be downloaded',
+  generation_timeout: 'Not finished in time',
+  internal_error: 'Internal error',
+  interrupted: 'Interrupted before the image was complete',
+  invalid_image_file: 'The provider could not use one of the images',
+  invalid_image_url: 'The URL of a reference image cannot be used',
+  invalid_mask: 'The mask cannot be used',
+  model_not_found: 'The model is not in the catalog',
+  moderation_blocked: 'Blocked by moderation',
+  server_is_overloaded: 'The service was overloaded',
+  storage_error: 'The image could not be stored',
+  unsupported_image_media_type: 'A reference image has an unsupported format',
+  upstream_error: 'The provider failed',
+  upstream_invalid_response: 'The provider returned no usable image',
+};
+
+/** What a code of failed tasks means, in words: "Blocked by moderation". */
+export function reasonOf(code: string): string {
+  const words = code.replaceAll('_', ' ');
+  return REASONS[code] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
