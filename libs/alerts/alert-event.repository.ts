@@ -74,7 +74,7 @@ export class AlertEventRepository {
     return rows.map(judged);
   }
 
-  /** A new one, pending; undefined when another worker has begun it. */
+  /** A new one, pending; undefined when another worker has begun it, or its rule was turned off meanwhile. */
   async begin({ accountId, kind }: AlertRule, reading: AlertReading, now: Date): Promise<JudgedAlert | undefined> {
     const { subject, name, title, path } = reading;
     const before = await this.prisma.alertEvent.count({
@@ -84,7 +84,11 @@ export class AlertEventRepository {
       ...{ id: `ale_${nextId()}`, accountId, kind, subject, name, title, path, state: 'pending', level: 0 },
       ...{ text: firingText(reading, now), startedAt: now, clearMinutes: clearMinutes(before), version: 0 },
     };
-    const { count } = await this.prisma.alertEvent.createMany({ data: row, skipDuplicates: true });
+    const { count } = await this.prisma.$transaction(async ({ alertEvent, alertRule }) => {
+      // Locks the rule: whoever turns it off has done so before, or closes what begins here afterwards.
+      const on = await alertRule.updateMany({ where: { accountId, kind, enabled: true }, data: { enabled: true } });
+      return on.count === 1 ? await alertEvent.createMany({ data: row, skipDuplicates: true }) : { count: 0 };
+    });
     return count === 1 ? judged({ ...row, notifiedAt: null, clearSince: null }) : undefined;
   }
 

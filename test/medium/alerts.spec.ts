@@ -1,0 +1,46 @@
+import { AlertEventRepository } from '#alerts/alert-event.repository.js';
+import { AlertRuleRepository, type AlertRule } from '#alerts/alert-rule.repository.js';
+import { ALERTS } from '#alerts/alert-settings.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { AlertChannelStore } from '#webhooks/channel-store.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { openPrisma } from '../support/open-prisma.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+
+const RULE: AlertRule = {
+  ...{ accountId: 'acct_default', kind: 'budget', enabled: true, channelIds: [] },
+  ...ALERTS.budget.defaults,
+};
+const READING = {
+  ...{ subject: 'account', name: 'This account', value: 95, title: 'This account has used 95% of its budget' },
+  ...{ what: '9.50 USD of 10.00 USD is spent.', advice: 'Raise it.', path: '/console/usage' },
+};
+
+// Real: Postgres.
+describe('alerts', () => {
+  let testDatabase: TestDatabase;
+  let prisma: PrismaService;
+  let rules: AlertRuleRepository;
+  let events: AlertEventRepository;
+
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    prisma = openPrisma(testDatabase.url);
+    rules = new AlertRuleRepository(prisma);
+    events = new AlertEventRepository(prisma, new AlertChannelStore(prisma, new WebhooksConfig()));
+  });
+  afterAll(async () => {
+    await prisma.close();
+    await testDatabase.drop();
+  });
+
+  it('do not begin when their rule was turned off while it was held against what is there', async () => {
+    await rules.save(RULE);
+    expect(await events.begin(RULE, READING, new Date())).toMatchObject({ subject: 'account', state: 'pending' });
+    // In the order in which a rule is turned off.
+    await rules.save({ ...RULE, enabled: false });
+    await events.close(RULE.accountId, RULE.kind);
+    expect(await events.begin(RULE, READING, new Date())).toBeUndefined();
+    expect(await events.open(RULE)).toEqual([]);
+  });
+});
