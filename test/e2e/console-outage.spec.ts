@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { totpCode } from '#accounts/totp.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
@@ -39,15 +40,25 @@ describe('the console when Postgres is away', () => {
     line.fault = 'pass';
   });
 
+  /** Calls again, as clients do, what a busy machine does not answer within the second that a statement may take here. */
+  const answered = async (call: () => Promise<Response>): Promise<void> => {
+    let answer = await call();
+    const isTaken = async (): Promise<boolean> => {
+      if (answer.status === 503) answer = await call();
+      return answer.status !== 503;
+    };
+    await waitUntil(isTaken, { timeoutMs: 30_000 });
+    expect(answer.status).toBe(200);
+  };
   const rows = async (pool: Pool): Promise<number> => (await pool.query('SELECT 1 FROM api_keys')).rows.length;
 
   it.each(['reset', 'black-hole', 'mute'] as const)(
     'asks to try again (%s), keeps everybody signed in, and goes on when it is back',
     async (fault) => {
       const before = await rows(platform.pool);
-      expect((await browser.call('/keys')).status).toBe(200);
+      await answered(() => browser.call('/keys'));
       const halfway = new Browser(api.url);
-      await halfway.ask('/sign-in', { body: { email: 'kim@example.org', password: PASSWORD } });
+      await answered(() => halfway.call('/sign-in', { body: { email: 'kim@example.org', password: PASSWORD } }));
       line.fault = fault;
       const answers = await Promise.all([
         browser.call('/keys'),
@@ -64,7 +75,7 @@ describe('the console when Postgres is away', () => {
         expect(error.message).toMatch(/[Tt]ry again/);
       }
       line.fault = 'pass';
-      await browser.ask('/keys');
+      await answered(() => browser.call('/keys'));
       // Who was told no has no key.
       expect(await rows(platform.pool)).toBe(before);
     },
@@ -79,6 +90,6 @@ describe('the console when Postgres is away', () => {
       await holder.query('ROLLBACK');
       holder.release();
     }
-    await browser.ask('/audit');
+    await answered(() => browser.call('/audit'));
   });
 });

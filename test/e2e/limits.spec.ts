@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const REQUEST = { model: 'gpt-image-2', resolution: '1k', prompt: 'a small harbour' };
@@ -10,6 +10,7 @@ describe('limits of a key', () => {
   let second: TestProcess;
   beforeAll(async () => {
     platform = await startPlatform({
+      ...PATIENT,
       RATE_SUBMITS_PER_MINUTE: '25',
       RATE_POLLS_PER_MINUTE: '20',
       MAX_TASKS_IN_FLIGHT: '2',
@@ -24,7 +25,7 @@ describe('limits of a key', () => {
   }, 60_000);
 
   function get(api: { url: string }, path: string, key: string): Promise<Response> {
-    return fetch(api.url + path, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(10_000) });
+    return fetch(api.url + path, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(60_000) });
   }
 
   function submit(key: string, headers: Record<string, string> = {}, body: object = REQUEST): Promise<Response> {
@@ -92,8 +93,8 @@ describe('limits of a key', () => {
       return rows[0]?.count ?? 0;
     };
     expect(await waitUntil(async () => (await pending()) === 0, { timeoutMs: 30_000 })).toBe(true);
-    // The place is given back just after the task has ended.
-    expect(await waitUntil(async () => (await submit(key)).ok, { timeoutMs: 15_000 })).toBe(true);
+    // The place is given back just after the task has ended. Each look is a submit, of which the key has 25.
+    expect(await waitUntil(async () => (await submit(key)).ok, { timeoutMs: 30_000, everyMs: 2_000 })).toBe(true);
   });
 
   it('goes by the limits of a key where it has its own, at both processes, and by new ones soon', async () => {
@@ -121,11 +122,12 @@ describe('limits of a key', () => {
     ]);
     for (const api of [platform, second]) {
       const free = async (): Promise<boolean> => (await get(api, '/v1/tasks', key)).headers.get('ratelimit') === null;
-      expect(await waitUntil(free, { timeoutMs: 10_000 })).toBe(true);
+      expect(await waitUntil(free, { timeoutMs: 30_000 })).toBe(true);
     }
     expect((await submit(key, {}, {})).headers.get('ratelimit-policy')).toBe('"submits";q=25;w=60');
-    // What a worker ends is given back, though it does not know whether the key has a limit.
-    expect(await waitUntil(async () => (await submit(key)).status === 202, { timeoutMs: 20_000 })).toBe(true);
+    // What a worker ends is given back, though it does not know whether the key has a limit. Each look is a submit.
+    const isTaken = async (): Promise<boolean> => (await submit(key)).status === 202;
+    expect(await waitUntil(isTaken, { timeoutMs: 30_000, everyMs: 2_000 })).toBe(true);
   });
 
   it('H6: limits of an account hold for all its keys together, whatever these may do, and the answer says whose they are', async () => {
