@@ -1,4 +1,5 @@
 import OpenAI from 'openai';
+import { waitUntil } from '#embedded/wait-until.js';
 import { startApiPlatform, startPlatform, type Platform } from '../support/platform.js';
 
 const PNG =
@@ -221,15 +222,23 @@ describe('a chat without any provider', () => {
   });
 
   it('draws once for an SDK that tries again', async () => {
-    const send = (retry: number): Promise<Response> =>
+    const send = (retry: number, signal: AbortSignal): Promise<Response> =>
       platform.call('/v1/chat/completions', {
-        body: { ...ask('a lighthouse [[latency=2s]]'), model: 'gpt-image-2' },
+        body: { ...ask('a lighthouse [[latency=4s]]'), model: 'gpt-image-2' },
         headers: { 'x-stainless-retry-count': String(retry) },
-        signal: AbortSignal.timeout(retry === 0 ? 1_000 : 30_000),
+        signal,
       });
-    await expect(send(0)).rejects.toThrow();
-    expect((await send(1)).status).toBe(200);
-    const { rows } = await platform.pool.query(`SELECT id FROM tasks WHERE prompt LIKE 'a lighthouse%'`);
-    expect(rows).toHaveLength(1);
+    const tasks = async (): Promise<unknown[]> =>
+      (await platform.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE prompt LIKE 'a lighthouse%'`)).rows;
+    const gone = new AbortController();
+    const first = send(0, gone.signal).then(
+      () => 'answered',
+      () => 'left',
+    );
+    expect(await waitUntil(async () => (await tasks()).length === 1, { timeoutMs: 30_000 })).toBe(true);
+    gone.abort();
+    expect(await first).toBe('left');
+    expect((await send(1, AbortSignal.timeout(30_000))).status).toBe(200);
+    expect(await tasks()).toHaveLength(1);
   });
 });

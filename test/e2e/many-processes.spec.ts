@@ -17,7 +17,7 @@ describe('several processes', () => {
   let redis: Redis;
 
   beforeAll(async () => {
-    platform = await startPlatform({ LEASE_MS: '2000', SWEEP_INTERVAL_MS: '500', WORKER_CONCURRENCY: '4' });
+    platform = await startPlatform({ LEASE_MS: '4000', SWEEP_INTERVAL_MS: '500', WORKER_CONCURRENCY: '4' });
     [otherApi, ...workers] = await Promise.all([
       startApi(platform.settings),
       startWorker(platform.settings),
@@ -70,7 +70,7 @@ describe('several processes', () => {
     const elsewhere = await read(ids[0] ?? '', otherApi.url);
     expect((await fetch(elsewhere.result?.images[0]?.url[0] ?? '')).status).toBe(200);
     const busy = () => workers.some((worker) => worker.logs().some((line) => line['event'] === 'task.completed'));
-    expect(await waitUntil(busy, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(busy, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('answer a caller that waits at one API when its task is done by any worker', async () => {
@@ -113,7 +113,7 @@ describe('several processes', () => {
   it('give back at once what does not fit into the grace time', async () => {
     const leaving = await startWorker({ ...platform.settings, SHUTDOWN_GRACE_MS: '200', WORKER_CONCURRENCY: '8' });
     const ids = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => submit(platform.url, `move ${n} [[latency=2s]]`)),
+      Array.from({ length: 16 }, (_, n) => submit(platform.url, `move ${n} [[latency=5s]]`)),
     );
     await waitUntil(() => leaving.logs().some((line) => line['event'] === 'task.claimed'), { timeoutMs: 20_000 });
     expect(await leaving.stop()).toMatchObject({ code: 0 });

@@ -145,7 +145,9 @@ models:
   });
 
   it('streams an event for each, the last with what all of them used', async () => {
-    const response = await post(GENERATIONS, { n: 3, stream: true, partial_images: 1 });
+    // A partial image that is drawn before the API listens is lost.
+    const wanted = { n: 3, stream: true, partial_images: 1, prompt: 'a fox [[latency=1s]]' };
+    const response = await post(GENERATIONS, wanted);
     const types: unknown[] = [];
     const completed: { b64_json: string; usage?: { output_tokens: number } }[] = [];
     for await (const { event, data } of readEvents(response)) {
