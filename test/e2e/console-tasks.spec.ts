@@ -86,7 +86,7 @@ describe('playground and tasks of the console', () => {
   it('lists a small copy of the picture, which nobody else is told of or can guess the link to', async () => {
     const id = await ended(await draw({ prompt: 'A small fox', size: '16:9' })).then((task) => task.id);
     const link = async (): Promise<string> => String((await find(id))['thumbnail_url']);
-    expect(await waitUntil(async () => (await link()).includes('thumb'), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await link()).includes('thumb'), { timeoutMs: 30_000 })).toBe(true);
     const url = await link();
     expect(url).toMatch(new RegExp(`^/i/${id}-1\\.thumb\\.webp\\?exp=`));
     const small = await fetch(platform.url + url);
@@ -109,7 +109,7 @@ describe('playground and tasks of the console', () => {
     const { id } = await ended(await draw({ prompt: 'An old fox' }));
     const change = (columns: string) => platform.pool.query(`UPDATE tasks SET ${columns} WHERE id = $1`, [id]);
     expect(
-      await waitUntil(async () => String((await find(id))['thumbnail_url']).includes('thumb'), { timeoutMs: 10_000 }),
+      await waitUntil(async () => String((await find(id))['thumbnail_url']).includes('thumb'), { timeoutMs: 30_000 }),
     ).toBe(true);
     await change('has_thumbnail = false');
     expect((await find(id))['thumbnail_url']).toMatch(/-1\.png\?/);
@@ -167,7 +167,7 @@ describe('playground and tasks of the console', () => {
   });
 
   it('streams the task as it moves, with its partial pictures', async () => {
-    const id = await draw({ prompt: 'a slow sea [[latency=1s]]', partial_images: 2 });
+    const id = await draw({ prompt: 'a slow sea [[latency=4s]]', partial_images: 2 });
     const told = await events(id);
     const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
     // The small copy may come after the last word of the stream.

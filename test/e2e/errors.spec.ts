@@ -239,8 +239,9 @@ describe('errors', () => {
     await platform.call('/v1/tasks/canary-id-7f3a?language=canary-query-7f3a');
     const id = response.headers.get('x-request-id');
     const line = () => platform.api.logs().find((entry) => entry['requestId'] === id && entry['event'] === 'request');
-    const all = () => line() !== undefined && /canary|"route":"\/v1\/tasks\/:/.test(platform.api.output());
-    expect(await waitUntil(all, { timeoutMs: 10_000 })).toBe(true);
+    const routes = ['/i/:name', '/v1/tasks/:'].map((route) => `"route":"${route}`);
+    const all = () => line() !== undefined && routes.every((route) => platform.api.output().includes(route));
+    expect(await waitUntil(all, { timeoutMs: 30_000 })).toBe(true);
     expect(line()).toMatchObject({
       method: 'POST',
       route: GENERATIONS,

@@ -159,7 +159,7 @@ describe('POST /v1/images/generations', () => {
   });
 
   it('ends a call that outlasts its window with the id of its task, and the picture is still made', async () => {
-    const slow = { prompt: 'a slow one [[latency=3s]]' };
+    const slow = { prompt: 'a slow one [[latency=6s]]' };
     const [plain, sdk] = await Promise.all([
       generate(slow, { headers: { prefer: 'wait=1' } }),
       generate(slow, { headers: { prefer: 'wait=1', 'x-stainless-retry-count': '0' } }),
@@ -186,7 +186,7 @@ describe('POST /v1/images/generations', () => {
 
   it('goes on with the task when the caller goes away', async () => {
     const gone = new AbortController();
-    const call = generate({ prompt: 'left alone [[latency=1s]]', user: 'leaver' }, { signal: gone.signal });
+    const call = generate({ prompt: 'left alone [[latency=3s]]', user: 'leaver' }, { signal: gone.signal });
     const call2 = call.catch(() => 'aborted');
     const find = async (status: string) =>
       (

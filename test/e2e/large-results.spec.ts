@@ -21,7 +21,7 @@ describe('16 results of 19 MB as base64 at once', () => {
   let database: PrismaService;
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startPlatform({ SYNC_WAIT_MS: '170000' });
     await platform.worker.stop();
     database = databaseOf(platform);
   }, 120_000);
@@ -34,6 +34,7 @@ describe('16 results of 19 MB as base64 at once', () => {
     const answers = Array.from({ length: CALLERS }, (_, index) =>
       platform.call('/v1/images/generations', {
         body: { model: 'gpt-image-2', prompt: 'large', response_format: index % 2 === 0 ? 'b64_json' : null },
+        signal: AbortSignal.timeout(170_000),
       }),
     );
     const pending = async (): Promise<string[]> =>
@@ -45,17 +46,15 @@ describe('16 results of 19 MB as base64 at once', () => {
     const transitions = new TaskTransitions(database);
     const ids = await pending();
     for (const id of ids) {
-      await transitions.claim(id, 'test', 60_000);
       await store.put(resultKey(id, 1, 'png'), Readable.from([picture]), { contentType: 'image/png' });
     }
     const image = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
     await Promise.all(
-      ids.map((id) =>
-        transitions.complete(
-          { id, attempt: 1 },
-          { images: [{ ...image, key: resultKey(id, 1, 'png') }], usage: undefined, warnings: [] },
-        ),
-      ),
+      ids.map(async (id) => {
+        await transitions.claim(id, 'test', 60_000);
+        const images = [{ ...image, key: resultKey(id, 1, 'png') }];
+        await transitions.complete({ id, attempt: 1 }, { images, usage: undefined, warnings: [] });
+      }),
     );
     const received = await Promise.all(answers.map(async (answer) => base64Digest(await answer)));
     expect(received).toEqual(answers.map(() => expected));

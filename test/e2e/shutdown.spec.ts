@@ -37,7 +37,7 @@ describe('stopping an API process', () => {
   }, 60_000);
 
   it('answers a caller that would outlast the grace time with the id of its task', async () => {
-    const { api, call } = await holdCall('1500', 'held for long [[latency=5s]]');
+    const { api, call } = await holdCall('1500', 'held for long [[latency=10s]]');
     const exit = api.stop();
     const response = await call;
     expect(response.status).toBe(504);

@@ -92,7 +92,7 @@ describe('streaming', () => {
   });
 
   it('flushes its headers at once and keeps the connection alive', async () => {
-    const response = await platform.call(GENERATIONS, { body: { ...REQUEST, prompt: 'pings [[latency=2s]]' } });
+    const response = await platform.call(GENERATIONS, { body: { ...REQUEST, prompt: 'pings [[latency=4s]]' } });
     const taskId = response.headers.get('x-task-id') ?? '';
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -127,7 +127,7 @@ describe('streaming', () => {
   });
 
   it('finishes the task of a caller that left', async () => {
-    const stream = await generate('left alone [[latency=4s]]', 2);
+    const stream = await generate('left alone [[latency=8s]]', 2);
     for await (const event of stream) if (event.type === 'image_generation.partial_image') break;
     const statusOf = async (): Promise<unknown> =>
       (await platform.pool.query(`SELECT status FROM tasks WHERE prompt LIKE 'left alone%'`)).rows[0] as unknown;
@@ -135,7 +135,7 @@ describe('streaming', () => {
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
     const listening = async (): Promise<number> => (await redis.pubsub('CHANNELS', channels)).length;
-    await waitUntil(async () => (await listening()) === 0, { timeoutMs: 10_000 });
+    await waitUntil(async () => (await listening()) === 0, { timeoutMs: 30_000 });
     // Before the task is over: its caller is forgotten because it left.
     expect([await listening(), await statusOf()]).toEqual([0, { status: 'pending' }]);
     redis.disconnect();
@@ -175,7 +175,7 @@ describe('streaming', () => {
     const isDelivered = async (): Promise<boolean> =>
       (await platform.pool.query('SELECT 1 FROM tasks WHERE id = $1 AND delivered_at IS NOT NULL', [taskId])).rows
         .length > 0;
-    expect(await waitUntil(isDelivered, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(isDelivered, { timeoutMs: 30_000 })).toBe(true);
     const third = await attempt(1);
     expect(third.headers.get('x-task-id')).not.toBe(taskId);
     await third.text();

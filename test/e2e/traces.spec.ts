@@ -23,7 +23,8 @@ describe('traces', () => {
     web = await startWebhookPlatform({
       OTEL_EXPORTER_OTLP_ENDPOINT: otlp.url,
       OTEL_BSP_SCHEDULE_DELAY: '500',
-      LEASE_MS: '2000',
+      // What is drawn on a busy machine must not be lost to its worker: each task is one trace.
+      LEASE_MS: '6000',
       WORKER_CONCURRENCY: '50',
     });
     const { platform, receiver } = web;
