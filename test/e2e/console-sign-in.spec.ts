@@ -1,6 +1,6 @@
 import { ABILITIES } from '#accounts/person-rules.js';
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
-import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const codeOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { error: { code: string } }).error.code;
@@ -12,7 +12,7 @@ describe('signing in to the console', () => {
     who.call('/sign-in', { body: { email, password } });
 
   beforeAll(async () => {
-    platform = await startApiPlatform();
+    platform = await startApiPlatform(PATIENT);
   }, 120_000);
   afterAll(() => platform.close());
 

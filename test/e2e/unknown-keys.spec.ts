@@ -1,12 +1,12 @@
 import { newApiKey } from '#accounts/api-keys.js';
-import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CALLS = 400;
 
 describe('unknown keys', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
-    platform = await startApiPlatform({ TRUSTED_PROXIES: '127.0.0.0/8' });
+    platform = await startApiPlatform({ ...PATIENT, TRUSTED_PROXIES: '127.0.0.0/8' });
   }, 120_000);
   afterAll(() => platform.close());
 
