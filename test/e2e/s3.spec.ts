@@ -47,7 +47,7 @@ describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => 
     const ada = await signInFirstAdmin(platform);
     const small = async (): Promise<string | null> =>
       (await ada.ask<{ data: { thumbnail_url: string | null }[] }>('/tasks?limit=1')).data[0]!.thumbnail_url;
-    expect(await waitUntil(async () => (await small())?.includes('.thumb.webp') ?? false, { timeoutMs: 10_000 })).toBe(
+    expect(await waitUntil(async () => (await small())?.includes('.thumb.webp') ?? false, { timeoutMs: 30_000 })).toBe(
       true,
     );
     const url = new URL((await small()) ?? '', platform.url);

@@ -287,7 +287,7 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
       call.on('error', reject);
     });
     call.write(Buffer.concat([part(png), Buffer.from('--b\r\n')]));
-    expect(await waitUntil(async () => (await stored()).length > before.length, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await stored()).length > before.length, { timeoutMs: 30_000 })).toBe(true);
     call.end(Buffer.concat([part(png).subarray('--b\r\n'.length), Buffer.from('--b--\r\n')]));
     expect(await status).toBe(400);
     expect(await stored()).toEqual(before);
@@ -311,12 +311,12 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
     const folder = join(platform.settings['DATA_DIR'] ?? '', 'objects', '.unfinished');
     const underway = async (): Promise<number> => (await readdir(folder)).length;
     if (storage === 'disk') {
-      expect(await waitUntil(async () => (await underway()) === 1, { timeoutMs: 10_000 })).toBe(true);
+      expect(await waitUntil(async () => (await underway()) === 1, { timeoutMs: 30_000 })).toBe(true);
     }
     call.destroy();
-    expect(await waitUntil(() => aborts() > earlier, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => aborts() > earlier, { timeoutMs: 30_000 })).toBe(true);
     if (storage === 'disk') {
-      expect(await waitUntil(async () => (await underway()) === 0, { timeoutMs: 10_000 })).toBe(true);
+      expect(await waitUntil(async () => (await underway()) === 0, { timeoutMs: 30_000 })).toBe(true);
     }
     expect(await stored()).toEqual(before);
     expect(await rows()).toEqual(count);
