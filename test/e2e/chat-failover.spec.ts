@@ -46,7 +46,7 @@ models:
       MODELS_FILE: join(folder, 'models.yaml'),
       KEY_A: 'key-a',
       KEY_B: 'key-b',
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '3000',
+      CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
     });
     for (const upstream of [first, second]) {
       if (upstream !== undefined) [upstream.received.length, upstream.answer] = [0, GOOD];
@@ -66,7 +66,7 @@ models:
     // Lines of one process keep their order, and a call's own comes last.
     const lines = (event: string) => platform.api.logs().filter((line) => line['event'] === event);
     const ended = () => lines('request').filter(({ route }) => route === '/v1/chat/completions').length === 2;
-    expect(await waitUntil(ended, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
     expect(lines('chat.passed_over')).toHaveLength(1);
   });
 
@@ -128,12 +128,12 @@ models:
       expect((await ask('both')).status).toBe(200);
       return first?.received.length === before;
     };
-    expect(await waitUntil(moved, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(moved, { timeoutMs: 30_000 })).toBe(true);
     const response = await ask('keyed');
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
     await switches.resume('first');
-    expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('keeps to the limits of a provider until an answer has ended', async () => {
@@ -149,7 +149,7 @@ models:
     finish();
     await held.text();
     first!.answer = GOOD;
-    expect(await waitUntil(async () => (await ask('alone')).status === 200, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await ask('alone')).status === 200, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('writes down a chat that nobody answered, and that it cost nothing if it never went out', async () => {
@@ -160,7 +160,7 @@ models:
         [row] = (await platform.pool.query(text, [response.headers.get('x-request-id')])).rows as unknown[];
         return row !== undefined;
       };
-      await waitUntil(written, { timeoutMs: 10_000 });
+      await waitUntil(written, { timeoutMs: 30_000 });
       return row;
     };
     const unanswered = { status: 0, outcome: 'unanswered' };

@@ -48,7 +48,7 @@ models:
     platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: SECRET,
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '4000',
+      CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
     });
     client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
   }, 120_000);
@@ -81,7 +81,7 @@ models:
         [row] = rows as Record<string, unknown>[];
         return row !== undefined;
       },
-      { timeoutMs: 10_000 },
+      { timeoutMs: 30_000 },
     );
     return row ?? {};
   }
@@ -223,7 +223,7 @@ models:
     upstream.answer = () => undefined;
     const early = new AbortController();
     const waiting = client.chat.completions.create(ask() as never, { signal: early.signal }).catch(() => 'left');
-    expect(await waitUntil(() => upstream.received.length === 1, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => upstream.received.length === 1, { timeoutMs: 30_000 })).toBe(true);
     early.abort();
     expect(await waiting).toBe('left');
     await upstream.received[0]?.aborted;

@@ -97,7 +97,7 @@ models:
   }
 
   const reaches = (id: string, status: string): Promise<boolean> =>
-    waitUntil(async () => (await read(id, '')).status === status, { timeoutMs: 40_000 });
+    waitUntil(async () => (await read(id, '')).status === status, { timeoutMs: 90_000 });
 
   it('go on at the next provider while one is away, and come back to it', async () => {
     expect(calls(await make())).toMatchObject([{ provider: 'first' }]);
@@ -189,7 +189,7 @@ models:
       (await redis.zscore(`${REDIS_PREFIX}:gate:narrow:calls`, parked)) !== null;
     expect(await hasSlot()).toBe(true);
     await platform.call(`/v1/tasks/${parked}/cancel`, { method: 'POST' });
-    const isFree = await waitUntil(async () => !(await hasSlot()), { timeoutMs: 10_000 });
+    const isFree = await waitUntil(async () => !(await hasSlot()), { timeoutMs: 30_000 });
     redis.disconnect();
     expect(isFree).toBe(true);
     expect(await reaches(await submit('an owl', 'single'), 'completed')).toBe(true);
@@ -220,5 +220,5 @@ models:
     await platform.call(`/v1/tasks/${parked}/cancel`, { method: 'POST' });
     expect(await read(parked)).toMatchObject({ status: 'cancelled', charged: 'none' });
     await next.stop();
-  });
+  }, 180_000);
 });
