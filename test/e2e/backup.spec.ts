@@ -87,8 +87,8 @@ if (programs === undefined) {
     const after = done.rows.length;
     await waitUntil(async () => (await count(source.pool, `status = 'completed'`)) > after + 2, { timeoutMs: 60_000 });
     // After the dump, so that everything that its rows name is there.
-    // What is being written is no object yet, and may be gone before it is copied.
-    const isObject = (path: string): boolean => !path.includes('.unfinished');
+    // What is being written is no object yet, and may be gone before it is copied, as what a store is checked with.
+    const isObject = (path: string): boolean => !/\.unfinished|\/checks\//.test(path);
     await cp(source.settings.DATA_DIR, join(folder, 'after'), { recursive: true, filter: isObject });
     loaded = false;
     await load;

@@ -114,7 +114,7 @@ describe('the audit log in the console', () => {
       new Browser(platform.url).call('/sign-in', { body: { email, password: 'not the password' } });
     for (let times = 0; times < 3; times++) expect((await guess('mo@example.org')).status).toBe(401);
     expect((await guess('nobody@example.org')).status).toBe(401);
-    expect(await waitUntil(async () => (await log('?who=nobody')).data.length > 0, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await log('?who=nobody')).data.length > 0, { timeoutMs: 30_000 })).toBe(true);
     expect(told(await log('?who=nobody'))).toEqual(['Someone entered an incorrect password for “Somebody”']);
     expect((await log('?kind=sign_in&limit=1')).data[0]).toMatchObject({ person: null, target_exists: true });
     const inside = await new Browser(platform.url).call('/sign-in', {

@@ -408,7 +408,7 @@ describe('signing in to the console with OpenID Connect', () => {
       expect(new URL(found.headers.get('location')!).origin).toBe(line.url);
       await api.stop();
     },
-    30_000,
+    90_000,
   );
 
   it('says so when the provider falls silent in the middle', async () => {
@@ -416,7 +416,7 @@ describe('signing in to the console with OpenID Connect', () => {
     const back = await comeBack(person('dan'), visitor);
     line.fault = 'black-hole';
     expect((await visitor.follow(back.href)).search).toBe('?refused=unavailable');
-  }, 30_000);
+  }, 60_000);
 
   it('is looked at by npm run doctor', async () => {
     const look = async (): Promise<string> => {

@@ -176,7 +176,7 @@ describe('two-factor authentication', () => {
     await enter(email, browser);
     expect((await give(browser, totpCode(app.secret, step()))).status).toBe(200);
     await alone.stop();
-  });
+  }, 120_000);
 
   it('is required of everyone with a password where an owner or admin says so, before anything else', async () => {
     const accountId = await platform.newAccount();

@@ -142,7 +142,7 @@ describe('webhooks in the console', () => {
     const task = submitted.headers.get('x-task-id')!;
     await room.receiver.arrived('/bad', 2);
     const triedTwice = async () => (await deliveries('?status=pending')).data[0]?.attempts[1]?.status === 503;
-    expect(await waitUntil(triedTwice, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(triedTwice, { timeoutMs: 30_000 })).toBe(true);
     expect(await deliveries(`?endpoint=${bad.id}`)).toMatchObject({
       data: [{ task_id: task, event: 'image.task.completed', status: 'pending', next_try_at: expect.any(String) }],
       ...{ has_more: false, next: null },

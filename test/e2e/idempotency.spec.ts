@@ -54,7 +54,7 @@ describe('Idempotency-Key', () => {
     expect(tasks).toEqual([{ id: tasks[0]?.id, provider_starts: 1 }]);
     expect(new Set(answers.map(taskOf))).toEqual(new Set([tasks[0]?.id]));
     const attached = () => [...platform.api.logs(), ...otherApi.logs()].filter((line) => line['attached'] === true);
-    await waitUntil(() => attached().length >= 49, { timeoutMs: 10_000 });
+    await waitUntil(() => attached().length >= 49, { timeoutMs: 30_000 });
     expect(attached()).toHaveLength(49);
   });
 

@@ -260,7 +260,7 @@ models:
     const spent = (answer.usage.prompt_tokens + answer.usage.completion_tokens) * 1_000;
     const counted = async (): Promise<boolean> =>
       (await new BudgetRepository(databaseOf(platform)).find([id])).every((budget) => budget.spent === spent);
-    expect(await waitUntil(counted, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(counted, { timeoutMs: 30_000 })).toBe(true);
     const refused = await say('talk');
     expect([refused.status, await refused.json()]).toMatchObject([402, { error: { code: 'insufficient_quota' } }]);
     const unpriced = await say('unpriced-talk');

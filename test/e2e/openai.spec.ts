@@ -150,7 +150,7 @@ describe('pictures from an OpenAI-compatible server', () => {
     );
     upstream.script(async (call, response) => {
       // An image that nobody listens for is lost, and a real server draws for longer than it takes to listen.
-      await waitUntil(async () => (await redis.pubsub('CHANNELS', channels)).length > 0, { timeoutMs: 10_000 });
+      await waitUntil(async () => (await redis.pubsub('CHANNELS', channels)).length > 0, { timeoutMs: 30_000 });
       await answer(call, response);
     });
     const stream = await openai.images.generate({ ...order, stream: true, partial_images: 1 } as never);

@@ -7,7 +7,7 @@ import { openLimiterRoom, passed, providerEntry, reasonOf, type LimiterRoom } fr
 
 // Real: the command's own process, Postgres, Redis, and a limiter that holds calls of the providers.
 const MAIN = resolve('bin', 'darkroom.mjs');
-const WAIT = { timeoutMs: 10_000 };
+const WAIT = { timeoutMs: 30_000 };
 const MODELS = `
 providers:
   main:

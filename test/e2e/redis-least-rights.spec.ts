@@ -86,9 +86,9 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     expect((await platform.call('/v1/chat/completions', { body: { model: 'talk', messages } })).status).toBe(200);
 
     const slow = await submit({ prompt: 'a harbor [[latency=20s]]' });
-    expect(await waitUntil(() => isRunning(slow), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => isRunning(slow), { timeoutMs: 30_000 })).toBe(true);
     await (await platform.call(`/v1/tasks/${slow}/cancel`, { method: 'POST' })).text();
-    expect(await waitUntil(async () => (await statusOf(slow)) === 'cancelled', { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await statusOf(slow)) === 'cancelled', { timeoutMs: 30_000 })).toBe(true);
 
     const ada = await signInFirstAdmin(platform);
     for (const page of ['/providers', '/providers/figures', '/queue', '/queue/history']) await ada.ask(page);
@@ -97,7 +97,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
 
     // A worker that dies in the middle: its task is swept up, and its job is taken over.
     const lost = await submit({ prompt: 'a harbor [[latency=2s]]' });
-    expect(await waitUntil(() => isRunning(lost), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => isRunning(lost), { timeoutMs: 30_000 })).toBe(true);
     const second = await startWorker(platform.settings);
     platform.worker.kill('SIGKILL');
     await platform.worker.exited;
