@@ -414,5 +414,5 @@ describe('providers and queue in the console', () => {
     expect((await ada.ask<Rows>('/failures')).data).not.toEqual([]);
     const id = await insertFailed(platform);
     expect(await retry({ tasks: [id] })).toMatchObject({ refused: [{ code: 'server_is_overloaded' }] });
-  }, 30_000);
+  }, 60_000);
 });

@@ -51,7 +51,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
   function command(args: readonly string[], changes: Record<string, string> = {}): Promise<[boolean, string]> {
     const env = { PATH: process.env['PATH'], ...platform.settings, PUBLIC_URL: platform.url, ...changes };
     return new Promise((done) => {
-      execFile(process.execPath, [MAIN, ...args], { env, timeout: 30_000 }, (error, stdout, stderr) =>
+      execFile(process.execPath, [MAIN, ...args], { env, timeout: 100_000 }, (error, stdout, stderr) =>
         done([error === null, stdout + stderr]),
       );
     });
@@ -102,5 +102,5 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     expect(direct).toEqual([true, 'The database is up to date.\n']);
     expect(migrated).toBe(false);
     expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);
-  }, 60_000);
+  }, 120_000);
 });

@@ -50,6 +50,7 @@ describe('H3: a poison picture', () => {
 
   const order = (body: object): Promise<Response> =>
     platform.call('/v1/images/generations', {
+      signal: AbortSignal.timeout(170_000),
       body: { model: 'gpt-image-2', prompt: 'a cat', resolution: '1k', ...body },
     });
 

@@ -61,7 +61,7 @@ describe('O14: another SECRET_KEY', () => {
     const env = { PATH: process.env['PATH'], ...platform.settings, ...secrets };
     const main = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     return new Promise((done) => {
-      execFile(process.execPath, [main, 'doctor'], { env, timeout: 30_000 }, (_error, stdout) =>
+      execFile(process.execPath, [main, 'doctor'], { env, timeout: 100_000 }, (_error, stdout) =>
         done(/^\w+ +secret rotation +.*$/m.exec(stdout)?.[0] ?? stdout),
       );
     });
