@@ -4,7 +4,7 @@ import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { contractError, type Answer } from '../support/contract-answer.js';
 import { LONG, PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { byteByByte, HARMFUL_BODIES, inPieces } from '../support/harmful-bodies.js';
-import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { sendBody } from '../support/raw-body.js';
 import { watched, type Seen } from '../support/watch-process.js';
 
@@ -23,7 +23,7 @@ describe('H1, H2: bodies of any shape', () => {
 
   beforeAll(async () => {
     // What happens to be a valid request becomes a task that no worker is there for: its caller is soon told so.
-    platform = await startApiPlatform({ SYNC_WAIT_MS: '1000' });
+    platform = await startApiPlatform({ ...PATIENT, SYNC_WAIT_MS: '1000' });
     // The first look at the database loads what reads it, which has nothing to do with any body.
     await platform.call('/v1/models');
     admin = await signInFirstAdmin(platform);
