@@ -55,5 +55,5 @@ describe('behind the balancer', () => {
     expect(rows).toEqual(markers.map(() => ({ status: 'completed', starts: 1 })));
     expect(markers.map((marker) => provider.startsOf(marker).length)).toEqual(markers.map(() => 1));
     counted('API killed with 50 SDK callers', 'calls, failed, lost, bought twice', `${CALLERS}, 0, 0, 0`);
-  }, 60_000);
+  }, 120_000);
 });

@@ -97,7 +97,7 @@ describe('more than ten instances', () => {
     const headers = { authorization: 'Bearer sk-canary-key' };
     await (await fetch(url('/i/"image\\.png?exp=1&sig=canary-signature'), { headers })).text();
     const ours = async () => (await balancer.requests()).filter(({ path }) => String(path).startsWith('/i/'));
-    expect(await waitUntil(async () => (await ours()).length === 1, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await ours()).length === 1, { timeoutMs: 30_000 })).toBe(true);
     const [line] = await ours();
     expect(line).toMatchObject({ event: 'balancer.request', method: 'GET', path: '/i/%22image/.png', status: 200 });
     expect(line?.['requestId']).toMatch(/^req "of" 127/);

@@ -103,7 +103,7 @@ describe('Redis behind Sentinels', () => {
       return taken && (await masterPort()) !== before;
     };
     expect(await waitUntil(hasMoved, { timeoutMs: 30_000, everyMs: 100 })).toBe(true);
-    expect(await waitUntil(once, { timeoutMs: 10_000, everyMs: 100 })).toBe(true);
+    expect(await waitUntil(once, { timeoutMs: 30_000, everyMs: 100 })).toBe(true);
     expect([...refused].filter((status) => status !== 503)).toEqual([]);
     const areDone = async (): Promise<boolean> =>
       (await Promise.all(accepted.map(statusOf))).every((status) => status === 'completed');
