@@ -182,6 +182,15 @@ describe('making pictures in a browser', () => {
     expect(await waitUntil(async () => (await ordered()).length === 2, { timeoutMs: 10_000 })).toBe(true);
   });
 
+  it('says which attempt failed, and that there is another one', async () => {
+    await draw('A stubborn fox [[fault=http-500 times=1 latency=4s]]');
+    await page()
+      .getByRole('group', { name: 'Result' })
+      .getByText(/^Attempt (1 of 3 failed: sandbox returned 500\.|2 of 3 at sandbox)/)
+      .waitFor({ timeout: 60_000 });
+    await page().getByRole('img', { name: 'A stubborn fox' }).waitFor({ timeout: 60_000 });
+  });
+
   it('brings back what was made before, and its prompt', async () => {
     await open('/playground');
     await button(/^A red fox in the snow/).click();
@@ -393,7 +402,7 @@ describe('making pictures in a browser', () => {
     await dialog.getByRole('status').getByText('This replaces the built-in model “gpt-image-2”.').waitFor();
     await button('Cancel').click();
     await another();
-    await dialog.getByRole('heading', { name: 'Change provider of “gpt-image-2”' }).waitFor();
+    await dialog.getByRole('heading', { name: 'Change provider for “gpt-image-2”' }).waitFor();
     expect(await dialog.getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('own');
     await dialog.getByLabel('Model ID of route 1').fill('gpt-image-1');
     expect(await screen.inspect('catalog-model-replaces')).toEqual([]);
@@ -447,7 +456,7 @@ describe('making pictures in a browser', () => {
     await dialog.getByRole('button', { name: 'Add provider' }).click();
     await page().getByRole('status').getByText('Provider “other” added').waitFor();
     await button('Use it for gpt-image-2').click();
-    await dialog.getByRole('heading', { name: 'Change provider of “gpt-image-2”' }).waitFor();
+    await dialog.getByRole('heading', { name: 'Change provider for “gpt-image-2”' }).waitFor();
     expect(await dialog.getByRole('combobox', { name: 'Provider of route 1' }).inputValue()).toBe('other');
   });
 });

@@ -150,10 +150,10 @@ describe('providers and models that are edited in the console', () => {
     expect(problem).not.toContain(CANARY);
     upstream.script(text('<html>', 'text/html'), json({}, 404), json({ data: 'no' }));
     expect((await tried(main())).problem).toContain('not with a list of models');
-    expect((await tried(main())).problem).toContain('has no list of models there (404)');
+    expect((await tried(main())).problem).toContain('has no list of models at this URL (404)');
     expect((await tried(main())).problem).toContain('not with a list of models');
     const nowhere = { entry: { type: 'openai', base_url: 'http://127.0.0.1:9/v1' } };
-    expect((await tried(nowhere)).problem).toContain('nothing listens there (ECONNREFUSED)');
+    expect((await tried(nowhere)).problem).toContain('connection refused (ECONNREFUSED)');
     const of = (body: object) => ada.call('/catalog/connection', { body });
     const wrong = await refused(await of({ entry: { type: 'openai', base_url: 'http://a:b@c' } }));
     expect([wrong[0], wrong[2]]).toEqual([400, 'base_url']);

@@ -69,7 +69,7 @@ export function refusal(facts: RefusalFacts): ProviderError {
   }
   if (status === 429) return make('upstream_error', 'The provider is limiting requests (429).', true);
   if (status === 401 || status === 403) {
-    return make('upstream_error', `The provider does not let this service in (${status}).`, false);
+    return make('upstream_error', `The provider denied access (${status}).`, false);
   }
   if (status === 404) return make('upstream_error', 'The provider does not offer this model or call (404).', false);
   if (status >= 400) return badRequest(said, fields?.param, status, make);

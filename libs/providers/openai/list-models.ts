@@ -56,7 +56,8 @@ async function modelsIn({ body }: UpstreamAnswer): Promise<ListedModels> {
 
 function refusalText(status: number): string {
   if (status === 401 || status === 403) return `The server is reachable, but refused the key (${status}).`;
-  if (status === 404) return 'The server is reachable, but has no list of models there (404). Check the base URL.';
+  if (status === 404)
+    return 'The server is reachable, but has no list of models at this URL (404). Does the base URL need /v1?';
   return `The server is reachable, but answered ${status} when asked for its models.`;
 }
 
@@ -65,7 +66,8 @@ function unreachableText({ cause }: ProviderError): string {
   const code = /[A-Z][A-Z0-9_]+$/.exec(cause instanceof Error ? cause.message : '')?.[0];
   if (code === undefined) return 'The server could not be reached.';
   if (code.endsWith('TIMEOUT')) return `The server did not answer within ${TIMEOUT_MS / 1_000} seconds.`;
-  if (code === 'ENOTFOUND') return 'The server could not be reached: there is no host of this name (ENOTFOUND).';
-  if (code === 'ECONNREFUSED') return 'The server could not be reached: nothing listens there (ECONNREFUSED).';
+  if (code === 'ENOTFOUND') return 'The server could not be reached: host not found (ENOTFOUND).';
+  if (code === 'ECONNREFUSED')
+    return 'The server could not be reached: connection refused (ECONNREFUSED). Is it running?';
   return `The server could not be reached (${code}).`;
 }

@@ -1,5 +1,5 @@
 import { Box, Button, Group, Stack } from '@mantine/core';
-import { useEffect, useRef, type FormEvent, type ReactNode } from 'react';
+import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { BusyButton } from './busy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
@@ -21,20 +21,32 @@ interface FormDialogProps {
   readonly onClose: () => void;
 }
 
-/** Fields in a dialog; stays open when saving fails, with the focus on what is wrong. */
+/**
+ * Fields in a dialog; stays open when saving fails, with the focus on what is wrong. Once something was entered, a press of
+ * Escape or outside does not throw it away.
+ */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
   const form = useRef<HTMLFormElement>(null);
   const trouble = useRef<HTMLDivElement>(null);
+  const [isTouched, setTouched] = useState(false);
   // What is wrong is read out where the form begins.
   useEffect(() => {
     if (error !== null && !focusInvalid(form.current)) trouble.current?.focus();
   }, [error]);
   return (
-    <Dialog opened onClose={onClose} title={title} {...(wide ? { size: 'lg' } : {})}>
+    <Dialog
+      opened
+      onClose={onClose}
+      title={title}
+      closeOnClickOutside={!isTouched}
+      closeOnEscape={!isTouched}
+      {...(wide ? { size: 'lg' } : {})}
+    >
       <form
         ref={form}
         noValidate={ownRules}
+        onInput={() => setTouched(true)}
         onSubmit={(event) => {
           event.preventDefault();
           onSubmit(event);

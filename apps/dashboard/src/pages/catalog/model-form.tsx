@@ -56,7 +56,11 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
     },
   });
-  const title = existing ? `Edit “${existing.name}”` : replaced ? `Change provider of “${replaced.name}”` : 'Add model';
+  const title = existing
+    ? `Edit “${existing.name}”`
+    : replaced
+      ? `Change provider for “${replaced.name}”`
+      : 'Add model';
   const { name, aliases } = form.values;
   const taken = existing ? undefined : replacedBy(catalog.models, name, aliases);
   return (
@@ -77,7 +81,7 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
           description={isNew ? `The name requests use. ${NAME_RULE}` : 'The name requests use'}
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           required
-          data-autofocus
+          data-autofocus={isNew || undefined}
           maxLength={100}
           disabled={!isNew}
           {...form.getInputProps('name')}

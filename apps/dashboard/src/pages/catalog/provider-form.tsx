@@ -80,7 +80,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
           description={`Shown in logs. ${NAME_RULE}`}
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           required
-          data-autofocus
+          data-autofocus={existing === undefined || undefined}
           maxLength={100}
           disabled={existing !== undefined}
           {...form.getInputProps('name')}
@@ -184,7 +184,7 @@ function Connection({ form, type, needsKeys }: ConnectionProps) {
               flex={2}
               miw={0}
               autoComplete="off"
-              placeholder={!stored ? '' : needsKeys ? 'Enter again' : 'Stored; enter a key to replace it'}
+              placeholder={!stored ? '' : needsKeys ? 'Enter again' : 'Saved. Enter a new key to replace it.'}
               {...form.getInputProps(`keys.${index}.key`)}
             />
             <RemoveItem name={`key ${index + 1}`} onClick={() => form.removeListItem('keys', index)} />

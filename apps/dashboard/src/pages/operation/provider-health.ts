@@ -30,7 +30,7 @@ export function healthOf(provider: Provider, figures?: ProviderFigures): Health 
     return {
       label: 'Recovering',
       color: 'amber',
-      why: 'Paused after failures. The next call checks whether it works again.',
+      why: 'Paused after failures. The next request tests it.',
     };
   if (figures !== undefined && figures.failing > 0 && figures.failed_at !== null) {
     const when = fromNow(figures.failed_at);

@@ -10,6 +10,7 @@ import { Mark } from '../../parts/mark.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { RunAgain } from '../../parts/run-again.tsx';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
+import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { UseButtons, UseMenu, type ImageUses } from './image-uses.tsx';
@@ -130,11 +131,16 @@ function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
     <Stack gap={6}>
       <Progress value={Math.max(task?.progress ?? 0, 3)} animated aria-label="Image progress" />
       <Group justify="space-between" gap="xs">
-        <Text size="sm">{waitingFor(task)}</Text>
+        {task !== undefined && isRetried(task) ? <Attempt task={task} /> : <Text size="sm">{waitingFor(task)}</Text>}
         {task !== undefined && <Cancel task={task} />}
       </Group>
     </Stack>
   );
+}
+
+/** Whether a call of a provider has failed, so that another one is made or waited for. */
+function isRetried({ calls, phase }: TaskDetail): boolean {
+  return calls > 1 || (calls === 1 && phase === 'queued');
 }
 
 function waitingFor(task: TaskDetail | undefined): string {

@@ -16,7 +16,7 @@ import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
-import { Attempt } from './attempt.tsx';
+import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
@@ -207,7 +207,7 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
       ) : (
         <Image src={partial} alt="Partial image" radius="md" mah="70vh" fit="contain" />
       )}
-      <Attempt task={task} />
+      <Attempt task={task} mt="sm" ta="center" />
     </Box>
   );
 }

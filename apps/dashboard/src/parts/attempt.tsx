@@ -1,15 +1,15 @@
-import { Text } from '@mantine/core';
+import { Text, type TextProps } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import type { TaskDetail, TimelineEvent } from '../../api/types.ts';
-import { secondsLeft } from '../../parts/format.ts';
+import type { TaskDetail, TimelineEvent } from '../api/types.ts';
+import { secondsLeft } from './format.ts';
 
 /** Which attempt at a provider runs, or what became of the last one and when the next begins. */
-export function Attempt({ task }: { readonly task: TaskDetail }) {
+export function Attempt({ task, ...text }: TextProps & { readonly task: TaskDetail }) {
   const { phase, calls, most_calls: most, next_try_at: next, queue_position: position } = task;
   const now = useNow(next !== null);
   if (calls === 0)
     return (
-      <Text size="sm" mt="sm" ta="center">
+      <Text size="sm" {...text}>
         {position === undefined ? 'Waiting in the queue' : `Position ${position} in your account’s queue`}
       </Text>
     );
@@ -18,7 +18,7 @@ export function Attempt({ task }: { readonly task: TaskDetail }) {
   const left = next === null ? 0 : Date.parse(next) - now;
   const soon = left > 0 ? `Retrying in ${secondsLeft(left)}.` : 'Retrying soon.';
   return (
-    <Text size="sm" mt="sm" ta="center" style={{ overflowWrap: 'anywhere' }}>
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }} {...text}>
       {isWaiting
         ? `Attempt ${calls} of ${most} ${endOf(last)} ${soon}`
         : `Attempt ${calls} of ${most} at ${last?.provider ?? 'a provider'}`}
