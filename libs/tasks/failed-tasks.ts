@@ -131,8 +131,8 @@ export class FailedTasks {
   }
 
   /**
-   * How many tasks of an account have failed since a time and were not retried, at most 1,000 of the newest. What was retried
-   * counts no more, whatever became of that: a retry that fails is a failed task itself.
+   * How many tasks of an account have failed since a time and can be retried, of the newest 1,000. What was retried counts
+   * no more, whatever became of that: a retry that fails is a failed task itself.
    */
   async countOpen(accountId: string, since: Date): Promise<number> {
     const rows = await this.prisma.task.findMany({
@@ -143,9 +143,10 @@ export class FailedTasks {
       },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       take: MOST_OPEN,
-      select: { id: true },
+      select: { id: true, error: true },
     });
-    return rows.length - (await this.retriedAs(rows.map(({ id }) => id))).size;
+    const ids = rows.filter(({ error }) => isWorthRetrying(codeOf(error))).map(({ id }) => id);
+    return ids.length - (await this.retriedAs(ids)).size;
   }
 
   /** The orders of those of the tasks that have failed, in no order. */
@@ -167,7 +168,7 @@ export class FailedTasks {
       return [
         {
           ...{ ...toOrder(task), id, accountId, apiKeyId, orderedBy, callbackUrl, asynchronous },
-          ...{ code: toError(task.error)?.code ?? NO_CODE, retriedAs: again.get(id) ?? null },
+          ...{ code: codeOf(task.error), retriedAs: again.get(id) ?? null },
           ...{ weight, models, scopes, tasksInFlight, submitsPerMinute, accountWeight: account.weight },
           accountTasksInFlight: account.tasksInFlight,
           accountSubmitsPerMinute: account.submitsPerMinute,
@@ -230,4 +231,8 @@ export class FailedTasks {
       ...{ finishedAt: finishedAt ?? new Date(0), message: toError(error)?.message ?? '', retriedAs },
     }));
   }
+}
+
+function codeOf(error: unknown): string {
+  return toError(error)?.code ?? NO_CODE;
 }

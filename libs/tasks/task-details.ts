@@ -88,10 +88,13 @@ export class TaskDetails {
     );
   }
 
-  /** Undefined when the account has no such task. */
-  async order(accountId: string, id: string): Promise<TaskOrder | undefined> {
-    const row = await this.prisma.task.findUnique({ where: { id, accountId }, select: ORDER_COLUMNS });
-    return row === null ? undefined : toOrder(row);
+  /** Undefined when the account has no such task. `isOpenFailure`: it failed, and was not retried yet. */
+  async order(accountId: string, id: string): Promise<(TaskOrder & { readonly isOpenFailure: boolean }) | undefined> {
+    const select = { ...ORDER_COLUMNS, status: true };
+    const row = await this.prisma.task.findUnique({ where: { id, accountId }, select });
+    if (row === null) return undefined;
+    const isOpenFailure = row.status === 'failed' && !(await this.retriesOf(accountId, [id])).has(id);
+    return { ...toOrder(row), isOpenFailure };
   }
 
   /** Ids of the tasks that failed ones were retried as, by theirs. */

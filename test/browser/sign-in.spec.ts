@@ -156,7 +156,11 @@ describe('signing in with OpenID Connect in a browser', () => {
       .getByRole('textbox', { name: 'Code' })
       .fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
     await page().getByRole('button', { name: 'Turn on' }).click();
-    const codes = page().getByTestId('recovery-codes').locator('> *');
+    // Nothing else on the page can be used until they are saved.
+    const dialog = page().getByRole('dialog', { name: 'Save your recovery codes' });
+    const codes = dialog.getByTestId('recovery-codes').locator('> *');
+    await codes.first().waitFor();
+    await page().keyboard.press('Escape');
     await codes.first().waitFor();
     const [one, two] = [await codes.nth(0).boundingBox(), await codes.nth(1).boundingBox()];
     expect([two!.y, two!.x > one!.x, two!.height]).toEqual([one!.y, true, one!.height]);

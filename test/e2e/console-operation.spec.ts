@@ -330,6 +330,33 @@ describe('providers and queue in the console', () => {
     expect(group).toMatchObject({ retried: 2 });
   }, 60_000);
 
+  it('counts a failed task that its owner runs again as retried, and nobody buys it once more', async () => {
+    const accountId = await platform.newAccount();
+    await platform.newKey({ name: 'press' }, accountId);
+    const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'press'`);
+    const owner = await signInInvited(platform, { email: 'pia@example.org', role: 'admin', accountId });
+    const own = { account_id: accountId, api_key_id: rows[0]!.id };
+    const failed = await insertFailed(platform, own);
+    // Nobody can do anything about what would be refused again.
+    await insertFailed(platform, { ...own, code: 'moderation_blocked' });
+    expect(await owner.ask('/tasks/open-failures')).toEqual({ count: 1 });
+    const again = () => owner.ask<{ task_id: string }>(`/tasks/${failed}/again`, { method: 'POST' });
+    const { task_id: first } = await again();
+    expect(await owner.ask(`/tasks/${failed}`)).toMatchObject({ retried_as: first });
+    expect(await owner.ask('/tasks/open-failures')).toEqual({ count: 0 });
+    expect(await owner.ask('/tasks/retry', { method: 'POST' })).toMatchObject({ count: 0 });
+    // Whoever asks for it once more gets another one, which is no retry.
+    const { task_id: second } = await again();
+    const ofTasks = await platform.pool.query<Json>(
+      'SELECT id, redrive_of FROM tasks WHERE id = ANY($1) ORDER BY created_at, id',
+      [[first, second]],
+    );
+    expect(ofTasks.rows).toEqual([
+      { id: first, redrive_of: failed },
+      { id: second, redrive_of: null },
+    ]);
+  });
+
   it('says of each task why it was not drawn anew, and goes on with the others', async () => {
     const accountId = await platform.newAccount();
     const owned = async (name: string, columns: Json, account?: string): Promise<Json> => {

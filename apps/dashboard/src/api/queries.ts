@@ -49,7 +49,7 @@ export function taskQuery(id: string) {
   });
 }
 
-/** How many of the account's tasks failed today, in UTC, and were not retried. */
+/** How many of the account's tasks failed today, in UTC, and can be retried. */
 export const openFailuresQuery = queryOptions({
   queryKey: ['tasks', 'open-failures'],
   queryFn: ({ signal }) => get<Schema['OpenFailuresView']>('/tasks/open-failures', {}, signal),

@@ -55,7 +55,7 @@ export class ManyTasksController {
   @ApiResponse({
     status: 200,
     type: OpenFailuresView,
-    description: 'How many tasks of the account have failed today, in UTC, and were not retried.',
+    description: 'How many tasks of the account have failed today, in UTC, and can be retried.',
   })
   async openFailures(@Session() { accountId }: Session): Promise<OpenFailuresView> {
     return { count: await this.failed.countOpen(accountId, new Date(new Date().setUTCHours(0, 0, 0, 0))) };

@@ -39,12 +39,16 @@ export class RetryTask {
     private readonly limits: RequestLimits,
   ) {}
 
-  /** For the account's own people, with its caller. Answers and throws like `order`; `task_not_found` besides. */
+  /**
+   * For the account's own people, with its caller; counts as the retry of a failed task, which has one at most. Answers and
+   * throws like `order`; `task_not_found` besides.
+   */
   async run(accountId: string, id: string, caller: () => Promise<Caller>, request: AgainRequest): Promise<Intake> {
     const order = await this.details.order(accountId, id);
     if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
     const { requestId, mark } = request;
-    const terms = { requestId, callbackUrl: null, asynchronous: false };
+    const retryOf = order.isOpenFailure ? { retryOf: id } : {};
+    const terms = { requestId, callbackUrl: null, asynchronous: false, ...retryOf };
     // Without a key every request is an order of its own, however equal.
     const identity = mark.kind === 'key' ? { ...mark, fingerprint: fingerprintOf(id) } : undefined;
     return await this.order(order, await caller(), terms, identity);
@@ -52,7 +56,8 @@ export class RetryTask {
 
   /**
    * The new task, which counts as one that the payer submits, or the one that a request with the same key has made.
-   * Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone, as SubmitTask.
+   * Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
+   * `already_exists` when what it retries was retried meanwhile, as SubmitTask.
    */
   async order(order: TaskOrder, payer: Payer, terms: Terms, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, ...images } = order;

@@ -83,12 +83,13 @@ function providerNotices(provider: Provider): Notice[] {
 /** As many as are counted; there may be more of them. */
 const MOST_FAILURES = 1_000;
 
-/** Those that were retried need nobody: where a retry failed, that one is told of. */
+/** Those that were retried need nobody: where a retry failed, that one is told of. Nor do requests that would fail again. */
 function failureNotices(failed: number): Notice[] {
   if (failed === 0) return [];
   const number = failed < MOST_FAILURES ? failed.toLocaleString('en') : 'At least 1,000';
-  const text = `${number} ${failed === 1 ? 'task failed today and was' : 'tasks failed today and were'} not retried.`;
-  const link: Notice['link'] = { to: '/tasks', search: { status: 'failed' } };
+  const text = `${number} ${failed === 1 ? 'task' : 'tasks'} failed today and can be retried.`;
+  const from = new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString();
+  const link: Notice['link'] = { to: '/tasks', search: { status: 'failed', from } };
   return [{ text, link, about: 'failure_rate This account' }];
 }
 

@@ -35,7 +35,7 @@ export function UsagePage() {
   return (
     <PageFrame
       title="Usage"
-      about="Images, chats, spend, latency, and failures over time. Days are in UTC."
+      about="Images, chats, spend, latency, and failures over time. Spend includes what is reserved for pending tasks. Days are in UTC."
       actions={
         <Button
           component="a"
