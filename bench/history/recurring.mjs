@@ -213,7 +213,7 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
     read('30 days by key', 'day', 30, 'key'),
     read('366 days by provider', 'day', 366, 'provider'),
     read('two days by hour and model', 'hour', 2, 'model'),
-    read('31 days by hour and key', 'hour', 31, 'key'),
+    read('two days by hour and key', 'hour', 2, 'key'),
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
     ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
     ['billing/BudgetRepository.unpricedByKey', () => budgets.unpricedByKey(accountId)],

@@ -70,6 +70,12 @@ describe('usage, operation and team in the console', () => {
       ['2026-03-01T11:00:00.000Z', 'sandbox', 0, 1],
       ['2026-03-02T00:00:00.000Z', 'sandbox', 1, 0],
     ]);
+    // Every figure of a month by hour would be far more than anybody reads.
+    const long = await ada.call('/usage?from=2026-03-01T00:00:00Z&to=2026-03-03T00:00:01Z&by=hour');
+    expect([long.status, await long.json()]).toMatchObject([
+      400,
+      { error: { code: 'invalid_value', message: 'from must be at most 2 days before to', param: 'from' } },
+    ]);
     const only = async (filter: string) =>
       (await ada.ask<{ total: { images: number } }>(`/usage?${range}&${filter}`)).total;
     expect(await only(`model=m1&provider=sandbox&key=${encodeURIComponent('=SUM(A1)')}`)).toMatchObject({ images: 3 });

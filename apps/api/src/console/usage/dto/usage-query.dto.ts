@@ -5,7 +5,7 @@ import { IsoTime, QueryText } from '../../../common/query-fields.js';
 
 const DAY_MS = 86_400_000;
 /** Longest time that is asked for at once, and the usual one, in days. */
-const DAYS = { day: { most: 366, usual: 30 }, hour: { most: 31, usual: 2 } } as const;
+const DAYS = { day: { most: 366, usual: 30 }, hour: { most: 2, usual: 2 } } as const;
 
 /** The query of usage figures. */
 export class UsageQuery {
