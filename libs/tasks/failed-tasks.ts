@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
 import { NOT_THERE, given, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { failureGroups, type FailureGroup } from './sweep.sql.js';
+import { failureGroups, type FailureGroup, type FailureGroups } from './sweep.sql.js';
 import { ORDER_COLUMNS, toError, toOrder } from './task-columns.js';
 import type { TaskOrder } from './task.js';
 
@@ -105,9 +105,9 @@ export function isWorthRetrying(code: string): boolean {
 export class FailedTasks {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Failures since a time by kind, the kind that happened last first. */
-  async groups(since: Date): Promise<FailureGroup[]> {
-    return await failureGroups(this.prisma.pool, since);
+  /** The newest 5,000 failures since a time, or as many as said, by kind; the kind that happened last first. */
+  async groups(since: Date, most?: number): Promise<FailureGroups> {
+    return await failureGroups(this.prisma.pool, since, most);
   }
 
   /** One page of the failures of a kind, newest first. An unknown `after` gives an empty page. */

@@ -116,19 +116,32 @@ export interface FailureGroup {
 }
 
 const MOST_GROUPS = 200;
+/** Failures that are counted: each is read where its row stands. */
+const MOST_FAILURES = 5_000;
 
-/** Failures since a time by kind, the kind that happened last first. Raw, because it groups by a part of a JSON column. */
-export async function failureGroups(database: Queryable, since: Date): Promise<FailureGroup[]> {
-  const { rows } = await database.query<FailureGroup>(
-    `SELECT COALESCE(tasks.error ->> 'code', 'internal_error') AS code, tasks.provider, tasks.model,
-       tasks.options ? 'onlyProvider' AS "providerTest", count(*)::int AS count,
-       count(again.id)::int AS retried, max(tasks.finished_at) AS "latestAt"
-     FROM tasks LEFT JOIN tasks AS again ON again.redrive_of = tasks.id
-     WHERE tasks.status = 'failed' AND tasks.finished_at >= $1
-     GROUP BY 1, 2, 3, 4 ORDER BY max(tasks.finished_at) DESC LIMIT ${MOST_GROUPS}`,
-    [since],
+/** What has failed by kind; `hasMore`: there may be older failures, which were not counted. */
+export interface FailureGroups {
+  readonly groups: FailureGroup[];
+  readonly hasMore: boolean;
+}
+
+/** The newest failures since a time by kind, the kind that happened last first. Raw, because it groups by a part of a JSON column. */
+export async function failureGroups(
+  database: Queryable,
+  since: Date,
+  mostFailures = MOST_FAILURES,
+): Promise<FailureGroups> {
+  const { rows } = await database.query<FailureGroup & { readonly total: number }>(
+    `SELECT COALESCE(failed.error ->> 'code', 'internal_error') AS code, failed.provider, failed.model,
+       failed.options ? 'onlyProvider' AS "providerTest", count(*)::int AS count, count(again.id)::int AS retried,
+       max(failed.finished_at) AS "latestAt", (sum(count(*)) OVER ())::int AS total
+     FROM (SELECT id, error, provider, model, options, finished_at FROM tasks
+       WHERE status = 'failed' AND finished_at >= $1 ORDER BY finished_at DESC, id DESC LIMIT $2) AS failed
+     LEFT JOIN tasks AS again ON again.redrive_of = failed.id
+     GROUP BY 1, 2, 3, 4 ORDER BY max(failed.finished_at) DESC LIMIT ${MOST_GROUPS}`,
+    [since, mostFailures],
   );
-  return rows;
+  return { groups: rows.map(({ total: _, ...group }) => group), hasMore: (rows[0]?.total ?? 0) >= mostFailures };
 }
 
 /** Tasks that ended in one minute. */

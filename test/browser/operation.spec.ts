@@ -431,7 +431,8 @@ describe('providers and queue in a browser', () => {
     const context = page().context();
     const mine = await context.cookies();
     const notices = page().getByRole('region', { name: 'Needs attention' });
-    // Of the 25 and more that failed, 24 were retried.
+    // The others that failed were retried, or would be refused again.
+    await insertFailed(platform);
     const failed = notices.getByRole('link', { name: /^[1-9] tasks? failed today and can be retried\./ });
     await page().goto('/console/');
     await failed.waitFor();
@@ -449,6 +450,20 @@ describe('providers and queue in a browser', () => {
     await page().goto('/console/catalog');
     await page().getByText('Operators only').waitFor();
     await context.addCookies(mine);
+  });
+
+  it('says so when there are more failures than it counts', async () => {
+    await page().goto('/console/operation');
+    const bound = page().getByText('Counts only the newest 5,000 failures.');
+    await page().getByText('1 task, latest').first().waitFor();
+    expect(await bound.count()).toBe(0);
+    await platform.pool.query(
+      `INSERT INTO tasks SELECT (json_populate_record(tasks, json_build_object('id', 'task_many_' || number))).*
+         FROM tasks, generate_series(1, 5000) AS number WHERE id = $1`,
+      [await insertFailed(platform)],
+    );
+    await page().reload();
+    await bound.waitFor();
   });
 
   it('says so when no worker is there, and when Redis is away', async () => {

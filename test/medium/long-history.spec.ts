@@ -3,6 +3,7 @@ import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { fillHistory } from '../../bench/history/fill.mjs';
@@ -87,6 +88,21 @@ describe(`a history of ${TASKS} tasks`, () => {
     await expect(tasks.list(TEST_ACCOUNT, { limit: 20, order: 'longest' })).rejects.toMatchObject({
       ...{ code: 'invalid_value', param: 'order' },
     });
+  });
+
+  it('has its newest failures counted by kind, as many as is cheap, and says that there are more', async () => {
+    const failed = new FailedTasks(database);
+    const since = new Date(0);
+    const all = await failed.groups(since);
+    const sum = (groups: readonly { readonly count: number }[]) =>
+      groups.reduce((total, { count }) => total + count, 0);
+    const { rows } = await database.pool.query<{ count: number }>(
+      `SELECT count(*)::int FROM tasks WHERE status = 'failed'`,
+    );
+    expect([sum(all.groups), all.hasMore]).toEqual([rows[0]!.count, false]);
+    const few = await failed.groups(since, 100);
+    expect([sum(few.groups), few.hasMore]).toEqual([100, true]);
+    expect(few.groups[0]).toMatchObject({ latestAt: all.groups[0]!.latestAt });
   });
 
   it('was asked for all of it', () => {

@@ -41,8 +41,9 @@ export class FailuresController {
   @Days()
   @ApiResponse({ status: 200, type: FailureListView })
   async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
-    const groups = await this.failed.groups(daysAgo(days));
-    return { data: groups.map((group) => groupView(group, group.providerTest ? TEST_AGAIN : whyNot(group.code))) };
+    const { groups, hasMore } = await this.failed.groups(daysAgo(days));
+    const data = groups.map((group) => groupView(group, group.providerTest ? TEST_AGAIN : whyNot(group.code)));
+    return { data, has_more: hasMore };
   }
 
   @Get('tasks')

@@ -29,6 +29,11 @@ export function Failures() {
         <SegmentedControl size="xs" aria-label="Time range" data={SPANS} value={days} onChange={setDays} />
       </Group>
       {error !== null && <Trouble error={error} doing="Could not load failed tasks" onRetry={() => void refetch()} />}
+      {data?.has_more === true && (
+        <Text size="sm" c="dimmed">
+          Counts only the newest 5,000 failures.
+        </Text>
+      )}
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={3} />}

@@ -41,7 +41,10 @@ export class FailureGroupView extends FailureKindBody {
 }
 
 /** Failures of all accounts, grouped by error code, provider and model; those of provider tests by themselves. */
-export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {}
+export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {
+  @ApiProperty({ description: 'There may be older failures: only the newest 5,000 were counted.' })
+  has_more!: boolean;
+}
 
 class OwnerView {
   @ApiProperty()
@@ -163,7 +166,7 @@ export class RetryView {
   next!: string | null;
 }
 
-type FailureGroup = Awaited<ReturnType<FailedTasks['groups']>>[number];
+type FailureGroup = Awaited<ReturnType<FailedTasks['groups']>>['groups'][number];
 
 /** `whyNot`: why its kind of failure can't be retried. */
 export function groupView({ latestAt, providerTest, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
