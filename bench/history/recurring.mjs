@@ -106,7 +106,7 @@ async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
   };
 }
 
-function listsOf({ store, database, accountId }, { near, middle, far, failed }) {
+function listsOf({ store, database, accountId, tasks }, { near, middle, far, failed }) {
   const searches = new SearchTasks(database);
   const details = new TaskDetails(database, { maxProviderStarts: 3 });
   const list = (name, query, account = accountId) => [
@@ -126,6 +126,8 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
   const few = { personId: 'person_rare', keyIds: ['key_rare1', 'key_none'] };
   const people = Object.entries({ 'a person': own, 'a person with few tasks': few });
   const ids = [near, middle, far].map(({ id }) => id);
+  // As many tasks as can be sorted by cost, however many a week has.
+  const sortable = hoursAgo(100_000 / tasks);
   return [
     list('newest', {}),
     list('after the middle', { after: middle.id }),
@@ -154,7 +156,7 @@ function listsOf({ store, database, accountId }, { near, middle, far, failed }) 
     list('completed, of an account with few tasks', { status: 'completed' }, 'acct_rare'),
     list('of an account without tasks', {}, 'acct_none'),
     list('of a key with few tasks, by duration', { ...rare, order: 'longest' }),
-    list('of a short time, by cost', { since: hoursAgo(0.5), order: 'costliest' }),
+    list('of a short time, by cost', { since: sortable, order: 'costliest' }),
     ...people.flatMap(([name, person]) => [
       list(`of ${name}`, { own: person }),
       list(`of ${name}, after the middle`, { own: person, after: middle.id }),
