@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ERROR_KINDS, errorKind, isErrorCode } from '#contract/error-codes.js';
+import type { Prisma } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ServiceSample } from '#queue/service-times.js';
 import { kindOf, serviceKind } from './service-kind.js';
@@ -8,6 +9,7 @@ import { toOptions } from './task-columns.js';
 
 /** What the rows of all accounts tell of the queue. */
 interface QueueFigures {
+  /** Of those that could start now. */
   readonly oldestWaitingSeconds: number;
   readonly completedLastMinute: number;
   readonly failedLastHour: number;
@@ -28,8 +30,12 @@ export class TaskFigures {
 
   /** Age of the oldest task that waits to be started, in seconds; 0 when none does. */
   async oldestWaitingSeconds(): Promise<number> {
+    return await this.oldestSeconds({});
+  }
+
+  private async oldestSeconds(due: Prisma.TaskWhereInput): Promise<number> {
     const oldest = await this.prisma.task.findFirst({
-      where: { finishedAt: null, phase: 'queued' },
+      where: { finishedAt: null, phase: 'queued', ...due },
       orderBy: { id: 'asc' },
       select: { createdAt: true },
     });
@@ -40,7 +46,8 @@ export class TaskFigures {
     const { task } = this.prisma;
     const [lastMinute, lastHour] = [new Date(Date.now() - 60_000), new Date(Date.now() - 3_600_000)];
     const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
-      this.oldestWaitingSeconds(),
+      // Those that wait for their next try are counted apart.
+      this.oldestSeconds({ OR: [{ nextTryAt: null }, { nextTryAt: { lte: new Date() } }] }),
       task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
       task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
     ]);

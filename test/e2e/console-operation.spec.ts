@@ -222,6 +222,15 @@ describe('providers and queue in the console', () => {
     expect(await ada.ask('/queue')).toMatchObject({ failed_last_hour: sum('failed'), waiting: 0 });
   });
 
+  it('tells no age of a wait while nothing waits in the queue', async () => {
+    const row = { status: 'pending', phase: 'queued', finished_at: null, error: null, provider: null };
+    const times = { created_at: new Date(Date.now() - 41_000), deadline_at: new Date(Date.now() + 600_000) };
+    // Its row still says that it waits: no job of it is in Redis.
+    const id = await insertFailed(platform, { ...row, ...times, next_try_at: new Date() });
+    expect(await ada.ask('/queue')).toMatchObject({ waiting: 0, oldest_waiting_seconds: 0 });
+    await platform.pool.query('DELETE FROM tasks WHERE id = $1', [id]);
+  });
+
   it('knows the workers, and soon that one was killed or stopped', async () => {
     const workers = async () => (await ada.ask<Queue>('/queue')).workers;
     const [first] = await workers();

@@ -69,6 +69,19 @@ describe('estimates', () => {
     expect(await room.redis.hlen(`${room.prefix}:service-times`)).toBe(2);
   });
 
+  it('know how long the oldest task has waited that could start, those between two tries aside', async () => {
+    const figures = new TaskFigures(room.database);
+    const [retried, waiting] = [await queued('key_a'), await queued('key_b')];
+    const set = `UPDATE tasks SET created_at = now() - $2 * interval '1 second', next_try_at = $3 WHERE id = $1`;
+    await room.database.pool.query(set, [retried.id, 3_600, new Date(Date.now() + 600_000)]);
+    await room.database.pool.query(set, [waiting.id, 600, null]);
+    const age = async () => (await figures.queue()).oldestWaitingSeconds;
+    expect(await age()).toBeGreaterThanOrEqual(600);
+    expect(await age()).toBeLessThan(3_600);
+    await room.database.pool.query(set, [waiting.id, 600, new Date(Date.now() + 600_000)]);
+    expect(await age()).toBe(0);
+  });
+
   it('forget a worker that has stopped or is gone, and then nobody can say', async () => {
     const report = worker('one');
     await measured(report, 1_000, 3);

@@ -39,7 +39,8 @@ export class Operation {
     const now = Date.now();
     return {
       ...{ waiting: depths.waiting, active: depths.active, delayed: depths.delayed },
-      oldest_waiting_seconds: Math.round(figures.oldestWaitingSeconds),
+      // The row of a task that was just claimed may still say that it waits: the age agrees with the count beside it.
+      oldest_waiting_seconds: depths.waiting === 0 ? 0 : Math.round(figures.oldestWaitingSeconds),
       ...{ completed_last_minute: figures.completedLastMinute, failed_last_hour: figures.failedLastHour },
       workers: workers.map((worker) => workerView(worker, now)),
     };

@@ -154,7 +154,7 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'Waiting for a retry.' })
   delayed!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Age of the oldest task that is waiting to start.' })
+  @ApiProperty({ type: 'integer', description: 'Age of the oldest task that is waiting to start; 0 when none is.' })
   oldest_waiting_seconds!: number;
 
   @ApiProperty({ type: 'integer' })
