@@ -88,8 +88,13 @@ describe('signing in with OpenID Connect in a browser', () => {
     await provider().click();
     await heading('Overview').waitFor();
     expect(page().url()).toBe(`${strict.url}/console/`);
-    await page().getByRole('link', { name: NAME }).click();
+    await page().getByRole('link', { name: NAME }).getByText('Profile').click();
+    await heading('Profile').waitFor();
     await page().getByText(`You sign in with ${PROVIDER}.`).waitFor();
+    // Bookmarks of the address it had before still lead here.
+    await open(`${strict.url}/console/account`);
+    await heading('Profile').waitFor();
+    expect(page().url()).toBe(`${strict.url}/console/profile`);
     expect(await page().getByText('Change password').count()).toBe(0);
     expect(await screen.inspect('account-provider')).toEqual([]);
     expect(await refusalsOf(['password'])).toEqual(['not_permitted']);
@@ -129,7 +134,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     expect(await page().getByRole('alert').textContent()).not.toContain('alert(');
   });
 
-  it('takes an invitation with a password as well, and shows both ways on the account page', async () => {
+  it('takes an invitation with a password as well, and shows both ways in the profile', async () => {
     const token = await linkToken(platform, { purpose: 'invite', email: 'bob@example.org', role: 'member' });
     await open(`${platform.url}/console/invite#token=${token}`);
     await provider().waitFor();

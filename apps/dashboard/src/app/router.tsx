@@ -152,10 +152,20 @@ const catalog = createRoute({
   component: lazyRouteComponent(() => import('../pages/catalog/catalog.tsx'), 'CatalogPage'),
 });
 
+const profile = createRoute({
+  getParentRoute: () => inside,
+  path: 'profile',
+  component: lazyRouteComponent(() => import('../pages/sign-in/profile.tsx'), 'ProfilePage'),
+});
+
+/** The address that the profile had before, for bookmarks. */
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
-  component: lazyRouteComponent(() => import('../pages/sign-in/account.tsx'), 'AccountPage'),
+  beforeLoad: () => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error
+    throw redirect({ to: '/profile', replace: true });
+  },
 });
 
 export const router = createRouter({
@@ -179,6 +189,7 @@ export const router = createRouter({
       operation,
       catalog,
       accounts,
+      profile,
       account,
       unknown,
     ]),

@@ -187,12 +187,12 @@ function Person({ onLeave }: { readonly onLeave: () => void }) {
     <Box pt="sm" style={{ borderTop: '1px solid var(--line)' }}>
       <AccountSwitch />
       <Group justify="space-between" wrap="nowrap" gap="xs">
-        <Link to="/account" className="person" onClick={onLeave} title={person.email}>
+        <Link to="/profile" className="person" onClick={onLeave} title={person.email}>
           <Text size="sm" fw={600} truncate>
             {person.name}
           </Text>
           <Text size="xs" c="dimmed" truncate>
-            {accounts.length > 1 ? person.email : account.name}
+            Profile · {accounts.length > 1 ? person.email : account.name}
           </Text>
         </Link>
         <Group gap={2} wrap="nowrap">

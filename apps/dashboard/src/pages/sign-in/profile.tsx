@@ -18,11 +18,11 @@ import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 
 const SESSIONS = ['sessions'];
 
-export function AccountPage() {
+export function ProfilePage() {
   const { person } = useSession();
   const { data: ways } = useQuery(signInQuery);
   return (
-    <PageFrame title="Your account" about={`${person.name}, ${person.email}`}>
+    <PageFrame title="Profile" about={`${person.name}, ${person.email}`}>
       <ChangeName />
       <WaysIn />
       {person.password && ways?.password !== false && (
