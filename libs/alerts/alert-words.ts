@@ -66,7 +66,7 @@ export function providerReading(name: string, models: readonly string[], isDown:
     ...{ subject: name, name, value: isDown ? 1 : 0 },
     title: `Provider “${name}” is down`,
     what: `Calls to “${name}” keep failing or get no answer, so Darkroom has paused it and tests it with a request now and then. It serves ${served}; their tasks go to other providers or wait.`,
-    advice: "Check the provider's status page and its key. Drain it if it stays down, or add another route.",
+    advice: 'Check the provider’s status page and its key. Drain it if it stays down, or add another route.',
     path: OPERATION,
   };
 }

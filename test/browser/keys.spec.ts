@@ -80,11 +80,11 @@ describe('keys of members, admins and operators in a browser', () => {
 
   it('has the first account named where its owner comes in', async () => {
     await ada.page.getByText('Your account is called “Default”.').waitFor();
-    await button(ada, 'Name it').click();
+    await button(ada, 'Rename account').click();
     await field(ada, 'Name').fill('Atelier');
     await button(ada, 'Save').click();
     await ada.page.getByRole('main').getByText('Atelier', { exact: true }).waitFor();
-    expect(await button(ada, 'Name it').count()).toBe(0);
+    expect(await button(ada, 'Rename account').count()).toBe(0);
   });
 
   it('H6: an operator sets the limits of an account, of which blank is the default', async () => {

@@ -91,7 +91,7 @@ function badRequest(
   make: Make,
 ): ProviderError {
   if (MODERATION.test(said.code) || (said.type === 'image_generation_user_error' && !BAD_IMAGE.test(said.code))) {
-    return make('moderation_blocked', 'The request was refused by the safety system.', false, 'no', 'prompt');
+    return make('moderation_blocked', 'The safety system of the provider refused this request.', false, 'no', 'prompt');
   }
   if (BAD_IMAGE.test(said.code)) {
     return make('invalid_image_file', 'The provider could not use one of the images.', false);

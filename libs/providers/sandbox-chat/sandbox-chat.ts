@@ -111,7 +111,12 @@ function failureOf(fault: Fault | undefined): ChatAnswer | undefined {
   if (fault === 'http-500') return refusal(500, 'server_error', null, 'The provider failed.');
   if (fault === 'http-503') return refusal(503, 'server_error', null, 'The provider is overloaded.');
   if (fault !== 'moderation') return undefined;
-  return refusal(400, 'invalid_request_error', 'content_filter', 'The request was refused by the safety system.');
+  return refusal(
+    400,
+    'invalid_request_error',
+    'content_filter',
+    'The safety system of the provider refused this request.',
+  );
 }
 
 function refusal(status: number, type: string, code: string | null, message: string, retryAfter?: string): ChatAnswer {

@@ -41,7 +41,7 @@ export async function actOut(fault: AnswerFault, context: ProviderCallContext): 
         charged: 'no',
       });
     case 'moderation':
-      throw new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
+      throw new ProviderError('moderation_blocked', 'The safety system of the provider refused this request.', {
         retryable: false,
         charged: 'no',
         param: 'prompt',

@@ -100,7 +100,7 @@ export function withoutImage(hasEntry: boolean): ProviderError {
 }
 
 function blocked(cause: Error, providerMessage: ForOperators, status?: number): ProviderError {
-  return new ProviderError('moderation_blocked', 'The request was refused by the safety system.', {
+  return new ProviderError('moderation_blocked', 'The safety system of the provider refused this request.', {
     retryable: false,
     charged: 'no',
     param: 'prompt',

@@ -13,6 +13,8 @@ interface FormDialogProps {
   readonly action: string;
   readonly busy: boolean;
   readonly error: Error | null;
+  /** Whether a field alone says what is wrong. */
+  readonly isToldAtField?: (error: Error) => boolean;
   /** What the error kept from happening. */
   readonly doing: string;
   /** The fields are checked by the form's own rules, not by the browser's. */
@@ -27,6 +29,7 @@ interface FormDialogProps {
  */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
+  const { isToldAtField = () => false } = props;
   const form = useRef<HTMLFormElement>(null);
   const trouble = useRef<HTMLDivElement>(null);
   const [isTouched, setTouched] = useState(false);
@@ -55,7 +58,7 @@ export function FormDialog(props: FormDialogProps) {
         }}
       >
         <Stack>
-          {error !== null && (
+          {error !== null && !isToldAtField(error) && (
             <Box ref={trouble} tabIndex={-1}>
               <Trouble error={error} doing={doing} />
             </Box>

@@ -1,6 +1,7 @@
 import { Alert, Code, Text } from '@mantine/core';
 import type { TaskDetail } from '../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
+import { reasonOf } from './failure-words.ts';
 import { TaskLink } from './task-link.tsx';
 
 /** Why there is no image. */
@@ -12,7 +13,7 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       </Alert>
     );
   return (
-    <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} title="No image generated" role="alert">
+    <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} title={titleOf(task)} role="alert">
       <Text size="sm">{task.error?.message ?? 'The task failed for an unknown reason.'}</Text>
       {task.error?.code !== undefined && task.error.code !== null && (
         <Text size="xs" mt={6}>
@@ -26,4 +27,12 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       )}
     </Alert>
   );
+}
+
+/** "No image: the provider failed" */
+function titleOf({ error }: TaskDetail): string {
+  const code = error?.code ?? null;
+  if (code === null) return 'No image was generated';
+  const reason = reasonOf(code);
+  return `No image: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
 }

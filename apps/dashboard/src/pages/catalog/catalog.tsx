@@ -102,8 +102,10 @@ function Added({ name, catalog, onAct, onClose }: AddedProps) {
   const builtIn = catalog.models.find(({ owner, entry }) => owner === 'built-in' && entry.kind === 'image');
   return (
     <Alert
-      color="safelight"
+      color="green"
       variant="light"
+      // Green on its own pale green is hard to read.
+      styles={{ label: { color: 'var(--mantine-color-text)' } }}
       role="status"
       title={`Provider “${name}” added`}
       withCloseButton

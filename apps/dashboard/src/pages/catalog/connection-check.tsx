@@ -19,10 +19,12 @@ interface ConnectionCheckProps {
   readonly entered: string;
   /** Gets what is wrong with a field. */
   readonly onError: (error: Error) => void;
+  /** Whether a field says already what is wrong. */
+  readonly isToldAtField: (error: Error) => boolean;
 }
 
 /** Tries the address and the keys as they are entered, before anything is saved or has a model. */
-export function ConnectionCheck({ name, change, entered, onError }: ConnectionCheckProps) {
+export function ConnectionCheck({ name, change, entered, onError, isToldAtField }: ConnectionCheckProps) {
   const check = useMutation({
     mutationFn: async (_entered: string) => send<Connection>('POST', '/catalog/connection', { name, ...change() }),
     onError,
@@ -45,7 +47,7 @@ export function ConnectionCheck({ name, change, entered, onError }: ConnectionCh
         </Text>
       </Group>
       <div role="status">{isCurrent && check.data !== undefined && <Outcome {...check.data} />}</div>
-      {isCurrent && check.error !== null && (
+      {isCurrent && check.error !== null && !isToldAtField(check.error) && (
         <Box mt="sm">
           <Trouble error={check.error} doing="Could not check the connection" />
         </Box>

@@ -84,7 +84,7 @@ describe('the form of a model', () => {
           { provider: 'b', model: 'theirs', weight: 1, capabilities: { masks: false, images: 2, max_n: 2 } },
         ],
         prices: [
-          { from: '2026-01-01', per_image: { '1k': 0.02, '2k': { auto: 0.04, low: 0.01 }, '4k': 1 }, cancelled: 0.5 },
+          { from: '2026-01-01', per_image: { '1k': 0.02, '2k': { auto: 0.04, low: 0.01 }, '4k': 1 }, cancelled: 0.07 },
           {
             ...{ from: '2026-02-01', per_image: { '1k': 0, '2k': 0, '4k': 0 } },
             per_million_tokens: { input: 1, cached_input: 0.1, output: 2 },
@@ -101,6 +101,15 @@ describe('the form of a model', () => {
     ],
   ])('gives back %s', (_what, entry) => {
     expect(modelEntry(modelFields({ name: 'm', entry }), entry)).toEqual(entry);
+  });
+
+  it('shows what a canceled image costs in percent of its price', () => {
+    const entry = {
+      kind: 'image',
+      routes: [{ provider: 'a' }],
+      prices: [{ from: '2026-01-01', cancelled: 0.07 }],
+    } as const;
+    expect(modelFields({ name: 'm', entry }).prices[0]?.cancelled_percent).toBe(7);
   });
 
   it('begins with one route, and adds rows with places of their own', () => {

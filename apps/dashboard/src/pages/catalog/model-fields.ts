@@ -34,7 +34,8 @@ export interface PriceFields {
   id: number;
   from: string;
   tiers: Record<Tier, string>;
-  cancelled: Num;
+  /** Of the image price. */
+  cancelled_percent: Num;
   input: Num;
   cached_input: Num;
   output: Num;
@@ -93,7 +94,8 @@ function priceFields({ from, per_image: images, cancelled, per_million_tokens: t
       id: nextId(),
       from,
       tiers: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') },
-      cancelled: cancelled ?? '',
+      // 0.07 times 100 is no whole number.
+      cancelled_percent: cancelled === undefined ? '' : Number((cancelled * 100).toFixed(6)),
     },
     ...{ input: tokens?.input ?? '', cached_input: tokens?.cached_input ?? '', output: tokens?.output ?? '' },
     covers: tokens?.covers ?? [],
@@ -155,7 +157,7 @@ function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource
 }
 
 function priceSource(price: PriceFields, kind: ModelFields['kind']): PriceSource {
-  const { from, tiers, covers, input, output } = price;
+  const { from, tiers, covers, input, output, cancelled_percent: percent } = price;
   const tier = (name: Tier): TierPrice => tierPrice(tiers[name]) ?? 0;
   const tokens = {
     ...{ input: Number(input), ...numbers(price, 'cached_input'), output: Number(output) },
@@ -164,7 +166,7 @@ function priceSource(price: PriceFields, kind: ModelFields['kind']): PriceSource
   return {
     from,
     ...(kind === 'chat' ? {} : { per_image: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') } }),
-    ...(kind === 'chat' ? {} : numbers(price, 'cancelled')),
+    ...(kind === 'chat' || percent === '' ? {} : { cancelled: Number(percent) / 100 }),
     ...(input === '' && output === '' ? {} : { per_million_tokens: tokens }),
   };
 }

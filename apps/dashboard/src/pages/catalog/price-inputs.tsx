@@ -73,12 +73,13 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
                 {kind === 'image' && (
                   <NumberInput
                     label="Charge if canceled"
-                    description="0 to 1 of the price"
+                    description="% of the image price"
                     inputWrapperOrder={BELOW}
                     min={0}
-                    max={1}
-                    step={0.1}
-                    {...form.getInputProps(`prices.${index}.cancelled`)}
+                    max={100}
+                    step={10}
+                    suffix="%"
+                    {...form.getInputProps(`prices.${index}.cancelled_percent`)}
                   />
                 )}
               </SimpleGrid>

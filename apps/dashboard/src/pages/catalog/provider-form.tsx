@@ -36,7 +36,8 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
   const changeOf = (fields: ProviderFields) => providerChange(fields, type?.options ?? {});
   const markFields = (error: Error) => {
     if (error instanceof OptionError) form.setFieldError(`options.${error.option}`, error.message);
-    if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
+    if (isOfAddress(error)) form.setFieldError('base_url', ADDRESS_RULE);
+    else if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
   };
   const save = useMutation({
     mutationFn: (fields: ProviderFields) =>
@@ -61,6 +62,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
       action={existing === undefined ? 'Add provider' : 'Save'}
       busy={save.isPending}
       error={save.error}
+      isToldAtField={isOfAddress}
       doing="Could not save the provider"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}
@@ -96,6 +98,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
           change={() => changeOf(form.values)}
           entered={JSON.stringify(form.values)}
           onError={markFields}
+          isToldAtField={isOfAddress}
         />
       )}
       <Accordion variant="contained" radius="md">
@@ -126,6 +129,13 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
       </Accordion>
     </FormDialog>
   );
+}
+
+const ADDRESS_RULE = 'Enter a URL that begins with https:// or http://, without a user name, a query, or a fragment.';
+
+/** Whether the address itself is malformed, which its field says. */
+function isOfAddress(error: Error): boolean {
+  return error instanceof RequestError && error.param === 'base_url' && error.message.includes('must be a URL');
 }
 
 /** The sandbox alone has none. */

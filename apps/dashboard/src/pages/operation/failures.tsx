@@ -7,7 +7,7 @@ import { fromNow, fullTime } from '../../parts/format.ts';
 import { IconCheck } from '@tabler/icons-react';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { FailedTasks } from './failed-tasks.tsx';
-import { reasonOf } from './failure-words.ts';
+import { reasonOf } from '../../parts/failure-words.ts';
 import { RetryButton } from './retry-button.tsx';
 
 const SPANS = [

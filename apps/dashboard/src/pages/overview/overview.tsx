@@ -56,7 +56,7 @@ function NameAccount() {
     <>
       Your account is called “{UNNAMED}”.{' '}
       <Anchor component="button" type="button" inherit underline="always" onClick={() => setIsOpen(true)}>
-        Name it
+        Rename account
       </Anchor>
       <Suspense>{isOpen && <RenameAccount name={UNNAMED} onClose={() => setIsOpen(false)} />}</Suspense>
     </>
