@@ -282,8 +282,6 @@ describe('providers and queue in a browser', () => {
     await said(/^Connected: the server lists 2 models: small, their-model\.$/).waitFor();
     expect(await screen.inspect('catalog-provider-connected')).toEqual([]);
     await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-browser');
-    upstream.script(image(await plainImage(1024, 1024)));
-    const checks = upstream.calls.length;
     await dialog().getByRole('button', { name: 'Add provider' }).click();
     await row('local').getByText(upstream.url).waitFor();
     await page().getByRole('status').getByText('Provider “local” added').waitFor();
@@ -299,7 +297,18 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('alert').getByText('This name is in models.yaml').waitFor();
     await focused(name);
     await name.fill('vivid');
-    await dialog().getByLabel('Model ID of route 1').fill('their-model');
+    // Its stored key gets the list of its models, which are suggested.
+    const checks = upstream.calls.length;
+    const modelId = dialog().getByRole('textbox', { name: 'Model ID of route 1' });
+    upstream.script(json({ data: [{ id: 'their-model' }, { id: 'small' }] }));
+    await modelId.fill('their');
+    await page().getByRole('option', { name: 'their-model' }).click();
+    expect(await page().getByRole('option').count()).toBe(0);
+    expect(await modelId.inputValue()).toBe('their-model');
+    expect(
+      upstream.calls.slice(checks).map(({ method, path, headers }) => [method, path, headers.authorization]),
+    ).toEqual([['GET', '/v1/models', 'Bearer sk-canary-browser']]);
+    upstream.script(image(await plainImage(1024, 1024)));
     await button('Add route').click();
     await dialog().getByRole('combobox', { name: 'Provider of route 2' }).click();
     await page().getByRole('option', { name: 'house' }).click();
@@ -340,14 +349,14 @@ describe('providers and queue in a browser', () => {
 
     await button('Test local').click();
     await dialog().getByText('It costs $0.05').waitFor();
-    expect(upstream.calls).toHaveLength(checks);
+    expect(upstream.calls).toHaveLength(checks + 1);
     await button('Generate test image').click();
     await dialog().getByRole('img', { name: 'Test image' }).waitFor();
     await button('Close').click();
     const body = { model: 'vivid', prompt: 'a pear', resolution: '1k' };
     const answer = await platform.call('/v1/images/generations', { body });
     await answer.text();
-    expect([answer.status, upstream.calls.slice(checks).map(({ headers }) => headers.authorization)]).toEqual([
+    expect([answer.status, upstream.calls.slice(checks + 1).map(({ headers }) => headers.authorization)]).toEqual([
       ...[200, Array(2).fill('Bearer sk-canary-browser')],
     ]);
   });

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { queryClient } from './queries.ts';
-import { get } from './request.ts';
+import { get, send } from './request.ts';
 import type { Schema } from './generated/schema.ts';
 
 type Catalog = Schema['CatalogView'];
@@ -84,6 +84,19 @@ export const revisionsQuery = queryOptions({
   queryKey: ['catalog', 'revisions'],
   queryFn: ({ signal }) => get<Schema['RevisionListView']>('/catalog/revisions', {}, signal),
 });
+
+/** The models that a provider lists, which is free; only of those whose keys are stored for the console. None if it does not answer. */
+export function listedModelsQuery({ providers, types }: ReadCatalog, name: string) {
+  const provider = providers.find((one) => one.name === name && one.owner === 'console');
+  const lists = types.some(({ type, lists_models: can }) => can && type === provider?.entry.type);
+  const body = { name, entry: provider?.entry, keys: provider?.keys.map((key) => ({ name: key })) };
+  return queryOptions({
+    queryKey: ['provider-models', body],
+    queryFn: async () => (await send<Connection>('POST', '/catalog/connection', body)).models,
+    enabled: lists,
+    ...{ retry: false, staleTime: 300_000 },
+  });
+}
 
 /** After a change: everything that shows models or providers. */
 export async function refreshCatalog(): Promise<void> {

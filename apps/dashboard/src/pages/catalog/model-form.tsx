@@ -25,7 +25,6 @@ const notAPrice = (text: string): string | null =>
 
 /** Adds a model, or changes one of the console's: who generates it, and what it costs. */
 export function ModelForm({ catalog, existing, replaced, provider, onClose }: ModelFormProps) {
-  const providers = [...new Set(catalog.providers.map(({ name }) => name))];
   const isNew = existing === undefined && replaced === undefined;
   const form = useForm<ModelFields>({
     initialValues: existing ? modelFields(existing) : newModelFields(provider ?? ownFirst(catalog) ?? '', replaced),
@@ -98,7 +97,7 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       </SimpleGrid>
       {taken && <ReplacedNote kind="model" replaced={taken} />}
       <TagsInput label="Aliases" description="Other names that requests may use" {...form.getInputProps('aliases')} />
-      <RouteInputs form={form} providers={providers} />
+      <RouteInputs form={form} catalog={catalog} />
       <PriceInputs form={form} currency={catalog.currency} />
       {form.values.kind === 'image' && (
         <Accordion variant="contained" radius="md">

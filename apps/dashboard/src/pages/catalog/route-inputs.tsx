@@ -1,5 +1,6 @@
 import {
   ActionIcon,
+  Autocomplete,
   Box,
   Button,
   Checkbox,
@@ -12,26 +13,31 @@ import {
   Stack,
   TagsInput,
   Text,
-  TextInput,
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { IconArrowDown, IconArrowUp, IconGripVertical } from '@tabler/icons-react';
 import { useRef, useState, type DOMAttributes } from 'react';
+import { listedModelsQuery, type ReadCatalog } from '../../api/catalog.ts';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newRoute, type ModelFields } from './model-fields.ts';
 
 /** Puts what has no label on the line of the inputs that have one, in px. */
 const BESIDE_INPUTS = 24;
 
+/** Of the models that a provider lists; the others are found by typing. */
+const MOST_SUGGESTED = 50;
+
 interface RouteInputsProps {
   readonly form: UseFormReturnType<ModelFields>;
-  readonly providers: readonly string[];
+  readonly catalog: ReadCatalog;
 }
 
 /** The routes of a model in the order in which they are tried. */
-export function RouteInputs({ form, providers }: RouteInputsProps) {
+export function RouteInputs({ form, catalog }: RouteInputsProps) {
   const { routes } = form.values;
+  const providers = [...new Set(catalog.providers.map(({ name }) => name))];
   const list = useRef<HTMLDivElement>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
   const drop = () => {
@@ -49,6 +55,7 @@ export function RouteInputs({ form, providers }: RouteInputsProps) {
             <RouteInput
               key={id}
               form={form}
+              catalog={catalog}
               providers={providers}
               index={index}
               mark={markOf(drag, index)}
@@ -98,6 +105,7 @@ function markOf(drag: Drag | null, index: number): 'dragged' | 'before' | 'after
 }
 
 interface RouteInputProps extends RouteInputsProps {
+  readonly providers: readonly string[];
   readonly index: number;
   readonly mark: ReturnType<typeof markOf>;
   readonly handle: Pick<
@@ -106,9 +114,15 @@ interface RouteInputProps extends RouteInputsProps {
   >;
 }
 
-function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
+function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInputProps) {
   const [opened, { toggle }] = useDisclosure(false);
   const { kind, name, routes } = form.values;
+  // A provider is asked only once somebody is about to enter one of its models.
+  const [isAsked, setAsked] = useState(false);
+  const listed = useQuery({
+    ...listedModelsQuery(catalog, routes[index]?.provider ?? ''),
+    ...(!isAsked && { enabled: false }),
+  });
   const nth = `route ${index + 1}`;
   const field = (of: string) => form.getInputProps(`routes.${index}.${of}`);
   const checkbox = (of: string) => form.getInputProps(`routes.${index}.${of}`, { type: 'checkbox' });
@@ -146,7 +160,7 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
           data={providers}
           {...field('provider')}
         />
-        <TextInput
+        <Autocomplete
           label="Model ID"
           aria-label={`Model ID of ${nth}`}
           flex={1}
@@ -154,6 +168,11 @@ function RouteInput({ form, providers, index, mark, handle }: RouteInputProps) {
           description="The provider’s name for it, such as gpt-image-1"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           placeholder={name}
+          data={listed.data ?? []}
+          limit={MOST_SUGGESTED}
+          comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
+          maxDropdownHeight={260}
+          onFocus={() => setAsked(true)}
           {...field('model')}
         />
         <NumberInput
