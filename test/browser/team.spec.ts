@@ -85,7 +85,7 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByLabel('Email').fill('mo@example.org');
     expect(await ada.inspect('team-invite')).toEqual([]);
     await button(ada, 'Create invitation').click();
-    await ada.page.getByText('The link works once and expires in 24 hours').waitFor();
+    await ada.page.getByText('This link works on this machine only: set PUBLIC_URL to an address').waitFor();
     expect(await ada.inspect('team-link')).toEqual([]);
     const lost = await takeLink(ada);
     await ada.page.getByText('Pending invitations').waitFor();

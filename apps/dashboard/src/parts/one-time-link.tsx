@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle, IconMail } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -48,6 +48,11 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
           {children}
         </Text>
         <ShownOnce text={made.link} testId="link" />
+        {isLocal(made.link) && (
+          <Text size="sm">
+            This link works on this machine only: set <Code>PUBLIC_URL</Code> to an address others can reach.
+          </Text>
+        )}
         <Text size="sm" c="dimmed">
           The link works once and expires in {made.hours} hours. Anyone who has it can use it. This link is shown only
           once.
@@ -60,6 +65,12 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
       </Stack>
     </Dialog>
   );
+}
+
+/** Whether an address leads every machine to itself. */
+function isLocal(link: string): boolean {
+  const { hostname } = new URL(link);
+  return /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/.test(hostname) || hostname.endsWith('.localhost');
 }
 
 /** How people get the link that a form makes for them. */
