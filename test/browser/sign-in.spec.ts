@@ -128,6 +128,16 @@ describe('signing in with OpenID Connect in a browser', () => {
     await heading('Sign in').waitFor();
   });
 
+  it('says who can create a reset link where no email is sent', async () => {
+    await open(`${platform.url}/console/sign-in`);
+    await page().getByRole('link', { name: 'Forgot password?' }).click();
+    await page().getByText('Ask an owner or admin of your account for a reset link.').waitFor();
+    await page().getByText('npm run admin -- reset-password').waitFor();
+    expect(await screen.inspect('forgot-password-without-email')).toEqual([]);
+    await page().getByRole('link', { name: 'Back to sign-in' }).click();
+    await heading('Sign in').waitFor();
+  });
+
   it('shows no word of the address bar', async () => {
     await open(`${platform.url}/console/sign-in?refused=${encodeURIComponent(NAME)}`);
     await page().getByRole('alert').getByText(`Could not sign in with ${PROVIDER}.`).waitFor();

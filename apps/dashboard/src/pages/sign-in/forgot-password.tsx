@@ -1,14 +1,45 @@
-import { Anchor, Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Code, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { BusyButton } from '../../parts/busy.tsx';
+import { signInQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { Outside } from './outside.tsx';
 
-/** Asks for a password reset link by email. */
+/** How to get a link to choose a new password: by email, or from somebody who can create one. */
 export function ForgotPasswordPage() {
+  const { data, error, refetch } = useQuery(signInQuery);
+  if (data?.email === true) return <ByEmail />;
+  return (
+    <Outside title="Reset password" about="This installation sends no email.">
+      <Stack gap="sm">
+        {error !== null && (
+          <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
+        )}
+        {data !== undefined && (
+          <>
+            <Text size="sm">Ask an owner or admin of your account for a reset link.</Text>
+            <Text size="sm">
+              No one else can create one? Print it on the machine that runs Darkroom, with your email address:
+            </Text>
+            <Code block style={{ whiteSpace: 'pre-wrap' }}>
+              npm run admin -- reset-password &lt;email&gt;
+            </Code>
+            <Text size="sm">With Docker Compose:</Text>
+            <Code block style={{ whiteSpace: 'pre-wrap' }}>
+              docker compose run --rm migrate admin reset-password &lt;email&gt;
+            </Code>
+          </>
+        )}
+        <BackToSignIn />
+      </Stack>
+    </Outside>
+  );
+}
+
+function ByEmail() {
   const form = useForm({ initialValues: { email: '' } });
   const ask = useMutation({
     mutationFn: ({ email }: typeof form.values) => send('POST', '/forgot-password', { email: email.trim() }),

@@ -38,9 +38,7 @@ export function SignInPage() {
         )}
         {data?.oidc && <ProviderButton provider={data.oidc} main={!data.password} />}
         {data?.oidc && data.password && <Divider label="or with your password" />}
-        {data?.password === true && (
-          <PasswordForm main={data.oidc === null} resets={data.email} onHalf={() => setHalf(true)} />
-        )}
+        {data?.password === true && <PasswordForm main={data.oidc === null} onHalf={() => setHalf(true)} />}
         {data?.password === true && whyNoPasskeys(data) === null && (
           <>
             <Divider label="or" />
@@ -59,13 +57,11 @@ export function SignInPage() {
 
 interface PasswordFormProps {
   readonly main: boolean;
-  /** A link to choose a new password can be emailed. */
-  readonly resets: boolean;
   /** The password was right, and a code is asked for. */
   readonly onHalf: () => void;
 }
 
-function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
+function PasswordForm({ main, onHalf }: PasswordFormProps) {
   const enter = useEnter();
   const form = useForm({ initialValues: { email: '', password: '' } });
   const signIn = useMutation({
@@ -92,11 +88,9 @@ function PasswordForm({ main, resets, onHalf }: PasswordFormProps) {
         <BusyButton type="submit" busy={signIn.isPending} fullWidth mt="xs">
           Sign in
         </BusyButton>
-        {resets && (
-          <Anchor component={Link} to="/forgot-password" size="sm" underline="always">
-            Forgot password?
-          </Anchor>
-        )}
+        <Anchor component={Link} to="/forgot-password" size="sm" underline="always">
+          Forgot password?
+        </Anchor>
       </Stack>
     </form>
   );
