@@ -147,18 +147,26 @@ describe('making pictures in a browser', () => {
   it('says why there is no picture', async () => {
     await draw('Something forbidden [[fault=moderation]]');
     await page().getByRole('alert').getByText('moderation_blocked').waitFor();
-    await button('Try again · free').waitFor();
+    await page().getByText('No image: blocked by moderation').waitFor();
     expect(await screen.inspect('playground-refused')).toEqual([]);
+    // The same prompt would be blocked again.
+    expect(await button(/^Try again/).count()).toBe(0);
+    await page().getByLabel('Prompt').fill('');
+    await button('Edit prompt').click();
+    expect(await page().getByLabel('Prompt').inputValue()).toBe('Something forbidden [[fault=moderation]]');
   });
 
   it('tries a failed picture again as it was ordered, once, however often its answer is lost', async () => {
+    const prompt = 'Something broken [[fault=not-an-image]]';
+    await draw(prompt);
+    await button('Try again · free').waitFor({ timeout: 60_000 });
     const before = await newest();
     const ordered = async (): Promise<string[]> => {
       const { rows } = await platform.pool.query<{ prompt: string }>(
         'SELECT prompt FROM tasks WHERE id > $1 ORDER BY id',
         [before],
       );
-      return rows.map(({ prompt }) => prompt);
+      return rows.map((row) => row.prompt);
     };
     await page().getByLabel('Prompt').fill('Something else by now');
     await page().route('**/again', async (route) => {
@@ -174,10 +182,10 @@ describe('making pictures in a browser', () => {
       .getByText(await newest())
       .waitFor();
     expect(await page().evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Result');
-    expect(await ordered()).toEqual(['Something forbidden [[fault=moderation]]']);
+    expect(await ordered()).toEqual([prompt]);
     expect(await page().getByLabel('Prompt').inputValue()).toBe('Something else by now');
     // What failed again is ordered anew.
-    await page().getByRole('alert').getByText('moderation_blocked').waitFor();
+    await page().getByRole('alert').getByText('upstream_invalid_response').waitFor({ timeout: 60_000 });
     await button('Try again · free').click();
     expect(await waitUntil(async () => (await ordered()).length === 2, { timeoutMs: 10_000 })).toBe(true);
   });
@@ -193,6 +201,7 @@ describe('making pictures in a browser', () => {
 
   it('brings back what was made before, and its prompt', async () => {
     await open('/playground');
+    await button('Show more').click();
     await button(/^A red fox in the snow/).click();
     await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
     await button('Reuse settings').click();

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import type { TaskDetail } from '../../api/types.ts';
 import { dimensions, duration, money } from '../../parts/format.ts';
-import { IconPhoto, IconZoomIn } from '@tabler/icons-react';
+import { IconPencil, IconPhoto, IconZoomIn } from '@tabler/icons-react';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { Lightbox } from '../../parts/lightbox.tsx';
 import { Mark } from '../../parts/mark.tsx';
@@ -216,9 +216,21 @@ function Ended({ task, uses, onAgain }: ReuseProps & Pick<ImageResultProps, 'onA
     <Stack gap="sm">
       <TaskError task={task} />
       <Group gap="md">
-        {task.status === 'failed' && task.retried_as === null && (
-          <RunAgain task={task} label="Try again" size="xs" onAccepted={onAgain} />
-        )}
+        {task.status === 'failed' &&
+          task.retried_as === null &&
+          // The same prompt would be blocked again.
+          (task.error?.code === 'moderation_blocked' ? (
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconPencil size={14} />}
+              onClick={() => uses.onReuse(task)}
+            >
+              Edit prompt
+            </Button>
+          ) : (
+            <RunAgain task={task} label="Try again" size="xs" onAccepted={onAgain} />
+          ))}
         <Text size="sm" c="dimmed">
           Task <Code>{task.id}</Code>
         </Text>
