@@ -446,7 +446,10 @@ describe('making pictures in a browser', () => {
     expect(await waitUntil(isChosen, { timeoutMs: 10_000 })).toBe(true);
     expect(await note.count()).toBe(0);
     await choose('drawn');
-    await page().getByText('No provider serves drawn, so these images are drawn by Darkroom itself.').waitFor();
+    await page()
+      .getByText('No provider is connected for drawn, so these images are drawn by Darkroom itself.')
+      .waitFor();
+    await page().getByRole('link', { name: 'Add one under Providers and models.' }).waitFor();
     expect(await screen.inspect('playground-sandbox-model')).toEqual([]);
     await choose('gpt-image-2');
     await note.waitFor({ state: 'detached' });

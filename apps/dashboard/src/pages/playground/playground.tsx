@@ -62,15 +62,17 @@ function SandboxNote({ models, chosen }: { readonly models: readonly Model[]; re
   if (drawn.length === 0) return null;
   const names = new Intl.ListFormat('en').format(drawn);
   const isAll = models.every(({ sandbox }) => sandbox);
-  const reason = isAll ? 'No provider is connected' : `No provider serves ${names}`;
+  const reason = isAll ? 'No provider is connected' : `No provider is connected for ${names}`;
   return (
     <Alert color="safelight" variant="light" py="xs" icon={<IconFlask size={18} />}>
       <b>Sandbox.</b> {reason}, so these images are drawn by Darkroom itself. They show how requests work, not what a
       model can do.{' '}
-      {operator && (
+      {operator ? (
         <Anchor component={Link} to="/catalog" inherit underline="always">
-          {isAll ? 'Connect a provider to get real ones.' : 'To get real ones, choose another provider for it.'}
+          Add one under Providers and models.
         </Anchor>
+      ) : (
+        'Ask an operator of this installation to add one.'
       )}
     </Alert>
   );
