@@ -275,6 +275,11 @@ describe('making pictures in a browser', () => {
     await press('Paint everything');
     await press('Clear');
     expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Clear');
+    // The eraser leaves nothing to undo where nothing is painted.
+    await dialog.locator('label').filter({ hasText: 'Eraser' }).click();
+    await press('Erase everything');
+    await dialog.getByRole('button', { name: 'Undo', disabled: true }).waitFor();
+    await dialog.locator('label').filter({ hasText: 'Brush' }).click();
     for (const [label, value] of Object.entries({ Left: '0', Top: '0', Width: '50', Height: '40' }))
       await dialog.getByRole('textbox', { name: label }).fill(value);
     await press('Paint rectangle');

@@ -87,9 +87,13 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
     for (const place of places.length === 0 ? [event] : places) line.current.points.push(pointOf(box, place));
     show(event.currentTarget, image, [...strokes, line.current]);
   };
+  // The eraser changes nothing where nothing is painted, so there is nothing to undo either.
+  const add = (stroke: Stroke) => {
+    if (strokes.length > 0 || stroke.tool === 'brush') setStrokes([...strokes, stroke]);
+  };
   const end = (event: PointerEvent<HTMLCanvasElement>) => {
     if (line.current === null || event.pointerId !== pointer.current) return;
-    setStrokes([...strokes, line.current]);
+    add(line.current);
     line.current = null;
   };
   const done = async () => {
@@ -141,7 +145,7 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
         onPointerUp={end}
         onPointerCancel={end}
       />
-      <MaskArea tool={tool} onAdd={(area) => setStrokes([...strokes, { tool, area }])} />
+      <MaskArea tool={tool} onAdd={(area) => add({ tool, area })} />
       <Group justify="space-between" gap="sm">
         <Text size="sm" c="dimmed" maw={460}>
           The provider is asked to change only the painted areas. Some providers change the rest, too.
