@@ -23,6 +23,10 @@ export interface AlertEvent {
   readonly startedAt: Date;
   readonly firedAt: Date | null;
   readonly resolvedAt: Date | null;
+  /** Since when nothing is wrong any more. */
+  readonly clearSince: Date | null;
+  /** How long that must last before it has ended. */
+  readonly clearMinutes: number;
 }
 
 /** One that has not ended, as it is judged. */

@@ -96,6 +96,8 @@ describe('alerts and usage in a browser', () => {
     // The menu of every page counts it.
     const counted = page().getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Alerts 1 firing' });
     await counted.waitFor();
+    const ending = 'Clears once the value has been more than 10% below the lowest threshold for 5 minutes.';
+    await region('Firing now').getByText(ending).waitFor();
     expect(await screen.inspect('alerts-firing')).toEqual([]);
     await region('Firing now').getByRole('link', { name: 'Show cause' }).click();
     await page().getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
@@ -105,6 +107,17 @@ describe('alerts and usage in a browser', () => {
     const notices = region('Needs attention').getByRole('link', { name: /This account has used/ });
     await notices.first().waitFor();
     expect(await notices.allTextContents()).toEqual(['This account has used 95% of its budget.']);
+    // It fires on for a while after its cause is over, and says until when.
+    await spend(0);
+    const isClearing = async () =>
+      (await room.platform.pool.query('SELECT id FROM alert_events WHERE clear_since IS NOT NULL')).rowCount === 1;
+    expect(await waitUntil(isClearing, { timeoutMs: 20_000 })).toBe(true);
+    await open('/alerts');
+    const clearing = region('Firing now').getByText(
+      /^Back below the threshold; this alert clears at .+ if that lasts\.$/,
+    );
+    await clearing.waitFor();
+    await spend(9_500_000);
   });
 
   it('lists what is over, and tells all of it in the audit log', async () => {

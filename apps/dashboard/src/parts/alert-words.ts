@@ -35,6 +35,22 @@ export function ruleSentence(rule: AlertRule): string {
   }
 }
 
+/** When a firing alert ends: it waits a while, so that one which comes and goes is not sent each time. */
+export function endingSentence({ kind, clears_at: at, clear_minutes: minutes }: EndingAlert): string {
+  const isProvider = kind === 'provider_down';
+  const lasting = `for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+  if (at === null)
+    return isProvider
+      ? `Clears once the provider has been healthy ${lasting}`
+      : `Clears once the value has been more than 10% below the lowest threshold ${lasting}`;
+  const time = clock.format(new Date(at));
+  return `${isProvider ? 'Healthy again' : 'Back below the threshold'}; this alert clears at ${time} if that lasts.`;
+}
+
+type EndingAlert = Pick<Alert, 'kind' | 'clears_at' | 'clear_minutes'>;
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
 /** The page that shows why an alert fires. */
 export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<LinkProps, 'to' | 'search'> {
   switch (kind) {

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAlertTriangle, IconBellOff, IconCheck } from '@tabler/icons-react';
 import { firingQuery, type Alert } from '../../api/alerts.ts';
-import { causeOf } from '../../parts/alert-words.ts';
+import { causeOf, endingSentence } from '../../parts/alert-words.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 
@@ -40,6 +40,9 @@ function Firing({ alert }: { readonly alert: Alert }) {
           {title}
         </Text>
         <Text size="sm">{text}</Text>
+        <Text size="sm" c="dimmed">
+          {endingSentence(alert)}
+        </Text>
         <Group gap="md">
           <Link {...causeOf(alert)} className="text-link">
             Show cause

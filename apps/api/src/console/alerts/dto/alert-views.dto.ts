@@ -131,6 +131,15 @@ export class AlertView {
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   resolved_at!: string | null;
+
+  @ApiProperty({
+    ...{ type: String, nullable: true, format: 'date-time' },
+    description: 'When a firing alert whose cause is over will be resolved, if it stays over.',
+  })
+  clears_at!: string | null;
+
+  @ApiProperty({ type: 'integer', description: 'For how many minutes the cause must be over before it is resolved.' })
+  clear_minutes!: number;
 }
 
 /** A page of alerts, newest first. */
@@ -180,5 +189,11 @@ export function alertView({ name, startedAt, resolvedAt, ...alert }: AlertEvent)
   return {
     ...{ id, kind, state, subject: name, title, text, path, started_at: startedAt.toISOString() },
     resolved_at: resolvedAt?.toISOString() ?? null,
+    ...{ clears_at: clearsAt(alert)?.toISOString() ?? null, clear_minutes: alert.clearMinutes },
   };
+}
+
+function clearsAt({ state, clearSince, clearMinutes }: Pick<AlertEvent, 'state' | 'clearSince' | 'clearMinutes'>) {
+  if (state !== 'firing' || clearSince === null) return undefined;
+  return new Date(clearSince.getTime() + clearMinutes * 60_000);
 }
