@@ -367,6 +367,10 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('menuitem', { name: 'Edit' }).click();
     await dialog().locator(':focus').waitFor();
     expect(await dialog().getByRole('textbox', { name: 'API key' }).inputValue()).toBe('');
+    // The name cannot be changed, and can be read.
+    await dialog().getByRole('textbox', { name: 'Name', exact: true, disabled: true }).waitFor();
+    const opacity = `getComputedStyle(document.querySelector('[role=dialog] input:disabled')).opacity`;
+    expect(await page().evaluate<string>(opacity)).toBe('1');
     const base = dialog().getByLabel('Base URL');
     const again = dialog().getByRole('status').filter({ hasText: 'Enter the API keys again' });
     expect(await again.count()).toBe(0);
