@@ -85,6 +85,7 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByLabel('Email').fill('mo@example.org');
     expect(await ada.inspect('team-invite')).toEqual([]);
     await button(ada, 'Create invitation').click();
+    await ada.page.getByText('The link works once and expires in 24 hours').waitFor();
     await ada.page.getByText('This link works on this machine only: set PUBLIC_URL to an address').waitFor();
     expect(await ada.inspect('team-link')).toEqual([]);
     const lost = await takeLink(ada);
@@ -100,9 +101,8 @@ describe('people and accounts in a browser', () => {
   });
 
   it('keeps from members what is for admins', async () => {
-    for (const name of ['Keys', 'Playground', 'Tasks', 'Usage']) {
+    for (const name of ['Keys', 'Playground', 'Tasks', 'Usage'])
       await menu(other).getByRole('link', { name }).waitFor();
-    }
     for (const name of ['Team', 'Accounts']) expect(await menu(other).getByRole('link', { name }).count()).toBe(0);
     await open(other, '/team');
     await other.page.getByText('Only owners and admins can open this page.').waitFor();
