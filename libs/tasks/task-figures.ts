@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { ERROR_KINDS, errorKind, isErrorCode } from '#contract/error-codes.js';
-import type { Prisma } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ServiceSample } from '#queue/service-times.js';
 import { kindOf, serviceKind } from './service-kind.js';
@@ -30,12 +29,16 @@ export class TaskFigures {
 
   /** Age of the oldest task that waits to be started, in seconds; 0 when none does. */
   async oldestWaitingSeconds(): Promise<number> {
-    return await this.oldestSeconds({});
+    return await this.oldestSeconds();
   }
 
-  private async oldestSeconds(due: Prisma.TaskWhereInput): Promise<number> {
+  /** With `dueAt`, without those whose next try comes later. */
+  private async oldestSeconds(dueAt?: Date): Promise<number> {
     const oldest = await this.prisma.task.findFirst({
-      where: { finishedAt: null, phase: 'queued', ...due },
+      where: {
+        ...{ finishedAt: null, phase: 'queued' },
+        ...(dueAt !== undefined && { OR: [{ nextTryAt: null }, { nextTryAt: { lte: dueAt } }] }),
+      },
       orderBy: { id: 'asc' },
       select: { createdAt: true },
     });
@@ -47,7 +50,7 @@ export class TaskFigures {
     const [lastMinute, lastHour] = [new Date(Date.now() - 60_000), new Date(Date.now() - 3_600_000)];
     const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
       // Those that wait for their next try are counted apart.
-      this.oldestSeconds({ OR: [{ nextTryAt: null }, { nextTryAt: { lte: new Date() } }] }),
+      this.oldestSeconds(new Date()),
       task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
       task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
     ]);
