@@ -299,7 +299,7 @@ describe('providers and queue in a browser', () => {
     await name.fill('vivid');
     // Its stored key gets the list of its models, which are suggested.
     const checks = upstream.calls.length;
-    const modelId = dialog().getByRole('textbox', { name: 'Model ID of route 1' });
+    const modelId = dialog().getByLabel('Model ID of route 1');
     upstream.script(json({ data: [{ id: 'their-model' }, { id: 'small' }] }));
     await modelId.fill('their');
     await page().getByRole('option', { name: 'their-model' }).click();
