@@ -64,9 +64,13 @@ export class WorkerConfig {
   @Within(62, 36_500)
   readonly chargeRetentionDays: number = 400;
 
-  @Setting('USAGE_HOUR_RETENTION_DAYS', 'How long usage by hour is kept; the console shows up to 2 days of it at a time.', {
-    unit: 'days',
-  })
+  @Setting(
+    'USAGE_HOUR_RETENTION_DAYS',
+    'How long usage by hour is kept; the console shows up to 2 days of it at a time.',
+    {
+      unit: 'days',
+    },
+  )
   @Within(32, 36_500)
   readonly usageHourRetentionDays: number = 62;
 
