@@ -125,6 +125,7 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
   });
   const nth = `route ${index + 1}`;
   const field = (of: string) => form.getInputProps(`routes.${index}.${of}`);
+  const model = field('model');
   const checkbox = (of: string) => form.getInputProps(`routes.${index}.${of}`, { type: 'checkbox' });
   const move = (by: number) => {
     const to = index + by;
@@ -172,8 +173,11 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
           limit={MOST_SUGGESTED}
           comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
           maxDropdownHeight={260}
-          onFocus={() => setAsked(true)}
-          {...field('model')}
+          {...model}
+          onFocus={(event) => {
+            setAsked(true);
+            model.onFocus(event);
+          }}
         />
         <NumberInput
           label="Weight"
