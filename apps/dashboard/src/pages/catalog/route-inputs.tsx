@@ -125,7 +125,6 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
   });
   const nth = `route ${index + 1}`;
   const field = (of: string) => form.getInputProps(`routes.${index}.${of}`);
-  const model = field('model');
   const checkbox = (of: string) => form.getInputProps(`routes.${index}.${of}`, { type: 'checkbox' });
   const move = (by: number) => {
     const to = index + by;
@@ -173,11 +172,9 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
           limit={MOST_SUGGESTED}
           comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
           maxDropdownHeight={260}
-          {...model}
-          onFocus={(event) => {
-            setAsked(true);
-            model.onFocus(event);
-          }}
+          // The form's own props have an onFocus.
+          onFocusCapture={() => setAsked(true)}
+          {...field('model')}
         />
         <NumberInput
           label="Weight"
