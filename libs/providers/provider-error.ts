@@ -1,5 +1,8 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 
+/** What callers read when a vendor blocks a prompt or an image. */
+export const BLOCKED = 'The provider’s safety system refused this request.';
+
 interface ProviderErrorFate {
   /** Whether another start may succeed. */
   readonly retryable: boolean;

@@ -133,6 +133,19 @@ describe('signing in with OpenID Connect in a browser', () => {
     await page().getByRole('link', { name: 'Forgot password?' }).click();
     await page().getByText('Ask an owner or admin of your account for a reset link.').waitFor();
     await page().getByText('npm run admin -- reset-password').waitFor();
+    // What is not known yet is not said.
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await page().route('**/console/api/sign-in', async (route) => {
+      await answered;
+      await route.continue();
+    });
+    await page().reload();
+    await heading('Reset password').waitFor();
+    expect(await page().getByText('This installation sends no email.').count()).toBe(0);
+    answer();
+    await page().getByText('This installation sends no email.').waitFor();
+    await page().unroute('**/console/api/sign-in');
     expect(await screen.inspect('forgot-password-without-email')).toEqual([]);
     await page().getByRole('link', { name: 'Back to sign-in' }).click();
     await heading('Sign in').waitFor();

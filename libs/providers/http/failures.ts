@@ -1,5 +1,5 @@
 import type { ErrorCode } from '#contract/error-codes.js';
-import { ProviderError } from '../provider-error.js';
+import { BLOCKED, ProviderError } from '../provider-error.js';
 
 /** What an error body says of itself, apart from its message: that may quote the key, the host or the prompt. */
 export interface ErrorFields {
@@ -91,7 +91,7 @@ function badRequest(
   make: Make,
 ): ProviderError {
   if (MODERATION.test(said.code) || (said.type === 'image_generation_user_error' && !BAD_IMAGE.test(said.code))) {
-    return make('moderation_blocked', 'The safety system of the provider refused this request.', false, 'no', 'prompt');
+    return make('moderation_blocked', BLOCKED, false, 'no', 'prompt');
   }
   if (BAD_IMAGE.test(said.code)) {
     return make('invalid_image_file', 'The provider could not use one of the images.', false);

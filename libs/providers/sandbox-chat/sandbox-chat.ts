@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ProviderEntry } from '../provider-entry.js';
+import { BLOCKED } from '../provider-error.js';
 import { AppError } from '#contract/app-error.js';
 import {
   chatChunk,
@@ -111,12 +112,7 @@ function failureOf(fault: Fault | undefined): ChatAnswer | undefined {
   if (fault === 'http-500') return refusal(500, 'server_error', null, 'The provider failed.');
   if (fault === 'http-503') return refusal(503, 'server_error', null, 'The provider is overloaded.');
   if (fault !== 'moderation') return undefined;
-  return refusal(
-    400,
-    'invalid_request_error',
-    'content_filter',
-    'The safety system of the provider refused this request.',
-  );
+  return refusal(400, 'invalid_request_error', 'content_filter', BLOCKED);
 }
 
 function refusal(status: number, type: string, code: string | null, message: string, retryAfter?: string): ChatAnswer {

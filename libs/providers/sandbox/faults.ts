@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { ProviderError } from '../provider-error.js';
+import { BLOCKED, ProviderError } from '../provider-error.js';
 import type { ProviderCallContext, ProviderImageResult } from '../image-provider.js';
 import type { Fault } from './directives.js';
 
@@ -41,7 +41,7 @@ export async function actOut(fault: AnswerFault, context: ProviderCallContext): 
         charged: 'no',
       });
     case 'moderation':
-      throw new ProviderError('moderation_blocked', 'The safety system of the provider refused this request.', {
+      throw new ProviderError('moderation_blocked', BLOCKED, {
         retryable: false,
         charged: 'no',
         param: 'prompt',

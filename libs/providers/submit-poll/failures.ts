@@ -1,6 +1,6 @@
 import { refusal, unusable } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
-import { ProviderError } from '../provider-error.js';
+import { BLOCKED, ProviderError } from '../provider-error.js';
 
 /** What a vendor says of a failure. The message only helps to tell kinds apart. */
 export interface VendorError {
@@ -100,7 +100,7 @@ export function withoutImage(hasEntry: boolean): ProviderError {
 }
 
 function blocked(cause: Error, providerMessage: ForOperators, status?: number): ProviderError {
-  return new ProviderError('moderation_blocked', 'The safety system of the provider refused this request.', {
+  return new ProviderError('moderation_blocked', BLOCKED, {
     retryable: false,
     charged: 'no',
     param: 'prompt',

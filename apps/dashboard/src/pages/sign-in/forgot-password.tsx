@@ -13,7 +13,7 @@ export function ForgotPasswordPage() {
   const { data, error, refetch } = useQuery(signInQuery);
   if (data?.email === true) return <ByEmail />;
   return (
-    <Outside title="Reset password" about="This installation sends no email.">
+    <Outside title="Reset password" about={data === undefined ? '' : 'This installation sends no email.'}>
       <Stack gap="sm">
         {error !== null && (
           <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
