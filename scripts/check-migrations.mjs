@@ -1,96 +1,157 @@
 // Refuses migrations that keep others from a table that may be large, or that break the version before, which goes on while
-// instances are replaced: prints each statement as file and what to write instead. What breaks the version before may follow
-// once no version needs it: then the first line of the migration is `-- Second half of <migration of a released version>`.
+// instances are replaced: prints each statement as file and what to write instead. Postgres' own parser reads them, and what
+// the lists below don't know is refused too. What breaks the version before may follow once no version needs it: then the
+// first line of the migration is `-- Second half of <migration of a released version>`.
 // usage: node scripts/check-migrations.mjs [folder, with ../releases]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { requireTool } from './prepare.mjs';
+
+const { loadModule, parsePlPgSQLSync, parseSync } = requireTool('libpg-query');
 
 /** Older ones were applied before there was a rule. */
 const SINCE = '20261122180000';
+/** Applied before the rule that they break. */
+const EARLIER = new Set([
+  // Updates "people" in a DO block: a table of few rows.
+  '20261123050000_owners',
+]);
 const folder = process.argv[2] ?? join('prisma', 'migrations');
 
-/** Statements on a table that their own file creates harm nobody. */
-const RULES = [
-  {
-    pattern: /^CREATE (?:UNIQUE )?INDEX (?!CONCURRENTLY).*? ON "(?<table>\w+)"/,
-    instead: 'CREATE INDEX CONCURRENTLY, in a migration of its own',
-  },
-  {
-    pattern: /^ALTER TABLE "(?<table>\w+)" .*ADD COLUMN (?!.*\bDEFAULT\b).*\bNOT NULL\b/,
-    instead: 'a column that may be null, or one with a constant default',
-  },
-  {
-    pattern:
-      /^ALTER TABLE "(?<table>\w+)" .*ADD COLUMN .*\bDEFAULT (?:gen_random_uuid|clock_timestamp|random|nextval)\b/,
-    instead: 'a constant default: a volatile one rewrites the table',
-  },
-  {
-    pattern: /^ALTER TABLE "(?<table>\w+)" .*ALTER COLUMN .* (?:TYPE|SET NOT NULL)\b/,
-    instead: 'a new column, or a CHECK that is NOT VALID and validated in a later migration',
-  },
-  {
-    pattern: /^ALTER TABLE "(?<table>\w+)" .*ADD CONSTRAINT (?!.*\bNOT VALID\b)(?!.*\bUSING INDEX\b)/,
-    instead: 'NOT VALID, and VALIDATE CONSTRAINT in a later migration',
-  },
-  {
-    pattern: /^(?:UPDATE|DELETE FROM) "(?<table>\w+)"/,
-    instead: 'batches by the worker: one statement holds every row that it changes',
-  },
-  {
-    pattern: /^(?:LOCK|VACUUM FULL|CLUSTER|REINDEX (?!.*CONCURRENTLY))\b/,
-    instead: 'nothing that takes a whole table',
-  },
-];
+/** How PL/pgSQL parses what is no expression, type or assignment. */
+const WHOLE_STATEMENT = 0;
 
-/** Code of the version before reads and writes what it knows; on tables that the same file creates it can't. */
-const BREAKING = [
-  /^DROP (?:TABLE|VIEW|FUNCTION|TYPE)\b/,
-  /^ALTER TABLE "(?<table>\w+)" .*\bDROP COLUMN\b/,
-  /^ALTER TABLE "(?<table>\w+)" .*\bRENAME\b/,
-  /^ALTER (?:TYPE|FUNCTION|VIEW|INDEX) .*\bRENAME\b/,
-  /^ALTER TABLE "(?<table>\w+)" .*ALTER COLUMN .*\bDROP DEFAULT\b/,
-  /^CREATE UNIQUE INDEX .*? ON "(?<table>\w+)"/,
-];
+const BATCHES = 'batches by the worker: one statement holds every row that it changes';
+const REWRITTEN = 'a new column, or a CHECK that is NOT VALID and validated in a later migration';
+const WHOLE = 'nothing that takes a whole table';
+
+/** What to write instead of a statement, or of one action of ALTER TABLE, that holds a table or many of its rows. */
+const LOCKING = {
+  AT_AddColumn: ({ def }) => addedColumn(def.ColumnDef),
+  AT_AddConstraint: ({ def: { Constraint: added } }) =>
+    !added.skip_validation &&
+    !added.indexname &&
+    'NOT VALID, and VALIDATE CONSTRAINT in a later migration; a key USING INDEX, of one that was created CONCURRENTLY',
+  AT_AlterColumnType: () => REWRITTEN,
+  AT_SetNotNull: () => REWRITTEN,
+  ClusterStmt: () => WHOLE,
+  DeleteStmt: () => BATCHES,
+  // Dropping takes no longer than any other ALTER TABLE, and the migrator runs nothing else outside of a transaction.
+  DropStmt: ({ concurrent }) => concurrent && 'DROP INDEX without CONCURRENTLY: migrations are transactions',
+  IndexStmt: ({ concurrent }) => !concurrent && 'CREATE INDEX CONCURRENTLY, in a migration of its own',
+  InsertStmt: ({ onConflictClause }) => onConflictClause?.action === 'ONCONFLICT_UPDATE' && BATCHES,
+  LockStmt: () => WHOLE,
+  MergeStmt: () => BATCHES,
+  PLpgSQL_stmt_dynexecute: () => 'the statement itself: what EXECUTE runs can’t be checked',
+  PLpgSQL_stmt_dynfors: () => 'the statement itself: what EXECUTE runs can’t be checked',
+  RefreshMatViewStmt: () => WHOLE,
+  ReindexStmt: () => WHOLE,
+  SelectStmt: ({ lockingClause }) => lockingClause && BATCHES,
+  TruncateStmt: () => BATCHES,
+  UpdateStmt: () => BATCHES,
+  VacuumStmt: ({ is_vacuumcmd }) => is_vacuumcmd && WHOLE,
+};
+
+/** Code of the version before reads and writes what it knows: columns, defaults, keys that an ON CONFLICT names. */
+const BREAKING = {
+  AT_ColumnDefault: ({ def }) => def === undefined,
+  AT_DropColumn: () => true,
+  AT_DropConstraint: ({ name }, added) => !added.has(name),
+  AT_DropNotNull: () => true,
+  AlterEnumStmt: ({ oldVal }) => oldVal !== undefined,
+  AlterObjectSchemaStmt: () => true,
+  DropStmt: () => true,
+  IndexStmt: ({ unique }) => unique,
+  RenameStmt: () => true,
+};
 const LATER =
   'what the version before can live with, and the rest in the release after: a migration that begins with -- Second half of <name>';
 
-/** The statements of a file, each on one line, without the bodies of functions. */
+/** Short, whatever the table holds. */
+const HARMLESS = new Set([
+  ...['AT_ResetRelOptions', 'AT_SetRelOptions', 'AT_SetStatistics', 'AT_ValidateConstraint'],
+  ...['CommentStmt', 'CreateEnumStmt', 'CreateFunctionStmt', 'CreateStmt', 'CreateTrigStmt', 'ViewStmt'],
+]);
+
+/** What to write instead of a column that a table gets. */
+function addedColumn({ typeName, constraints = [] }) {
+  const kinds = new Set(constraints.map(({ Constraint }) => Constraint.contype.replace('CONSTR_', '')));
+  if ([...kinds].some((kind) => !['NULL', 'NOTNULL', 'DEFAULT', 'GENERATED', 'IDENTITY'].includes(kind)))
+    return 'the column alone, then its constraint NOT VALID, and VALIDATE CONSTRAINT in a later migration';
+  const isSerial = /^(?:small|big)?serial\d?$/.test(typeName.names.at(-1).String.sval);
+  const calls = [...nodesOf(constraints)].some(([kind]) => kind === 'FuncCall');
+  if (isSerial || calls || kinds.has('GENERATED') || kinds.has('IDENTITY'))
+    return 'a constant default: a volatile one, or a generated column, rewrites the table';
+  return kinds.has('NOTNULL') && !kinds.has('DEFAULT') && 'a column that may be null, or one with a constant default';
+}
+
+/** Every node of a tree with its kind, from the outside in; not the bodies of functions, which run later. */
+function* nodesOf(tree) {
+  for (const [kind, node] of Object.entries(tree)) {
+    if (node === null || typeof node !== 'object') continue;
+    if (/^[A-Z]/.test(kind)) yield [kind, node];
+    if (kind !== 'CreateFunctionStmt') yield* nodesOf(node);
+  }
+}
+
+/** The statements of a text and of its DO blocks, with their nodes. Throws where Postgres finds an error of syntax. */
 function statementsOf(sql) {
-  return sql
-    .replace(/--.*$/gm, '')
-    .replace(/\$\$[^]*?\$\$/g, () => '$$')
-    .split(';')
-    .map((statement) => statement.replace(/\s+/g, ' ').trim())
-    .filter((statement) => statement !== '');
+  const bytes = Buffer.from(sql);
+  return parseSync(sql).stmts.flatMap(({ stmt, stmt_location: start = 0, stmt_len: length }) => {
+    const text = bytes.toString('utf8', start, length && start + length);
+    if (stmt.DoStmt === undefined) return [{ text, nodes: [...nodesOf(stmt)] }];
+    const nodes = [...nodesOf(parsePlPgSQLSync(text))];
+    const inner = nodes.filter(([, { parseMode }]) => parseMode === WHOLE_STATEMENT);
+    const dynamic = nodes.filter(([kind]) => kind.startsWith('PLpgSQL_stmt_dyn'));
+    return [{ text, nodes: dynamic }, ...inner.flatMap(([, { query }]) => statementsOf(query))];
+  });
 }
 
-/** What in a file would keep others from a table, with what to write instead. */
-function lockingStatements(sql) {
-  const statements = statementsOf(sql);
-  const created = statements.flatMap((statement) => /^CREATE TABLE "(\w+)"/.exec(statement)?.[1] ?? []);
-  const locking = statements.flatMap((statement) =>
-    RULES.flatMap(({ pattern, instead }) => {
-      const found = pattern.exec(statement);
-      return found === null || created.includes(found.groups?.table) ? [] : [{ statement, instead }];
-    }),
-  );
-  const concurrent = statements.find((statement) => / CONCURRENTLY /.test(statement));
-  if (concurrent === undefined || statements.length === 1) return locking;
-  return [...locking, { statement: concurrent, instead: 'a migration of its own: it cannot be part of a transaction' }];
+/** What a statement does, and to which tables: the actions of an ALTER TABLE one by one, and the statements of a WITH. */
+function actionsOf({ text, nodes }) {
+  return nodes.flatMap(([kind, node]) => {
+    const tables = [node.relation, ...(node.relations ?? []).map(({ RangeVar }) => RangeVar)];
+    const named = { text, tables: tables.filter((table) => table !== undefined).map(nameOf) };
+    if (kind === 'AlterTableStmt')
+      return node.cmds.map(({ AlterTableCmd: action }) => ({ ...named, kind: action.subtype, node: action }));
+    return /Stmt$|^PLpgSQL/.test(kind) ? [{ ...named, kind, node }] : [];
+  });
 }
 
-/** What in a file code of the version before would stumble over. */
-function breakingStatements(sql) {
-  const statements = statementsOf(sql);
-  const created = statements.flatMap((statement) => /^CREATE TABLE "(\w+)"/.exec(statement)?.[1] ?? []);
-  return statements
-    .filter((statement) =>
-      BREAKING.some((pattern) => {
-        const found = pattern.exec(statement);
-        return found !== null && !created.includes(found.groups?.table);
-      }),
-    )
-    .map((statement) => ({ statement, instead: LATER }));
+function nameOf({ schemaname = 'public', relname }) {
+  return `${schemaname}.${relname}`;
+}
+
+/** What in a file would keep others from a table or, unless `mayBreak`, break the version before; and what to write instead. */
+function problemsOf(sql, mayBreak) {
+  const actions = statementsOf(sql).flatMap(actionsOf);
+  const isNew = ({ kind, node }) => kind === 'CreateStmt' && !node.if_not_exists;
+  const created = new Set(actions.filter(isNew).flatMap(({ tables }) => tables));
+  const added = new Set(actions.map(({ node }) => node.def?.Constraint?.conname));
+  // Statements on tables that their own file creates harm nobody.
+  const others = actions.filter(({ tables }) => tables.length === 0 || !tables.every((table) => created.has(table)));
+  const problems = others.flatMap(({ text, kind, node }) => {
+    const isKnown = [LOCKING, BREAKING].some((list) => kind in list) || HARMLESS.has(kind);
+    return [
+      LOCKING[kind]?.(node),
+      !mayBreak && BREAKING[kind]?.(node, added) && LATER,
+      !isKnown && `what scripts/check-migrations.mjs knows, or add ${kind} to its lists`,
+    ].flatMap((instead) => (instead ? [{ text, instead }] : []));
+  });
+  return [...problems, ...notAlone(actions)];
+}
+
+/** What must not share a migration with others. */
+function notAlone(actions) {
+  const concurrent = actions.find(({ node }) => node.concurrent);
+  if (concurrent !== undefined && actions.length > 1)
+    return [{ ...concurrent, instead: 'a migration of its own: it cannot be part of a transaction' }];
+  const isValidation = ({ kind }) => kind === 'AT_ValidateConstraint';
+  const validation = actions.find(isValidation);
+  if (validation === undefined || actions.every(isValidation)) return [];
+  return [
+    { ...validation, instead: 'a migration of its own: what the others lock stays locked while it reads the table' },
+  ];
 }
 
 /** The last migration of each release, from the first line of its schema. */
@@ -112,13 +173,20 @@ function isSecondHalf(sql, released) {
   return first !== undefined && existsSync(join(folder, first)) && released.some((last) => first <= last);
 }
 
+await loadModule();
 const released = releasedMigrations();
 for (const entry of readdirSync(folder, { withFileTypes: true })) {
-  if (!entry.isDirectory() || entry.name < SINCE) continue;
+  if (!entry.isDirectory() || entry.name < SINCE || EARLIER.has(entry.name)) continue;
   const sql = readFileSync(join(folder, entry.name, 'migration.sql'), 'utf8');
-  const breaking = isSecondHalf(sql, released) ? [] : breakingStatements(sql);
-  for (const { statement, instead } of [...lockingStatements(sql), ...breaking]) {
-    console.error(`${entry.name}: ${statement.slice(0, 120)}\n  Write ${instead}.`);
-    process.exitCode = 1;
+  try {
+    for (const { text, instead } of problemsOf(sql, isSecondHalf(sql, released))) report(entry.name, text, instead);
+  } catch (error) {
+    report(entry.name, error.message, 'what Postgres can read');
   }
+}
+
+function report(name, text, instead) {
+  const line = text.replace(/--.*$/gm, '').replace(/\s+/g, ' ').trim();
+  console.error(`${name}: ${line.slice(0, 120)}\n  Write ${instead}.`);
+  process.exitCode = 1;
 }
