@@ -1,6 +1,7 @@
 // Dashboards, alerts and runbook fit together: every metric and label that they name is in the table of docs/operations.md (which
-// a test compares with what processes serve), every alert has its heading in docs/runbook.md, and the rules do what their
-// tests say. usage: node scripts/check-alerts.mjs [root]
+// a test compares with what processes serve; test/balancer does so for those of HAProxy), every alert has its heading in
+// docs/runbook.md and tests of when it fires and when it doesn't, and the rules do what their tests say.
+// usage: node scripts/check-alerts.mjs [root]
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,12 @@ const EVERYWHERE = ['job', 'instance', 'le'];
 const metrics = metricsOf(read('docs/operations.md'));
 const headings = new Set([...read('docs/runbook.md').matchAll(/^## (\w+)$/gm)].map(([, name]) => name));
 const rules = parse(read(RULES)).groups.flatMap((group) => group.rules);
-const problems = [...rules.flatMap(problemsOfRule), ...dashboards().flatMap(problemsOfDashboard), ...promtool()];
+const tests = parse(read(TESTS)).tests;
+const problems = [
+  ...rules.flatMap((rule) => [...problemsOfRule(rule), ...problemsOfTests(rule)]),
+  ...dashboards().flatMap(problemsOfDashboard),
+  ...promtool(),
+];
 for (const heading of headings)
   if (!rules.some(({ alert }) => alert === heading)) problems.push(`docs/runbook.md: there is no alert ${heading}`);
 for (const problem of problems) console.error(problem);
@@ -50,6 +56,19 @@ function problemsOfRule({ alert, expr, annotations = {}, labels = {} }) {
   if (annotations.summary === undefined) found.push(`${named} needs a summary`);
   if (!['critical', 'warning', 'info'].includes(labels.severity)) found.push(`${named} needs a severity`);
   return found;
+}
+
+/** An alert that is quiet where nothing is measured shows nothing, so only cases with a metric that it asks for count. */
+function problemsOfTests({ alert, expr }) {
+  const cases = tests
+    .filter(({ input_series }) => input_series.some(({ series }) => expr.includes(/^\w+/.exec(series)[0])))
+    .flatMap(({ alert_rule_test }) => alert_rule_test)
+    .filter(({ alertname }) => alertname === alert)
+    .map(({ exp_alerts = [] }) => exp_alerts.length > 0);
+  return [
+    ...(cases.includes(true) ? [] : [`${TESTS}: no case in which ${alert} fires`]),
+    ...(cases.includes(false) ? [] : [`${TESTS}: no case in which ${alert} is quiet`]),
+  ];
 }
 
 function problemsOfDashboard(file) {

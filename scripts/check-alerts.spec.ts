@@ -36,4 +36,20 @@ describe('scripts/check-alerts.mjs', () => {
     ])
       expect(problems).toContain(part);
   });
+
+  it('On call: finds alerts that no test shows firing, or quiet while what they watch is measured', () => {
+    const tests = 'deploy/alerts/darkroom.test.yml';
+    change(tests, 'alertname: DarkroomDown, exp_alerts: []', 'alertname: DarkroomQueueFull, exp_alerts: []');
+    change(tests, 'alertname: DarkroomQueueOld\n', 'alertname: DarkroomQueueFull\n');
+    change(tests, 'series: nodejs_eventloop_lag_p99_seconds', 'series: nodejs_eventloop_lag_p50_seconds');
+    const problems = check()
+      .split('\n')
+      .filter((line) => line.includes('no case'));
+    expect(problems).toEqual([
+      `${tests}: no case in which DarkroomDown is quiet`,
+      `${tests}: no case in which DarkroomQueueOld fires`,
+      `${tests}: no case in which DarkroomEventLoopBlocked fires`,
+      `${tests}: no case in which DarkroomEventLoopBlocked is quiet`,
+    ]);
+  });
 });

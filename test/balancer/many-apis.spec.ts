@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { createServer, get, type IncomingMessage, type Server } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { freePort } from '../support/free-port.js';
@@ -35,7 +36,8 @@ describe('more than ten instances', () => {
 
   async function startStandIn(address: string): Promise<Server> {
     const server = createServer((request, response) => {
-      const ready = request.url !== '/readyz' || !unready.has(address);
+      if (request.url === '/cut') return request.socket.destroy();
+      const ready = request.url !== '/failed' && (request.url !== '/readyz' || !unready.has(address));
       response.writeHead(ready ? 200 : 503, { 'x-request-id': `req "of" ${address}`, connection: 'close' });
       response.end(address);
     });
@@ -108,5 +110,42 @@ describe('more than ten instances', () => {
     const answered = /^haproxy_frontend_http_responses_total\{proxy="public",code="2xx"\} [1-9]/m;
     expect(await balancer.metrics()).toMatch(answered);
     expect(await waitUntil(async () => (await readyInstances()) === COUNT, { timeoutMs: 15_000 })).toBe(true);
+  });
+
+  it('On call: serves what alerts and dashboards ask of it', async () => {
+    const files = ['alerts/darkroom.rules.yml', 'grafana/on-call.json', 'grafana/service.json'];
+    const texts = await Promise.all(files.map(async (file) => await readFile(`deploy/${file}`, 'utf8')));
+    const asked =
+      texts
+        .join('\n')
+        .replaceAll('\\"', '"')
+        .match(/\bhaproxy_\w+\{[^}]*\}/g) ?? [];
+    expect(asked.length).toBeGreaterThan(3);
+    const served = (await balancer.metrics()).split('\n');
+    const isServed = (selector: string): boolean => {
+      const labels = selector.match(/\w+="[^"]*"/g) ?? [];
+      return served.some(
+        (line) => line.startsWith(selector.replace(/\{.*/, '{')) && labels.every((label) => line.includes(label)),
+      );
+    };
+    expect(asked.filter((selector) => !isServed(selector))).toEqual([]);
+  });
+
+  it('On call: what it answers itself are the answers that no instance has given', async () => {
+    const count = async (metric: string): Promise<number> =>
+      (await balancer.metrics())
+        .split('\n')
+        .filter((line) => line.startsWith(`haproxy_${metric}_http_responses_total`) && line.includes('code="5xx"'))
+        .reduce((sum, line) => sum + Number(line.split(' ')[1]), 0);
+    const [all, given] = [await count('frontend'), await count('server')];
+    const statuses: (number | undefined)[] = [];
+    for (const path of ['/failed', '/cut', '/failed']) {
+      // HAProxy answers 502 to the first request of a connection; at a later one it closes, which clients repeat themselves.
+      const [answer] = (await once(get(url(path), { agent: false }), 'response')) as [IncomingMessage];
+      statuses.push(answer.resume().statusCode);
+    }
+    expect(statuses).toEqual([503, 502, 503]);
+    expect(await waitUntil(async () => (await count('frontend')) === all + 3, { timeoutMs: 15_000 })).toBe(true);
+    expect(await count('server')).toBe(given + 2);
   });
 });
