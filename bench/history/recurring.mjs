@@ -251,6 +251,7 @@ function callsOf({ store, intake, transitions, accountId, keyId, database, apiKe
       id: newTaskId(),
       accountId,
       apiKeyId: keyId,
+      originalKeyId: keyId,
       accountWeight: 1,
       weight: 1,
       requestId: newRequestId(),

@@ -184,8 +184,8 @@ export class ApiKeyRepository {
   }
 
   /**
-   * Makes a key with the settings and the budget of another one, which it takes the place of, and which ends at `end` or
-   * before. The one that this had taken the place of ends at once, so that there are never more than two.
+   * Makes a key with the settings of another one, which it takes the place of, counts with as one, and which ends at `end`
+   * or before. The one that this had taken the place of ends at once, so that there are never more than two.
    */
   async rotate(transaction: Transaction, id: string, end: Date): Promise<MadeKey> {
     const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
@@ -193,7 +193,7 @@ export class ApiKeyRepository {
     const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
     const made = await this.insert(transaction, {
       ...{ accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
-      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt, budgetId: old.budgetId ?? old.id },
+      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt, originalKeyId: old.originalKeyId ?? old.id },
     });
     const now = new Date();
     await transaction.apiKey.updateMany({

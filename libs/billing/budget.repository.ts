@@ -27,11 +27,11 @@ export class BudgetRepository {
   /** The budgets of those who have one, by ids of accounts and keys; accounts first. Keys may share one. */
   async find(ownerIds: readonly string[]): Promise<Budget[]> {
     const keys = await this.prisma.apiKey.findMany({
-      where: { id: { in: inList(ownerIds) }, budgetId: { not: null } },
-      select: { id: true, budgetId: true },
+      where: { id: { in: inList(ownerIds) }, originalKeyId: { not: null } },
+      select: { id: true, originalKeyId: true },
     });
     const payers = new Map(ownerIds.map((id) => [id, id]));
-    for (const { id, budgetId } of keys) payers.set(id, budgetId ?? id);
+    for (const { id, originalKeyId } of keys) payers.set(id, originalKeyId ?? id);
     const rows = await this.prisma.budget.findMany({
       where: { ownerId: { in: inList([...new Set(payers.values())]) } },
       orderBy: { owner: 'asc' },
@@ -59,11 +59,11 @@ export class BudgetRepository {
   ): Promise<void> {
     await this.prisma.$transaction(async (transaction) => {
       await lockBudgets(transaction);
-      const key = await transaction.apiKey.findUnique({ where: { id: ownerId }, select: { budgetId: true } });
-      const id = key?.budgetId ?? ownerId;
+      const key = await transaction.apiKey.findUnique({ where: { id: ownerId }, select: { originalKeyId: true } });
+      const id = key?.originalKeyId ?? ownerId;
       await transaction.budget.deleteMany({ where: { ownerId: id } });
       if (budget === undefined) return;
-      const sharing = await transaction.apiKey.findMany({ where: { budgetId: id }, select: { id: true } });
+      const sharing = await transaction.apiKey.findMany({ where: { originalKeyId: id }, select: { id: true } });
       const { limit, period } = budget;
       const ids = [...new Set([id, ownerId, ...sharing.map((sharer) => sharer.id)])];
       const [accountIds, keyIds] = owner === 'account' ? [ids, []] : [[], ids];
@@ -88,9 +88,9 @@ export class BudgetRepository {
     const keys = await this.prisma.apiKey.findMany({
       where: { accountId, revokedAt: null },
       orderBy: { createdAt: 'asc' },
-      select: { id: true, name: true, budgetId: true },
+      select: { id: true, name: true, originalKeyId: true },
     });
-    const names = new Map(keys.map(({ id, name, budgetId }) => [budgetId ?? id, name]));
+    const names = new Map(keys.map(({ id, name, originalKeyId }) => [originalKeyId ?? id, name]));
     const budgets = await this.find([accountId, ...names.keys()]);
     return budgets.map((budget) => ({ ...budget, keyName: names.get(budget.ownerId) ?? null }));
   }

@@ -23,7 +23,8 @@ export interface QueueCaller {
   readonly accountId: string;
   /** The account's turns per round, relative to other accounts; at least 1. */
   readonly accountWeight: number;
-  readonly apiKeyId: string;
+  /** Keys that replaced each other take turns as one. */
+  readonly originalKeyId: string;
   /** The key's share of its account's turns, relative to the account's other keys; at least 1. */
   readonly weight: number;
 }
@@ -133,8 +134,8 @@ export class FairOrder {
   }
 
   /** The caller's last turn is not needed after all. */
-  async giveBack({ accountId, accountWeight, apiKeyId, weight }: QueueCaller): Promise<void> {
-    await this.run(GIVE_BACK, [accountId, STEPS / accountWeight, apiKeyId, 1 / weight]);
+  async giveBack({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): Promise<void> {
+    await this.run(GIVE_BACK, [accountId, STEPS / accountWeight, originalKeyId, 1 / weight]);
   }
 
   /** Tasks wait in line from now on, for turns that are held by jobs. All are named by job ids. */
@@ -186,8 +187,8 @@ export class FairOrder {
 type TurnAnswer = [priority: number, turn: string, keyTurn: string, before: number];
 
 /** A caller as scripts are asked for its turn. */
-function asked({ accountId, accountWeight, apiKeyId, weight }: QueueCaller): (string | number)[] {
-  return [accountId, accountWeight, apiKeyId, weight];
+function asked({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): (string | number)[] {
+  return [accountId, accountWeight, originalKeyId, weight];
 }
 
 function offerOf({ accountId }: QueueCaller, [priority, turn, keyTurn, before]: TurnAnswer): TurnOffer {

@@ -23,7 +23,7 @@ export class CancelTask {
   async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
     const cancelled = await this.store.cancel(accountId, id);
     if (cancelled === undefined) return this.store.find(accountId, id);
-    this.ends.cancelled({ accountId, apiKeyId: cancelled.apiKeyId, id });
+    this.ends.cancelled({ accountId, originalKeyId: cancelled.originalKeyId, id });
     this.logger.info('task.cancelled', { taskId: id, accountId });
     // A job that stays finds its task ended and does nothing, so this only saves a worker the look.
     this.queue.remove({ taskId: id, epoch: cancelled.epoch }).catch((error: unknown) => {

@@ -24,6 +24,7 @@ export interface FailedOrder extends TaskOrder {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
+  readonly originalKeyId: string;
   /** Person who ordered it in the console. */
   readonly orderedBy: string | null;
   readonly weight: number;
@@ -83,7 +84,7 @@ const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: NO
 const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: NOT_THERE } } as const;
 const KEY_COLUMNS = {
   ...{ id: true, name: true, weight: true, models: true, scopes: true, tasksInFlight: true, submitsPerMinute: true },
-  ...{ expiresAt: true, revokedAt: true },
+  ...{ expiresAt: true, revokedAt: true, originalKeyId: true },
   account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
 } as const;
 /** Rows of a kind that are looked through for those that were not retried yet. */
@@ -168,6 +169,7 @@ export class FailedTasks {
       return [
         {
           ...{ ...toOrder(task), id, accountId, apiKeyId, orderedBy, callbackUrl, asynchronous },
+          originalKeyId: key.originalKeyId ?? apiKeyId,
           ...{ code: codeOf(task.error), retriedAs: again.get(id) ?? null },
           ...{ weight, models, scopes, tasksInFlight, submitsPerMinute, accountWeight: account.weight },
           accountTasksInFlight: account.tasksInFlight,

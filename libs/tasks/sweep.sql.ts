@@ -1,12 +1,13 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
+import { ORIGINAL_KEY } from './task-columns.js';
 import type { PersonTasks, TaskError } from './task.js';
 
 /** A task that has ended, and whose places it held. */
 export interface OverdueRow {
   readonly id: string;
   readonly accountId: string;
-  readonly apiKeyId: string;
+  readonly originalKeyId: string;
   readonly traceParent: string | null;
 }
 
@@ -22,7 +23,7 @@ const OVERDUE = {
       lease_owner = NULL, provider_call_open = false
     WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
       ORDER BY id LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
-    RETURNING id, account_id AS "accountId", api_key_id AS "apiKeyId", trace_parent AS "traceParent"`,
+    RETURNING id, account_id AS "accountId", ${ORIGINAL_KEY} AS "originalKeyId", trace_parent AS "traceParent"`,
 };
 
 /** Raw for SKIP LOCKED, and because deadlines are told by the database's clock. */
@@ -41,7 +42,7 @@ const REQUEUE = {
     FROM seen WHERE id = seen_id
     RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' AND NOT $3 THEN json_build_object(
       'accountId', account_id, 'accountWeight', COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1),
-      'apiKeyId', api_key_id, 'weight', COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)) END AS caller`,
+      'originalKeyId', ${ORIGINAL_KEY}, 'weight', COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)) END AS caller`,
 };
 
 /**

@@ -28,6 +28,9 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
     'ageMs', round(EXTRACT(EPOCH FROM now() - created_at) * 1000),
     'runningMs', round(EXTRACT(EPOCH FROM now() - started_at) * 1000)) END AS underway`;
 
+/** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
+export const ORIGINAL_KEY = `COALESCE((SELECT budget_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
+
 /** The columns of a whole task; the prompt and the inputs stay with the worker. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
 
@@ -76,12 +79,13 @@ export interface FoundRow extends TaskRow {
 export interface EndedRow extends SummaryRow {
   attempt: number;
   epoch: number;
-  api_key_id: string;
+  original_key_id: string;
   waiter: string | null;
 }
 
 /** What a claim returns on top: all a worker needs. */
 export interface ClaimedRow extends TaskRow {
+  original_key_id: string;
   prompt: string;
   inputs: TaskInput[];
   mask: TaskInput | null;

@@ -7,7 +7,7 @@ import { TaskSlots, type SlotTaker } from './task-slots.js';
 import type { Completion } from './task-transitions.js';
 import type { TaskOutcome } from './task.js';
 
-type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'apiKeyId'>;
+type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'originalKeyId'>;
 
 /** Tells everyone whom it concerns that a task has ended, once its row says so. Never fails: all of them can read the row. */
 @Injectable()

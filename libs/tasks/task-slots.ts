@@ -49,7 +49,8 @@ const CORRECT = new RedisScript(`${NOW}
 export interface SlotTaker {
   readonly id: string;
   readonly accountId: string;
-  readonly apiKeyId: string;
+  /** Keys that replaced each other have their places together. */
+  readonly originalKeyId: string;
   /** The key's own limit, if it has one; 0 = any number. */
   readonly maxInFlight?: number | undefined;
   /** The account's own limit, likewise. */
@@ -108,9 +109,9 @@ export class TaskSlots {
   }
 
   /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
-  free({ accountId, apiKeyId, id }: Pick<SlotTaker, 'accountId' | 'apiKeyId' | 'id'>): void {
-    this.redis.zrem(this.keyOf(accountId), `${apiKeyId} ${id}`).catch(() => undefined);
-    this.redis.zrem(this.keyOf(apiKeyId), id).catch(() => undefined);
+  free({ accountId, originalKeyId, id }: Pick<SlotTaker, 'accountId' | 'originalKeyId' | 'id'>): void {
+    this.redis.zrem(this.keyOf(accountId), `${originalKeyId} ${id}`).catch(() => undefined);
+    this.redis.zrem(this.keyOf(originalKeyId), id).catch(() => undefined);
   }
 
   /** Looks accounts up that were not for a while, and answers with how many. Throws like `with`. */
@@ -124,8 +125,8 @@ export class TaskSlots {
     return accounts.length;
   }
 
-  private slotOf({ id, accountId, apiKeyId }: SlotTaker, limits: Slot['limits']): Slot {
-    const keys = [this.known, this.keyOf(accountId), this.keyOf(apiKeyId)] as const;
+  private slotOf({ id, accountId, originalKeyId }: SlotTaker, limits: Slot['limits']): Slot {
+    const keys = [this.known, this.keyOf(accountId), this.keyOf(originalKeyId)] as const;
     return { task: id, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
   }
 
@@ -140,20 +141,15 @@ export class TaskSlots {
   private async correct(accounts: readonly string[], forget = false): Promise<void> {
     const counted = await Promise.all(accounts.map((account) => this.counted(account)));
     const ids = counted.flatMap(({ names }) => [...names.keys()].map((name) => name.slice(name.indexOf(' ') + 1)));
-    const rows = await this.prisma.task
-      .findMany({
-        where: { OR: [{ finishedAt: null, accountId: { in: inList(accounts) } }, { id: { in: inList(ids) } }] },
-        select: { id: true, accountId: true, apiKeyId: true, finishedAt: true },
-      })
-      .catch((cause: unknown) => {
-        throw overloaded(cause);
-      });
+    const rows = await this.rows(accounts, ids).catch((cause: unknown) => {
+      throw overloaded(cause);
+    });
     for (const [index, account] of accounts.entries()) {
       const { now, names } = counted[index] ?? { now: 0, names: new Map<string, number>() };
       const own = new Map(
         rows
           .filter((row) => row.accountId === account)
-          .map(({ id, apiKeyId, finishedAt }) => [`${apiKeyId} ${id}`, finishedAt === null]),
+          .map(({ id, originalKeyId, finishedAt }) => [`${originalKeyId} ${id}`, finishedAt === null]),
       );
       const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - UNWRITTEN_MS));
       const pending = [...own].filter(([name, isPending]) => isPending && !names.has(name));
@@ -169,6 +165,20 @@ export class TaskSlots {
         );
       }
     }
+  }
+
+  /** The accounts' unfinished tasks and the named ones, each with the key that it is counted for. */
+  private async rows(accounts: readonly string[], ids: readonly string[]) {
+    const tasks = await this.prisma.task.findMany({
+      where: { OR: [{ finishedAt: null, accountId: { in: inList(accounts) } }, { id: { in: inList(ids) } }] },
+      select: { id: true, accountId: true, apiKeyId: true, finishedAt: true },
+    });
+    const keys = await this.prisma.apiKey.findMany({
+      where: { id: { in: inList([...new Set(tasks.map(({ apiKeyId }) => apiKeyId))]) }, originalKeyId: { not: null } },
+      select: { id: true, originalKeyId: true },
+    });
+    const originals = new Map(keys.map(({ id, originalKeyId }) => [id, originalKeyId]));
+    return tasks.map((task) => ({ ...task, originalKeyId: originals.get(task.apiKeyId) ?? task.apiKeyId }));
   }
 
   /** An account's places and since when each was counted, and the time, both by the clock of Redis in ms. */

@@ -55,7 +55,7 @@ type TaskFilters = Omit<TaskListQuery, 'limit'>;
 interface CancelledTask {
   readonly task: TaskSummary;
   readonly epoch: number;
-  readonly apiKeyId: string;
+  readonly originalKeyId: string;
 }
 
 /** Of an account: their images are stored without end. */
@@ -214,7 +214,7 @@ export class TaskStore {
   /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
   async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
-    return row && { task: toSummary(row), epoch: row.epoch, apiKeyId: row.api_key_id };
+    return row && { task: toSummary(row), epoch: row.epoch, originalKeyId: row.original_key_id };
   }
 
   /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */

@@ -4,6 +4,7 @@ import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, FirstCalls, ProviderCall } from './provider-call.js';
+import type { SlotTaker } from './task-slots.js';
 import { toOutcome, toTask, type ClaimedRow } from './task-columns.js';
 import {
   claimTasks,
@@ -24,7 +25,7 @@ import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from '
 
 /** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
 export interface ClaimedTask {
-  readonly task: Task;
+  readonly task: Task & Pick<SlotTaker, 'originalKeyId'>;
   readonly prompt: string;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
@@ -235,7 +236,7 @@ function nameOf({ id, attempt }: Lease): string {
 function toClaimed(row: ClaimedRow): ClaimedTask {
   const begun = row.attempt === 1 && row.provider_call_open ? (row.last_call ?? undefined) : undefined;
   return {
-    task: toTask(row),
+    task: { ...toTask(row), originalKeyId: row.original_key_id },
     prompt: row.prompt,
     inputs: row.inputs,
     mask: row.mask,

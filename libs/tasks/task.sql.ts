@@ -2,6 +2,7 @@ import type { ImageUsage } from '#contract/image-usage.js';
 import type { Queryable } from '#database/queryable.js';
 import type { CallEnd, CallStart, FirstCalls } from './provider-call.js';
 import {
+  ORIGINAL_KEY,
   SUMMARY_COLUMNS,
   TASK_COLUMNS,
   type ClaimedRow,
@@ -214,7 +215,7 @@ const CLAIM = {
     WHERE id = task AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${NOT_DURABLE}
-    RETURNING ${TASK_COLUMNS}, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous, trace_parent,
+    RETURNING ${TASK_COLUMNS}, ${ORIGINAL_KEY} AS original_key_id, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous, trace_parent,
       calls->-1 AS last_call, (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
@@ -331,7 +332,7 @@ const END = {
     FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
       AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${ALONE} ELSE true END
-    RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, api_key_id, waiter`,
+    RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
 };
 
 /** How a task ends, and by whom: its holder, or its owner. */

@@ -67,6 +67,8 @@ export interface TaskCommand {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
+  /** The first of the keys that rotations replaced by this one, or itself: its limits and turns are that one's. */
+  readonly originalKeyId: string;
   /** The account's turns in the queue, relative to other accounts. */
   readonly accountWeight: number;
   /** The key's share of these, relative to the account's other keys. */

@@ -130,6 +130,22 @@ describe('limits of a key', () => {
     expect(await waitUntil(isTaken, { timeoutMs: 30_000, everyMs: 2_000 })).toBe(true);
   });
 
+  it('H6: a key and its replacement have one rate and one number of tasks in flight between them', async () => {
+    const keyed = { submits_per_minute: 40, polls_per_minute: 5, tasks_in_flight: 3 };
+    const old = await platform.newKeyWithId(keyed);
+    const pair = [old.key, await platform.newKey({ ...keyed, budget_id: old.id })];
+    const polls = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => get(n % 3 === 0 ? platform : second, '/v1/tasks', pair[n % 2] ?? '')),
+    );
+    expect(polls.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(5);
+    platform.worker.kill('SIGSTOP');
+    const submits: Response[] = [];
+    for (let n = 0; n < 6; n++) submits.push(await submit(pair[n % 2] ?? ''));
+    expect(submits.map(({ status }) => status)).toEqual([202, 202, 202, 429, 429, 429]);
+    expect(await submits.at(-1)?.json()).toMatchObject({ error: { code: 'concurrency_limit_exceeded' } });
+    platform.worker.kill('SIGCONT');
+  });
+
   it('H6: limits of an account hold for all its keys together, whatever these may do, and the answer says whose they are', async () => {
     const accountId = await platform.newAccount();
     await platform.pool.query(

@@ -22,16 +22,16 @@ describe('the fair order', () => {
   const caller = (accountId: string, accountWeight = 1) => ({
     accountId,
     accountWeight,
-    apiKeyId: accountId,
+    originalKeyId: accountId,
     weight: 1,
   });
   /** A key of the account `one`. */
-  const key = (apiKeyId: string, weight = 1) => ({ accountId: 'one', accountWeight: 1, apiKeyId, weight });
+  const key = (originalKeyId: string, weight = 1) => ({ accountId: 'one', accountWeight: 1, originalKeyId, weight });
   const entries = (whose: string | QueueCaller, count: number, weight?: number) =>
     Array.from({ length: count }, () => {
       const taskId = newTaskId();
       const owner = typeof whose === 'string' ? caller(whose, weight) : whose;
-      callerOf.set(taskId, owner.apiKeyId);
+      callerOf.set(taskId, owner.originalKeyId);
       return { taskId, epoch: 0, caller: owner };
     });
   const add = async (whose: string | QueueCaller, count: number, weight?: number) => {

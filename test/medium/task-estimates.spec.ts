@@ -48,7 +48,7 @@ describe('estimates', () => {
     await room.queue.add({
       taskId: task.id,
       epoch: 0,
-      caller: { accountId: apiKeyId, accountWeight: 1, apiKeyId, weight: 1 },
+      caller: { accountId: apiKeyId, accountWeight: 1, originalKeyId: apiKeyId, weight: 1 },
     });
     return task;
   }
@@ -157,14 +157,14 @@ describe('estimates', () => {
   });
 
   it('tell how long a task would take that nobody has ordered yet, by its caller’s place, and take no turn for it', async () => {
-    const caller = { accountId: 'c', accountWeight: 1, apiKeyId: 'c', weight: 1 };
+    const caller = { accountId: 'c', accountWeight: 1, originalKeyId: 'c', weight: 1 };
     // What is usual is no forecast.
     expect(await (await process()).forecast(caller, command())).toBeUndefined();
     await measured(worker('one', 1), 1_000, 3);
     const estimates = await process();
     expect(await estimates.forecast(caller, command())).toBe(1_000);
     for (let n = 0; n < 3; n++) await queued('a');
-    const of = (accountId: string) => estimates.forecast({ ...caller, accountId, apiKeyId: accountId }, command());
+    const of = (accountId: string) => estimates.forecast({ ...caller, accountId, originalKeyId: accountId }, command());
     for (let n = 0; n < 3; n++) expect([await of('a'), await of('c')]).toEqual([4_000, 2_000]);
     room.health.reportFailure();
     expect(await of('c')).toBeUndefined();

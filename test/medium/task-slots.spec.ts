@@ -6,6 +6,7 @@ import { loadConfig } from '#config/load-config.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Admission } from '#tasks/admission.js';
+import { requeue } from '#tasks/sweep.sql.js';
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import { TaskSlots } from '#tasks/task-slots.js';
 import { TaskTurns } from '#tasks/task-turns.js';
@@ -34,8 +35,9 @@ describe('tasks in flight', () => {
     admin = new Redis(service.url);
     room = await openTaskRoom(service.url);
     await room.sql(
-      `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ('key_other', $1, 'other', 'sk-dr-other', '\\x01')`,
-      [TEST_ACCOUNT],
+      `INSERT INTO api_keys (id, account_id, name, prefix, hash, budget_id) VALUES
+        ('key_other', $1, 'other', 'sk-dr-other', '\\x01', NULL), ('key_heir', $1, 'heir', 'sk-dr-heir', '\\x02', $2)`,
+      [TEST_ACCOUNT, TEST_KEY],
     );
   }, 60_000);
   afterEach(async () => {
@@ -130,6 +132,35 @@ describe('tasks in flight', () => {
     expect(await accept(5, { apiKeyId: 'key_other' })).toHaveLength(2);
     await admin.flushall();
     expect(await accept(3, { apiKeyId: 'key_third', accountMaxInFlight: 10 })).toEqual([]);
+  });
+
+  it('H6: are counted together for a key and its replacement, whoever ends them and also after FLUSHALL', async () => {
+    const heir = { apiKeyId: 'key_heir', originalKeyId: TEST_KEY };
+    const are = async (count: number) =>
+      await waitUntil(async () => (await admin.zcard(`${room.prefix}:in-flight:${TEST_KEY}`)) === count, {
+        timeoutMs: 10_000,
+      });
+    const [old] = await accept(3);
+    const [first, second, ...more] = await accept(4, heir);
+    expect(more).toEqual([]);
+    for (const pair of [{}, heir]) expect(await take(capped(pair))).toEqual({ of: 'key', limit: 5 });
+    await admin.flushall();
+    for (const pair of [heir, {}]) expect(await take(capped(pair))).toEqual({ of: 'key', limit: 5 });
+    expect(await are(5)).toBe(true);
+
+    const cancelled = await room.store.cancel(TEST_ACCOUNT, first!.id);
+    room.slots.free({ ...first!, originalKeyId: cancelled!.originalKeyId });
+    expect(await are(4)).toBe(true);
+    const [entry] = await requeue(room.database.pool, [{ taskId: second!.id, epoch: 0 }], false);
+    expect(entry?.caller).toMatchObject({ accountId: TEST_ACCOUNT, originalKeyId: TEST_KEY });
+    const claimed = await room.transitions.claim(second!.id, 'worker', 60_000);
+    expect(claimed?.task).toMatchObject({ apiKeyId: 'key_heir', originalKeyId: TEST_KEY });
+    await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = ANY($1)`, [
+      [old!.id, second!.id],
+    ]);
+    expect(await room.newSweep().failOverdue()).toBe(2);
+    expect(await are(2)).toBe(true);
+    expect(await accept(4, heir)).toHaveLength(3);
   });
 
   it('are looked up in the rows now and again, once for all processes, and an account without any is forgotten', async () => {

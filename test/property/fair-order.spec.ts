@@ -108,9 +108,9 @@ describe('the fair order, whatever comes and goes', () => {
             const id = await next();
             const task = waiting.find(({ taskId }) => taskId === id);
             if (task === undefined) throw new Error(`served ${id ?? 'nobody'}, who does not wait`);
-            const { accountId, apiKeyId } = task.caller;
+            const { accountId, originalKeyId } = task.caller;
             const siblings = waiting.filter(({ caller }) => caller.accountId === accountId);
-            expect(siblings.find(({ caller }) => caller.apiKeyId === apiKeyId)).toBe(task);
+            expect(siblings.find(({ caller }) => caller.originalKeyId === originalKeyId)).toBe(task);
             accounts.count(
               accountId,
               weightsOf(waiting, (caller) => [caller.accountId, caller.accountWeight]),
@@ -119,15 +119,20 @@ describe('the fair order, whatever comes and goes', () => {
             keys.set(accountId, shares);
             if (!cancels)
               shares.count(
-                apiKeyId,
-                weightsOf(siblings, (caller) => [caller.apiKeyId, caller.weight]),
+                originalKeyId,
+                weightsOf(siblings, (caller) => [caller.originalKeyId, caller.weight]),
               );
             waiting.splice(waiting.indexOf(task), 1);
           };
           for (const { kind, account, key, tasks } of steps) {
             const { account: accountWeight = 1, keys: keyWeights = [] } = weights[account] ?? {};
             const accountId = `a${account}`;
-            const caller = { accountId, accountWeight, apiKeyId: `${accountId}k${key}`, weight: keyWeights[key] ?? 1 };
+            const caller = {
+              accountId,
+              accountWeight,
+              originalKeyId: `${accountId}k${key}`,
+              weight: keyWeights[key] ?? 1,
+            };
             if (kind === 'add') {
               const added = Array.from({ length: tasks }, () => ({ taskId: newTaskId(), epoch: 0, caller }));
               await room.queue.addAll(added);

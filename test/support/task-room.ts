@@ -119,6 +119,7 @@ export function command(changes: Partial<TaskCommand> = {}): TaskCommand {
     id: newTaskId(),
     accountId: TEST_ACCOUNT,
     apiKeyId: TEST_KEY,
+    originalKeyId: changes.apiKeyId ?? TEST_KEY,
     accountWeight: 1,
     weight: 1,
     requestId: newRequestId(),

@@ -80,6 +80,7 @@ export class ApiKeyStore {
       this.unknown.set(name, true);
       return undefined;
     }
+        originalKeyId: row.originalKeyId ?? row.id,
     const known: KnownKey = {
       caller: {
         accountId: row.accountId,
@@ -113,7 +114,7 @@ export class ApiKeyStore {
     const row = await this.keys.findByKey(key);
     if (row === undefined) return null;
     const budgets = await this.prisma.budget.count({
-      where: { ownerId: { in: [row.accountId, row.budgetId ?? row.id] } },
+      where: { ownerId: { in: [row.accountId, row.originalKeyId ?? row.id] } },
     });
     return { ...row, budgeted: budgets > 0 };
   }

@@ -52,6 +52,8 @@ export function accountShare(
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
+  /** The first of the keys that rotations replaced by this one, or itself; what limits a key counts all of them as that. */
+  readonly originalKeyId: string;
   /** What binds it together with the account's other keys. */
   readonly account: AccountShare;
   /** Share of the account's turns in the queue, relative to its other keys. */
@@ -80,6 +82,7 @@ export type Orderer = Pick<
   | 'accountWeight'
   | 'accountMaxInFlight'
   | 'apiKeyId'
+  | 'originalKeyId'
   | 'weight'
   | 'maxInFlight'
   | 'budgeted'
@@ -91,17 +94,19 @@ export function ordererOf({
   accountId,
   account,
   keyId,
+  originalKeyId,
   weight,
   limits,
   budgeted,
   personId,
-}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits' | 'personId'> &
+}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'> &
   Partial<Pick<Caller, 'budgeted'>>): Orderer {
   return {
     accountId,
     accountWeight: account.weight,
     accountMaxInFlight: account.limits.tasksInFlight,
     apiKeyId: keyId,
+    originalKeyId,
     weight,
     maxInFlight: limits.tasksInFlight,
     budgeted,

@@ -11,6 +11,7 @@ import {
 const caller: Caller = {
   accountId: 'acct_1',
   keyId: 'key_1',
+  originalKeyId: 'key_1',
   models: [],
   scopes: [],
   defaultResponseFormat: undefined,
@@ -36,6 +37,7 @@ describe('generationCommand', () => {
       id: 'task_1',
       accountId: 'acct_1',
       apiKeyId: 'key_1',
+      originalKeyId: 'key_1',
       requestId: 'req_1',
       action: 'generation',
       model: 'gpt-image-2',

@@ -10,7 +10,7 @@ import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from './ra
 export type CountedKind = 'submits' | 'polls' | 'chats';
 
 /** Whose requests are counted, and by which limits of their own. */
-export type CountedCaller = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'limits'>;
+export type CountedCaller = Pick<Caller, 'accountId' | 'account' | 'originalKeyId' | 'limits'>;
 
 /** A limit that binds a caller. */
 interface Limit extends RateWindow {
@@ -44,11 +44,11 @@ export class RequestLimits {
    * nothing is counted: polls and chats must go on, and submits are turned away for another reason.
    */
   async admit(kind: CountedKind, caller: CountedCaller, reply?: FastifyReply): Promise<void> {
-    const { accountId, account, keyId, limits } = caller;
+    const { accountId, account, originalKeyId, limits } = caller;
     await this.count(
       [
         {
-          ...{ name: `${kind}:${keyId}`, policy: kind, whose: 'This API key', kind },
+          ...{ name: `${kind}:${originalKeyId}`, policy: kind, whose: 'This API key', kind },
           limit: (kind === 'chats' ? undefined : limits[kind]) ?? this.limits[kind],
         },
         {

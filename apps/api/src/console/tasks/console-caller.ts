@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { may } from '#accounts/person-rules.js';
+import type { ApiKey } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
@@ -9,7 +9,9 @@ import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 /** Who orders something in the console. */
 type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
-type LimitedKey = Pick<ApiKeyRow, 'id' | 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>;
+/** A key with what an admin has set for it, if it is one of a person. */
+type PayingKey = Pick<ApiKey, 'id'> &
+  Partial<Pick<ApiKey, 'originalKeyId' | 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>>;
 
 /** Names of the keys that an account's playground and its operators' tests of providers generate with. */
 const PLAYGROUND_KEY = 'Playground';
@@ -28,27 +30,27 @@ export class ConsoleCaller {
 
   async of(who: Orderer): Promise<Caller> {
     const key = !may(who, 'keys.manage_all') ? await this.limitedKey(who.accountId, who.personId) : undefined;
-    return await this.caller(who, key?.id ?? (await this.keyId(who.accountId)), key);
+    return await this.caller(who, key ?? { id: await this.keyId(who.accountId) });
   }
 
   /** Who a provider is tested for: a key of its own, so that tests are no images of the account's people. */
   async ofTest(who: Orderer): Promise<Caller> {
-    return await this.caller(who, await this.keys.ensureHidden(who.accountId, TEST_KEY));
+    return await this.caller(who, { id: await this.keys.ensureHidden(who.accountId, TEST_KEY) });
   }
 
-  private async caller({ accountId, personId }: Orderer, keyId: string, limited?: LimitedKey): Promise<Caller> {
+  private async caller({ accountId, personId }: Orderer, key: PayingKey): Promise<Caller> {
     const account = await this.prisma.account.findUniqueOrThrow({
       where: { id: accountId },
       select: ACCOUNT_SHARE,
     });
     return {
-      ...{ accountId, keyId, personId },
+      ...{ accountId, keyId: key.id, originalKeyId: key.originalKeyId ?? key.id, personId },
       account: accountShare(account),
-      weight: limited?.weight ?? 1,
+      weight: key.weight ?? 1,
       limits: {
-        submits: limited?.submitsPerMinute ?? undefined,
-        polls: limited?.pollsPerMinute ?? undefined,
-        tasksInFlight: limited?.tasksInFlight ?? undefined,
+        submits: key.submitsPerMinute ?? undefined,
+        polls: key.pollsPerMinute ?? undefined,
+        tasksInFlight: key.tasksInFlight ?? undefined,
       },
       models: [],
       scopes: [],
@@ -68,10 +70,10 @@ export class ConsoleCaller {
   private async limitedKey(accountId: string, personId: string) {
     const { apiKey, budget } = this.prisma;
     const keys = await apiKey.findMany({ where: { accountId, createdBy: personId }, orderBy: { createdAt: 'desc' } });
-    const owners = keys.map(({ id, budgetId }) => budgetId ?? id);
+    const owners = keys.map(({ id, originalKeyId }) => originalKeyId ?? id);
     const budgets = await budget.findMany({ where: { ownerId: { in: owners } }, select: { ownerId: true } });
-    return keys.find(({ id, budgetId, submitsPerMinute, pollsPerMinute, tasksInFlight }) => {
-      const hasBudget = budgets.some(({ ownerId }) => ownerId === (budgetId ?? id));
+    return keys.find(({ id, originalKeyId, submitsPerMinute, pollsPerMinute, tasksInFlight }) => {
+      const hasBudget = budgets.some(({ ownerId }) => ownerId === (originalKeyId ?? id));
       return hasBudget || [submitsPerMinute, pollsPerMinute, tasksInFlight].some((limit) => (limit ?? 0) > 0);
     });
   }

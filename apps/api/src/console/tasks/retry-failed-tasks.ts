@@ -80,14 +80,14 @@ export class RetryFailedTasks {
 
 /** Whose order it was, and is counted as again. */
 function ownerOf(order: FailedOrder): Payer {
-  const { accountId, apiKeyId: keyId, orderedBy, weight } = order;
+  const { accountId, apiKeyId: keyId, originalKeyId, orderedBy, weight } = order;
   const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
   const all = {
     submits: order.accountSubmitsPerMinute ?? undefined,
     tasksInFlight: order.accountTasksInFlight ?? undefined,
   };
   return {
-    ...{ accountId, keyId, weight },
+    ...{ accountId, keyId, originalKeyId, weight },
     ...(orderedBy !== null && { personId: orderedBy }),
     limits: { ...own, polls: undefined },
     account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },

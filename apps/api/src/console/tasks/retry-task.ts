@@ -17,7 +17,10 @@ import { RequestLimits } from '../../limits/limit-requests.js';
 const CONTENT_TYPE = 'application/octet-stream';
 
 /** Whom an old order is given again for. */
-export type Payer = Pick<Caller, 'accountId' | 'account' | 'keyId' | 'weight' | 'limits' | 'personId'>;
+export type Payer = Pick<
+  Caller,
+  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'
+>;
 
 /** Who is told of its end, and what it repeats. */
 type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;
