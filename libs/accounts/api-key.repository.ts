@@ -263,14 +263,18 @@ export class ApiKeyRepository {
 }
 
 /**
- * Counts the keys that work; a rotated key and the one in its place count as one. Throws AppError
- * `account_limit_reached` when the account has as many as it may.
+ * Counts the keys that work; those that replaced each other count as one, for as long as any of them works. Throws
+ * AppError `account_limit_reached` when the account has as many as it may.
  */
 async function assertRoomForKey(transaction: Transaction, accountId: string, keysPerAccount: number): Promise<void> {
   const account = await transaction.account.findUnique({ where: { id: accountId }, select: { maxKeys: true } });
   const most = account?.maxKeys ?? keysPerAccount;
   if (most === 0) return;
-  const keys = await transaction.apiKey.count({ where: { ...workingKeys(), accountId, replacedBy: null } });
+  const working = await transaction.apiKey.findMany({
+    where: { ...workingKeys(), accountId },
+    select: { id: true, originalKeyId: true },
+  });
+  const keys = new Set(working.map(({ id, originalKeyId }) => originalKeyId ?? id)).size;
   if (keys < most) return;
   const held = most === 1 ? 'a key already, and may have 1' : `${keys} keys, and may have ${most}`;
   throw new AppError(

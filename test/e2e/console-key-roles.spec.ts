@@ -255,6 +255,25 @@ describe('who may do what with keys', () => {
     expect(await count(WORKS)).toBe(full + 1);
   });
 
+  it('H6: ending the successor makes no room either while the rotated key still works', async () => {
+    const [full, { data: keys }] = [await count(WORKS), await member.ask<List>('/keys')];
+    const flood = keys.filter(({ name, replaced_by: by }) => name === 'flood' && by === null).slice(0, 4);
+    const refused = [409, 'account_limit_reached'];
+    for (const [n, key] of flood.entries()) {
+      const made = await member.ask<MadeKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 24 } });
+      if (n % 2 === 0) await member.ask(`/keys/${made.key.id}/revoke`, { method: 'POST' });
+      else
+        await platform.pool.query(`UPDATE api_keys SET expires_at = now() - interval '1 s' WHERE id = $1`, [
+          made.key.id,
+        ]);
+      expect(await answerOf(await member.call('/keys', { body: { name: 'one more' } }))).toEqual(refused);
+    }
+    expect(await count(WORKS)).toBe(full);
+    await member.ask(`/keys/${flood[0]!.id}/revoke`, { method: 'POST' });
+    expect((await member.call('/keys', { body: { name: 'in its place' } })).status).toBe(201);
+    expect(await answerOf(await member.call('/keys', { body: { name: 'one more' } }))).toEqual(refused);
+  });
+
   it('H6: a key that has ended, or is to end after its rotation, is not brought back', async () => {
     const pair = (await admin.ask<List>('/keys')).data.find((key) => key['replaced_by'] !== null && !hasEnded(key))!;
     const end = Date.parse(pair['expires_at'] as string);
