@@ -73,14 +73,17 @@ const MAX_NAMESAKES = 100;
 /** The people of the console. */
 @Injectable()
 export class PersonStore {
+  private founded = false;
+
   constructor(
     private readonly prisma: PrismaService,
     private readonly secrets: SecretsConfig,
   ) {}
 
-  /** Whether somebody is the first admin already. */
+  /** Whether somebody is the first admin already; once they are, they stay it, and the database is not asked again. */
   async hasFounder(): Promise<boolean> {
-    return (await this.prisma.person.count({ where: { founder: true } })) > 0;
+    if (!this.founded) this.founded = (await this.prisma.person.count({ where: { founder: true } })) > 0;
+    return this.founded;
   }
 
   /** Uses up a `first_admin` link; undefined when it can't be used, or when somebody else was first. */

@@ -1,7 +1,35 @@
 import { newApiKey } from '#accounts/api-keys.js';
+import { newToken } from '#accounts/tokens.js';
+import { Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CALLS = 400;
+
+describe('unknown sessions', () => {
+  let platform: ApiPlatform;
+  beforeAll(async () => {
+    platform = await startApiPlatform({ ...PATIENT, TRUSTED_PROXIES: '127.0.0.0/8', UNKNOWN_KEYS_WAITING: '20' });
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  it('M4: in any number keep out nobody who is signed in, and wait in line like unknown keys', async () => {
+    const ada = await signInFirstAdmin(platform);
+    const call = (cookie: string, network: string): Promise<Response> => {
+      const browser = new Browser(platform.url);
+      browser.cookie = cookie;
+      return browser.call('/session', { headers: { 'x-forwarded-for': network } });
+    };
+    const own = ada.cookie ?? '';
+    expect((await call(own, '203.0.113.7')).status).toBe(200);
+    const flood = Array.from({ length: CALLS }, () => call(`darkroom_session=${newToken()}`, '203.0.113.7'));
+    expect((await call(own, '203.0.113.7')).status).toBe(200);
+    const neighbor = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
+    expect((await call(neighbor.cookie ?? '', '198.51.100.1')).status).toBe(200);
+    const statuses = (await Promise.all(flood)).map(({ status }) => status);
+    expect([...new Set(statuses)].sort()).toEqual([401, 429]);
+    expect((await new Browser(platform.url).call('/sign-in')).status).toBe(200);
+  });
+});
 
 describe('unknown keys', () => {
   let platform: ApiPlatform;

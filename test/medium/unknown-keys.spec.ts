@@ -1,9 +1,13 @@
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { newApiKey } from '#accounts/api-keys.js';
+import { PersonStore } from '#accounts/person-store.js';
+import { SessionStore } from '#accounts/session-store.js';
+import { newToken } from '#accounts/tokens.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
 import { UNKNOWN_KEY_LIMITS, UnknownKeyLimiter } from '../../apps/api/src/auth/unknown-key-limiter.js';
+import { SessionLookUps } from '../../apps/api/src/console/session-look-ups.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);
@@ -78,4 +82,78 @@ describe('a flood of unknown keys', () => {
     expect(await store.caller(neighbor, FLOOD)).toMatchObject({ accountId: TEST_ACCOUNT });
     await state.ended;
   }, 60_000);
+});
+
+// The same for sessions: callers are a cookie and an address.
+describe('a flood of unknown sessions', () => {
+  let room: TaskRoom;
+  let sessions: SessionLookUps;
+  let people: PersonStore;
+  let own: string;
+
+  beforeEach(async () => {
+    room = await openTaskRoom();
+    const secrets = { secretKey: SECRET_KEY };
+    people = new PersonStore(room.database, secrets);
+    const store = new SessionStore(room.database, secrets);
+    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, patienceMs: 50_000 });
+    sessions = new SessionLookUps(store, limiter);
+    await room.sql(
+      `INSERT INTO people (id, account_id, email, name, role) VALUES ('person_a', $1, 'a@b.c', 'A', 'admin')`,
+      [TEST_ACCOUNT],
+    );
+    own = (await store.begin('person_a', 'test')).token;
+  });
+  afterEach(() => room.close());
+
+  /** How many statements the work sends. */
+  async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+    let count = 0;
+    const counting = () => count++;
+    room.database.pool.on('acquire', counting);
+    await work();
+    room.database.pool.off('acquire', counting);
+    return count;
+  }
+
+  it('M4: asks nothing for what is no token, and once for one that nobody has', async () => {
+    const odd = ['', 'x', 'A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}=`, `${'A'.repeat(42)}\n`];
+    expect(
+      await statementsOf(async () => {
+        for (const token of odd) expect(await sessions.find(token, FLOOD)).toBeUndefined();
+      }),
+    ).toBe(0);
+    const one = () => sessions.find(newToken(), FLOOD);
+    await one();
+    const usual = await statementsOf(one);
+    expect(usual).toBeGreaterThan(0);
+    const unknown = newToken();
+    const same = () => Promise.all(Array.from({ length: 50 }, () => sessions.find(unknown, FLOOD)));
+    expect(await statementsOf(same)).toBe(usual);
+    expect(await statementsOf(same)).toBe(0);
+  });
+
+  it('M4: takes one look-up of a network at a time, and holds up no session that was met or is of another network', async () => {
+    expect(await sessions.find(own, FLOOD)).toMatchObject({ personId: 'person_a' });
+    let [busy, most, open] = [0, 0, 300];
+    room.database.pool.on('acquire', () => (most = Math.max(most, ++busy)));
+    room.database.pool.on('release', () => busy--);
+    const flood = Array.from({ length: open }, () => sessions.find(newToken(), FLOOD).finally(() => open--));
+    const fresh = await new SessionStore(room.database, { secretKey: SECRET_KEY }).begin('person_a', 'test');
+    expect(await sessions.find(own, FLOOD)).toMatchObject({ personId: 'person_a' });
+    expect(await sessions.find(fresh.token, '198.51.100.1')).toMatchObject({ personId: 'person_a' });
+    expect(open).toBeGreaterThan(0);
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
+    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.atOnce);
+  });
+
+  it('M4: a session that has ended is none at once, and the first admin is looked for until there is one', async () => {
+    const { id } = (await sessions.find(own, FLOOD))!;
+    await room.sql('DELETE FROM sessions WHERE id = $1', [id]);
+    expect(await sessions.find(own, FLOOD)).toBeUndefined();
+    expect(await people.hasFounder()).toBe(false);
+    await room.sql('UPDATE people SET founder = true');
+    expect(await people.hasFounder()).toBe(true);
+    expect(await statementsOf(() => people.hasFounder())).toBe(0);
+  });
 });

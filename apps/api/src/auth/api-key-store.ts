@@ -7,6 +7,7 @@ import { KEY_SCOPES, storedResponseFormat } from '#accounts/api-keys.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
+import { SecretLookUps } from './secret-look-ups.js';
 import { UnknownKeyLimiter } from './unknown-key-limiter.js';
 
 /** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
@@ -29,17 +30,18 @@ interface KnownKey {
  */
 @Injectable()
 export class ApiKeyStore {
-  /** What is older than its time stays, as a sign that the key is one. */
-  private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS, noDeleteOnStaleGet: true });
-  private readonly unknown = new LRUCache<string, true>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
+  private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
+  private readonly lookUps: SecretLookUps;
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
 
   constructor(
     private readonly prisma: PrismaService,
     private readonly keys: ApiKeyRepository,
     private readonly uses: KeyUses,
-    private readonly unknownKeys: UnknownKeyLimiter,
-  ) {}
+    limiter: UnknownKeyLimiter,
+  ) {
+    this.lookUps = new SecretLookUps(limiter);
+  }
 
   /**
    * The caller behind an `Authorization` header, who is at `address`.
@@ -53,7 +55,6 @@ export class ApiKeyStore {
     const name = hash('sha256', key, 'base64');
     const known = this.found.get(name);
     if (known !== undefined) return admit(known);
-    if (this.unknown.has(name)) throw invalidKey();
     return this.ask(name, key, address).then(admit);
   }
 
@@ -61,8 +62,7 @@ export class ApiKeyStore {
     let answer = this.asking.get(name);
     if (answer === undefined) {
       const lookUp = () => this.lookUp(name, key);
-      const isKey = this.found.peek(name, { allowStale: true }) !== undefined;
-      answer = (isKey ? lookUp() : this.unknownKeys.run(address, lookUp)).finally(() => this.asking.delete(name));
+      answer = this.lookUps.run(name, address, lookUp).finally(() => this.asking.delete(name));
       this.asking.set(name, answer);
     }
     return answer;
@@ -75,16 +75,12 @@ export class ApiKeyStore {
         cause,
       });
     });
-    if (row === null) {
-      this.found.delete(name);
-      this.unknown.set(name, true);
-      return undefined;
-    }
-        originalKeyId: row.originalKeyId ?? row.id,
+    if (row === null) return undefined;
     const known: KnownKey = {
       caller: {
         accountId: row.accountId,
         keyId: row.id,
+        originalKeyId: row.originalKeyId ?? row.id,
         account: accountShare(row.account),
         weight: row.weight,
         limits: {

@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import type { ApiConfig } from '../common/api.config.js';
 import { networkOf } from '../common/network-of.js';
 
-/** Look-ups that this process has under way at once for keys it has not met, and how many wait for them. */
+/** Look-ups that this process has under way at once for keys and sessions it has not met, and how many wait for them. */
 export interface UnknownKeyLimits {
   readonly atOnce: number;
   /** Waiting callers of one network. */
@@ -13,7 +13,7 @@ export interface UnknownKeyLimits {
   readonly patienceMs: number;
 }
 
-/** A flood of unknown keys waits in line, which slows it down; immediate rejections would only make room for more. */
+/** A flood of them waits in line, which slows it down; immediate rejections would only make room for more. */
 export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
 
 /** The usual limits, but for what an operator sets. */
@@ -32,7 +32,7 @@ interface Waiting {
 }
 
 /**
- * Lets keys that nobody has met yet reach the database one at a time per network, a few in all, networks taking turns.
+ * Lets keys and sessions that nobody has met yet reach the database one at a time per network, a few in all, networks taking turns.
  * So a flood of invented keys takes a small share of the database, and a good key waits behind no network but its own.
  */
 export class UnknownKeyLimiter {
@@ -99,9 +99,13 @@ export class UnknownKeyLimiter {
 }
 
 function tooManyOfNetwork(): AppError {
-  return new AppError('rate_limit_exceeded', 'Too many unknown API keys come from this network. Try again later.', {
-    retryAfter: RETRY_SECONDS,
-  });
+  return new AppError(
+    'rate_limit_exceeded',
+    'Too many unknown API keys or sessions come from this network. Try again later.',
+    {
+      retryAfter: RETRY_SECONDS,
+    },
+  );
 }
 
 function overloaded(): AppError {

@@ -87,7 +87,10 @@ export class ApiConfig {
   @Within(0, 1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
 
-  @Setting('UNKNOWN_KEY_LOOKUPS', 'Lookups of unknown API keys that a process runs at once, one per network.')
+  @Setting(
+    'UNKNOWN_KEY_LOOKUPS',
+    'Lookups of unknown API keys and sessions that a process runs at once, one per network.',
+  )
   @Within(1, 100)
   readonly unknownKeyLookUps: number = 4;
 

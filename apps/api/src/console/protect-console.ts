@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { SessionStore } from '#accounts/session-store.js';
 import { cookiesOf } from './console-cookie.js';
 import type { SessionCookie } from './session-cookie.js';
+import type { SessionLookUps } from './session-look-ups.js';
 
 /** Every route of the console's API begins so. */
 export const CONSOLE_API = '/console/api';
@@ -22,7 +22,7 @@ export function markConsole(server: FastifyInstance): void {
  */
 export function protectConsole(
   server: FastifyInstance,
-  sessions: SessionStore,
+  sessions: SessionLookUps,
   cookie: SessionCookie,
   publicUrl: string,
 ): void {
@@ -60,15 +60,9 @@ function isLocal(host: string | undefined): host is string {
   return host !== undefined && /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/.test(host);
 }
 
-async function findSession(request: FastifyRequest, cookie: SessionCookie, sessions: SessionStore): Promise<void> {
+async function findSession(request: FastifyRequest, cookie: SessionCookie, sessions: SessionLookUps): Promise<void> {
   const token = cookie.read(cookiesOf(request));
-  if (token === undefined) return;
-  request.session = await sessions.find(token).catch((cause: unknown) => {
-    throw new AppError('server_is_overloaded', 'The console is unavailable right now. Try again shortly.', {
-      retryAfter: 2,
-      cause,
-    });
-  });
+  if (token !== undefined) request.session = await sessions.find(token, request.ip);
 }
 
 function refusal(request: FastifyRequest): AppError | undefined {

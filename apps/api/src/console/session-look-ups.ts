@@ -1,0 +1,34 @@
+import { hash } from 'node:crypto';
+import { AppError } from '#contract/app-error.js';
+import type { Session, SessionStore } from '#accounts/session-store.js';
+import { isToken } from '#accounts/tokens.js';
+import { SecretLookUps } from '../auth/secret-look-ups.js';
+import type { UnknownKeyLimiter } from '../auth/unknown-key-limiter.js';
+
+/** The sessions behind cookies; made-up ones are looked up as little as unknown API keys are. */
+export class SessionLookUps {
+  private readonly lookUps: SecretLookUps;
+
+  constructor(
+    private readonly sessions: Pick<SessionStore, 'find'>,
+    limiter: UnknownKeyLimiter,
+  ) {
+    this.lookUps = new SecretLookUps(limiter);
+  }
+
+  /**
+   * Undefined when the token is of no session that is alive. Throws AppError: `rate_limit_exceeded` when the address's
+   * network sends too many unknown ones, or `server_is_overloaded` when the database does not answer.
+   */
+  async find(token: string, address: string): Promise<Session | undefined> {
+    if (!isToken(token)) return undefined;
+    return await this.lookUps.run(hash('sha256', token, 'base64'), address, () =>
+      this.sessions.find(token).catch((cause: unknown) => {
+        throw new AppError('server_is_overloaded', 'The console is unavailable right now. Try again shortly.', {
+          retryAfter: 2,
+          cause,
+        });
+      }),
+    );
+  }
+}
