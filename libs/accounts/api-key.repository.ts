@@ -95,21 +95,6 @@ export class ApiKeyRepository {
   }
 
   /**
-   * Lends the secret of a hidden key to work of the service's own that comes as any caller does. Behind it nobody holds
-   * one again. Throws what the work throws.
-   */
-  async lendHidden<T>(accountId: string, name: string, work: (key: string) => Promise<T>): Promise<T> {
-    const id = await this.ensureHidden(accountId, name);
-    const key = newApiKey();
-    await this.prisma.apiKey.update({ where: { id }, data: this.hashed(key) });
-    try {
-      return await work(key);
-    } finally {
-      await this.prisma.apiKey.update({ where: { id }, data: { hash: randomBytes(32) } });
-    }
-  }
-
-  /**
    * The row of a key, with its account; undefined when there is none. Its hash may be under the SECRET_KEY before this
    * one: the key works under either, and gets a new hash.
    */

@@ -4,13 +4,16 @@ import { join, resolve } from 'node:path';
 import { openImage } from '#images/sharp.js';
 import { startChild, type Child } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const MAIN = resolve('bin', 'darkroom.mjs');
 const READY = 'Ctrl-C stops everything.';
 let folder: string;
 let vendor: ScriptedUpstream;
+let earlier: ApiPlatform | undefined;
 const started: Child[] = [];
 
 beforeEach(async () => {
@@ -20,6 +23,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const child of started.splice(0)) await child.stop([['SIGTERM', 60_000]]);
+  await earlier?.close();
+  earlier = undefined;
   await vendor.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -48,9 +53,21 @@ models:
   return file;
 }
 
+/** A database in which somebody has added the vendor in the console, and its secret. */
+async function addInConsole(): Promise<Record<string, string>> {
+  earlier = await startApiPlatform();
+  const ada = await signInFirstAdmin(earlier);
+  const provider = { entry: { type: 'openai', base_url: vendor.url }, keys: [{ name: 'team', key: 'sk-paid' }] };
+  const model = { entry: { kind: 'image', routes: [{ provider: 'vendor' }] } };
+  await ada.ask('/catalog/providers/vendor', { method: 'PUT', body: { revision: 0, ...provider } });
+  await ada.ask('/catalog/models/gpt-image-2', { method: 'PUT', body: { revision: 1, ...model } });
+  return { DATABASE_URL: earlier.settings['DATABASE_URL'] ?? '', SECRET_KEY: earlier.secretKey };
+}
+
 it.each([
   ['OPENAI_API_KEY', () => Promise.resolve({ OPENAI_API_KEY: 'sk-paid', OPENAI_BASE_URL: vendor.url })],
   ['MODELS_FILE', async () => ({ MODELS_FILE: await writeCatalog(), VENDOR_KEY: 'sk-paid' })],
+  ['DATABASE_URL, and a vendor added in the console,', addInConsole],
 ])(
   'M7: the first start with %s set draws its picture itself, and neither it nor the doctor buys anything',
   async (_name, settings) => {

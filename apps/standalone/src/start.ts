@@ -5,14 +5,13 @@ import { ConfigError, loadConfig } from '#config/load-config.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { firstAdminLink } from './admin.js';
 import { DataFolder } from './data-folder.js';
 import { DataLock } from './data-lock.js';
-import { drawFirstImage, isFree, orderFirstImage, type FirstImageOrder, type MadeImage } from './first-image.js';
+import { drawFirstImage } from './first-image.js';
 import { greeting, seconds } from './greeting.js';
 import { LogFiles } from './log-files.js';
 import { StandaloneConfig } from './standalone.config.js';
@@ -70,10 +69,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     await Promise.race([untilReady(product.url, signals.stop), product.firstFailure(), aborted(signals.stop)]);
     progress(say, since, `API and ${config.workers === 1 ? 'a worker' : `${config.workers} workers`} are ready`);
     const image = await Promise.race([
-      firstImage(
-        { url: product.url, file: folder.firstImage, signal: signals.stop },
-        isFree(config, env) ? (order) => orderAsSetup(database, secretKey, order) : undefined,
-      ),
+      firstImage(folder.firstImage, signals.stop),
       product.firstFailure(),
       aborted(signals.stop),
     ]);
@@ -176,28 +172,13 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The printed key stays unused, so that the console can tell when somebody calls with it. */
-async function orderAsSetup(databaseUrl: string, secretKey: string, order: FirstImageOrder): Promise<MadeImage> {
-  return await withDatabase(databaseUrl, (database) =>
-    new ApiKeyRepository(database, { secretKey }).lendHidden(DEFAULT_ACCOUNT, 'Setup', (apiKey) =>
-      orderFirstImage(order, apiKey),
-    ),
-  );
-}
-
-/**
- * Makes the image at the first start only, and never buys it: `orderFree` is given where an order costs nothing. A failure is
- * told, and the product runs on.
- */
-async function firstImage(
-  order: FirstImageOrder,
-  orderFree: ((order: FirstImageOrder) => Promise<MadeImage>) | undefined,
-): Promise<string> {
-  const { file, signal } = order;
+/** Makes the image at the first start only, and never buys it. A failure is told, and the product runs on. */
+async function firstImage(file: string, signal: AbortSignal): Promise<string> {
   if (existsSync(file)) return file;
+  const since = performance.now();
   try {
-    const { durationMs, size } = await (orderFree ?? drawFirstImage)(order);
-    return `${file} (${size}, made in ${seconds(durationMs)}${orderFree === undefined ? ' by the sandbox; nothing was ordered' : ''})`;
+    const size = await drawFirstImage(file, signal);
+    return `${file} (${size}, made in ${seconds(performance.now() - since)} by the sandbox; nothing was ordered)`;
   } catch (error) {
     signal.throwIfAborted();
     return `could not be made: ${error instanceof Error ? error.message : 'unknown reason'}`;
