@@ -164,8 +164,7 @@ export class ApiKeyRepository {
 
   /** Revokes the keys that a person made, and says how many that were. */
   async revokeOf(accountId: string, createdBy: string): Promise<number> {
-    const where = { accountId, createdBy, hidden: false, revokedAt: null };
-    return (await this.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } })).count;
+    return await revokeKeysOf(this.prisma, accountId, createdBy);
   }
 
   /**
@@ -266,6 +265,12 @@ async function assertRoomForKey(transaction: Transaction, accountId: string, key
     'account_limit_reached',
     `The account has ${held}. Revoke one, or ask an operator to raise the limit.`,
   );
+}
+
+/** Revokes the keys that a person of an account made, and says how many that were. */
+export async function revokeKeysOf(database: Transaction, accountId: string, createdBy: string): Promise<number> {
+  const where = { accountId, createdBy, hidden: false, revokedAt: null };
+  return (await database.apiKey.updateMany({ where, data: { revokedAt: new Date() } })).count;
 }
 
 /** Keys that somebody holds and that work at this moment. */

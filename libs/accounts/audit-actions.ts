@@ -24,6 +24,8 @@ const overlap = ({ text }: Told): string =>
   withDetail(text('overlap_hours'), (hours) =>
     hours === '0' ? '; the old one stopped working immediately' : `; the old one works for ${hours} more hours`,
   );
+const withKeys = ({ text }: Told, sentence: string): string =>
+  withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` ${sentence} (${count})`));
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
 };
@@ -124,8 +126,7 @@ export const AUDIT_ACTIONS = {
   'person.changed': { kind: 'team', says: personChange },
   'person.deleted': {
     kind: 'team',
-    says: ({ name, text }) =>
-      `deleted ${name}${withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` and revoked their keys (${count})`))}`,
+    says: (told) => `deleted ${told.name}${withKeys(told, 'and revoked their keys')}`,
   },
   'person.left': { kind: 'team', says: () => 'left the account' },
   'person.reset_link_made': {
@@ -156,7 +157,8 @@ export const AUDIT_ACTIONS = {
   'person.became_first_admin': { kind: 'team', says: () => 'became the first owner' },
   'person.signed_in': {
     kind: 'sign_in',
-    says: ({ text }) => `signed in${SIGN_IN_WAYS[text('by') ?? ''] ?? ''}`,
+    says: (told) =>
+      `signed in${SIGN_IN_WAYS[told.text('by') ?? ''] ?? ''}${withKeys(told, 'for the first time, which revoked their keys')}`,
   },
   'person.sign_in_failed': { kind: 'sign_in', says: ({ name }) => `entered an incorrect password for ${name}` },
   'person.signed_out': {

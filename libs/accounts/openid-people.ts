@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
+import { revokeKeysOf } from './api-key.repository.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { type Claims, type Identity, OpenIdRefusal } from './openid-provider.js';
 import { forgetSecondFactors } from './second-factor-store.js';
@@ -16,6 +17,8 @@ interface Vouched extends Identity {
 interface Admitted {
   readonly person: Person;
   readonly how: 'known' | 'linked' | 'joined';
+  /** Keys of the person that ended with the link, because somebody else may have made them. */
+  readonly revokedKeys?: number;
 }
 
 /**
@@ -25,8 +28,8 @@ interface Admitted {
  * asked. A person belongs to an (issuer, subject) once they came with it, whatever becomes of their email address.
  * The address decides only before that, only when the provider has verified it, and opens the first account alone,
  * whose admins are the operators: any admin of another account may claim any address, so other accounts are entered by
- * their links. What somebody set up before the mailbox was proven (a password, two-factor authentication, sessions) ends
- * when it is.
+ * their links. What somebody set up before the mailbox was proven (a password, two-factor authentication, sessions, API
+ * keys) ends when it is.
  */
 @Injectable()
 export class OpenIdPeople {
@@ -46,7 +49,7 @@ export class OpenIdPeople {
     if (email === undefined || !emailVerified) throw new OpenIdRefusal('unverified');
     const vouched = { ...claims, email, name: claims.name ?? email };
     const linked = await this.link(vouched);
-    if (linked !== undefined) return { person: linked, how: 'linked' };
+    if (linked !== undefined) return { ...linked, how: 'linked' };
     await this.assertFree(vouched);
     const mayJoin = domains.includes(email.slice(email.lastIndexOf('@') + 1));
     const joined = (await this.joinInvited(vouched)) ?? (mayJoin ? await this.joinMembers(vouched) : undefined);
@@ -62,9 +65,10 @@ export class OpenIdPeople {
    * theirs. An identity of an issuer that is not asked any more opens nothing; it gives way. Undefined when there is
    * nobody such.
    */
-  private async link({ issuer, subject, email }: Vouched): Promise<Person | undefined> {
+  private async link({ issuer, subject, email }: Vouched): Promise<Omit<Admitted, 'how'> | undefined> {
     const elsewhere = [{ openidIssuer: null }, { openidIssuer: { not: issuer } }];
-    return await writePerson(this.prisma, async (transaction) => {
+    let revokedKeys = 0;
+    const person = await writePerson(this.prisma, async (transaction) => {
       const holder = await transaction.person.findFirst({
         where: {
           ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
@@ -94,8 +98,10 @@ export class OpenIdPeople {
       if (proven) return linked;
       await transaction.session.deleteMany({ where: { personId: id } });
       await forgetSecondFactors(transaction, { id });
+      revokedKeys = await revokeKeysOf(transaction, linked.accountId, id);
       return linked;
     });
+    return person && { person, revokedKeys };
   }
 
   /** Throws OpenIdRefusal when the address is of somebody of the first account who can't be linked. */

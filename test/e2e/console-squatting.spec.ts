@@ -137,12 +137,22 @@ describe('M1: an email address that a stranger claims', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('M1: ends the password, the two-factor authentication and the sessions of whoever took its invitation to the first account', async () => {
+  it('M1: ends the password, the two-factor authentication, the sessions and the keys of whoever took its invitation to the first account', async () => {
     const thief = await join(await invite(ada, 'dan@example.org'), OTHER_PASSWORD);
     await turnOnTwoFactor(thief);
+    const { secret: key } = await thief.ask<{ secret: string }>('/keys', { body: { name: 'kept for later' } });
     expect(await askedForCode('dan@example.org')).toBe(true);
     expect(await come('dan@example.org')).toBe('acct_default');
     expect((await thief.call('/session')).status).toBe(401);
+    expect((await platform.call('/v1/models', { key })).status).toBe(401);
+    expect(await ada.ask('/audit?kind=sign_in')).toMatchObject({
+      data: expect.arrayContaining([
+        expect.objectContaining({
+          action: 'person.signed_in',
+          sentence: expect.stringContaining('which revoked their keys (1)') as unknown,
+        }),
+      ]) as unknown,
+    });
     expect(await accountOf('dan@example.org', OTHER_PASSWORD)).toBe('401');
     expect(await askedForCode('dan@example.org')).toBe(false);
     const { rows } = await platform.pool.query(

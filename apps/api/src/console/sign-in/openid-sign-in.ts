@@ -63,9 +63,10 @@ export class OpenIdSignIn {
       if (taken === undefined) throw new OpenIdRefusal(claims.email === undefined ? 'unverified' : 'link_used');
       return { ...taken, details };
     }
-    const { person, how } = await this.known.admit(claims, this.domains);
+    const { person, how, revokedKeys } = await this.known.admit(claims, this.domains);
     if (how === 'joined') return { person, action: 'person.joined', details };
-    return { person, action: 'person.signed_in', details: how === 'linked' ? { ...details, linked: true } : details };
+    const linked = { ...details, linked: true, revoked_keys: revokedKeys };
+    return { person, action: 'person.signed_in', details: how === 'linked' ? linked : details };
   }
 
   /** Each kind of link is taken by its own statement alone. */
