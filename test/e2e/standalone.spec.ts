@@ -58,8 +58,8 @@ async function start(changes: Record<string, string> = {}): Promise<{ child: Chi
   return { child, output };
 }
 
-async function startProduct(): Promise<string> {
-  const { child, output } = await start();
+async function startProduct(changes?: Record<string, string>): Promise<string> {
+  const { child, output } = await start(changes);
   product = child;
   const text = await output();
   if (!text.includes(READY)) throw new Error(`the product did not start:\n${text}`);
@@ -246,12 +246,23 @@ it('leaves nothing behind that the next start can not end, even when it is kille
   const before = await state();
   product?.kill('SIGKILL');
   await product?.exited;
-  await startProduct();
+  await startProduct({ LOG_FILE_BYTES: '200000', LOG_FILES_KEPT: '1' });
   expect(pidsOf(before).filter(isRunning)).toEqual([]);
   const after = await state();
   expect(after.apiKey).toBe(before.apiKey);
   expect(await makesImage(after)).toBe(true);
 }, 180_000);
+
+it('M4: keeps as much of a log as LOG_FILE_BYTES and LOG_FILES_KEPT say', async () => {
+  const log = join(dataDir, 'logs', 'api.log');
+  for (const text of ['one', 'two']) {
+    await appendFile(log, text.repeat(200_000));
+    const isAside = async () => (await readFile(`${log}.1`, 'utf8')).includes(text);
+    expect(await waitUntil(isAside, { timeoutMs: 60_000 })).toBe(true);
+  }
+  expect((await stat(`${log}.1`)).size).toBeLessThan(2_000_000);
+  expect(existsSync(`${log}.2`)).toBe(false);
+}, 150_000);
 
 it('tells every setting that can not be used, and what is misspelled, before anything runs', async () => {
   const other = join(folder, 'refused');

@@ -1,12 +1,11 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 
-/** Bytes of one log file, and how many older ones are kept beside it as `.1` (the newest) to `.4`. */
+/** Bytes of one log file, and how many older ones are kept beside it as `.1` (the newest), `.2` and so on. */
 export interface LogBounds {
   readonly maxBytes: number;
   readonly older: number;
 }
 
-const BOUNDS: LogBounds = { maxBytes: 10_000_000, older: 4 };
 const LOOK_EVERY_MS = 2_000;
 const CHUNK = 1_048_576;
 
@@ -19,7 +18,7 @@ export class LogFiles {
 
   constructor(
     private readonly files: readonly string[],
-    private readonly bounds: LogBounds = BOUNDS,
+    private readonly bounds: LogBounds,
   ) {}
 
   /** Looks at once and from now on, every `everyMs`, until stop(). */

@@ -39,6 +39,14 @@ export class StandaloneConfig {
   @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
+  @Setting('LOG_FILE_BYTES', 'Size at which a log file of DATA_DIR is rotated.', { unit: 'bytes' })
+  @Within(100_000, 10_000_000_000)
+  readonly logFileBytes: number = 10_000_000;
+
+  @Setting('LOG_FILES_KEPT', 'Rotated files kept of each of these logs.')
+  @Within(1, 1_000)
+  readonly logFilesKept: number = 4;
+
   @Setting('BOOTSTRAP_API_KEY', 'An API key that is created at start unless it exists.', { secret: true })
   @IsOptional()
   @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })

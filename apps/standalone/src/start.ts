@@ -37,7 +37,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   await folder.prepare();
   const lock = await DataLock.take(folder.lock);
   const port = config.port === 0 ? await freePort() : config.port;
-  const logs = new LogFiles(folder.logs);
+  const logs = new LogFiles(folder.logs, { maxBytes: config.logFileBytes, older: config.logFilesKept });
   const product = new Product(config, folder, lock, say);
   try {
     if (!(await portIsFree(port, config.host))) throw portTaken(port, config.host);
