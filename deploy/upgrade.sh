@@ -7,7 +7,7 @@
 #   2 migrate        the tables; the version before works on them, too
 #   3 start-api      a new API beside the old ones, until it is healthy and reaches everything it depends on
 #   4 find-api       until the balancer sends it requests
-#   5 stop-api       an old API leaves the balancer, finishes its calls, and is removed
+#   5 stop-api       an old API leaves the balancer, finishes its calls (a chat may take 10 minutes), and is removed
 #   6 start-workers  as many new workers as there are old ones, until they are healthy
 #   7 drain-workers  the old ones finish what they have in hand, and are removed
 # When a step fails or is interrupted, its new containers are removed and the old ones stay; only workers that were told to
@@ -42,7 +42,7 @@ undo() {
     esac
   done
   # shellcheck disable=SC2086
-  [ -z "$extra" ] || remove $extra
+  [ -z "$extra" ] || { echo "Removing$extra; each finishes what it has in hand first." >&2 && remove $extra; }
   [ "$replaced" -gt 0 ] || docker tag "$old_image" "$image"
 }
 
@@ -116,7 +116,7 @@ is_balanced() {
   [ "$(balanced)" "$1" "$2" ]
 }
 
-# Stops containers, each within the grace time of its service, and removes them.
+# Stops containers, each within the grace time that it was created with (stop_grace_period), and removes them.
 remove() {
   docker stop "$@" > /dev/null
   docker rm "$@" > /dev/null

@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { ChatConfig } from '../dist/apps/api/src/chat/chat.config.js';
 import { balancerProblems, environmentProblems, makerProblems, redisProblems } from './deploy-rules/companions.mjs';
 import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
 import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
@@ -13,6 +14,7 @@ const roots = process.argv.length > 2 ? process.argv.slice(2) : [home];
 const settings = knownSettings();
 /** By default; a longer one in models.yaml needs a longer grace. */
 const longestCallMs = new OpenAiConfig().totalTimeoutMs;
+const longestChatMs = new ChatConfig().totalMs;
 
 let found = 0;
 for (const root of roots) {
@@ -33,7 +35,10 @@ function problemsOf(root) {
   return [
     ...named('docker-compose.yml', [
       ...problems,
-      ...composeProblems(document, { settings, longestCallMs, isFile: (file) => existsSync(join(root, file)) }),
+      ...composeProblems(document, {
+        ...{ settings, longestCallMs, longestChatMs },
+        isFile: (file) => existsSync(join(root, file)),
+      }),
     ]),
     ...named(
       'deploy/Dockerfile',

@@ -11,6 +11,7 @@ const BUILD = 'build: { context: ., dockerfile: deploy/Dockerfile }\n  ';
 const BUILT = '      migrate: { condition: service_completed_successfully }\n';
 const MAKER = 'deploy/make-env.sh';
 const BALANCER = 'deploy/haproxy.cfg';
+const KILLED = 'stop_grace_period must exceed SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS';
 
 afterAll(() => {
   rmSync(folder, { recursive: true });
@@ -36,11 +37,17 @@ const faults: readonly Fault[] = [
   [COMPOSE, 'shm_size: 256m', "ports: ['5432:5432']", 'postgres: only the balancer publishes ports'],
   [COMPOSE, '  restart: unless-stopped\n', '', 'worker: it needs a restart policy'],
   [COMPOSE, '    healthcheck: *probe\n', '', 'worker: it needs a healthcheck'],
-  [COMPOSE, 'stop_grace_period: 40s', 'stop_grace_period: 30s', 'api: stop_grace_period must exceed SHUTDOWN_GRACE_MS'],
-  [COMPOSE, "'30000'", '${GRACE:-30000}', 'api: SHUTDOWN_GRACE_MS must be a plain number'],
-  [COMPOSE, "  SHUTDOWN_GRACE_MS: '30000'\n", '', 'api: SHUTDOWN_GRACE_MS must be given'],
+  [COMPOSE, '880s\n    # outside: chat', '870s\n    # outside: chat', `api: ${KILLED}`],
+  [COMPOSE, '880s\n    # outside: chat', '876s\n    # outside: chat', `api: ${KILLED}`],
+  [COMPOSE, '880s\n    # outside: providers', '40s\n    # outside: providers', `worker: ${KILLED}`],
+  [COMPOSE, "'870000'", '${GRACE:-870000}', 'api: SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS must be plain numbers'],
+  [COMPOSE, "  SHUTDOWN_GRACE_MS: '870000'\n", '', 'api: SHUTDOWN_GRACE_MS must be given'],
   [COMPOSE, "'870000'", "'600000'", 'worker: SHUTDOWN_GRACE_MS must reach the longest time limit'],
-  [COMPOSE, '880s', '40s', 'worker: stop_grace_period must exceed SHUTDOWN_GRACE_MS'],
+  [COMPOSE, "'870000'", "'100000'", 'api: SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS'],
+  [COMPOSE, 'WAIT_MS:-100000', 'WAIT_MS:-870000', 'api: SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS'],
+  [COMPOSE, /SYNC_WAIT_MS: .*/, 'SYNC_WAIT_MS: ${SYNC_WAIT_MS}', 'api: SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS'],
+  [COMPOSE, "'870000'", "'599999'", 'api: SHUTDOWN_GRACE_MS must reach CHAT_TOTAL_TIMEOUT_MS'],
+  [COMPOSE, 'HOST: 0.0.0.0', "CHAT_TOTAL_TIMEOUT_MS: '900000'", 'api: SHUTDOWN_GRACE_MS must reach CHAT_TOTAL'],
   [COMPOSE, /SECRET_KEY: \$\{SECRET_KEY.*/, 'SECRET_KEY: changeme', 'api: SECRET_KEY must come from outside'],
   [COMPOSE, /OIDC_CLIENT_SECRET: .*/, 'OIDC_CLIENT_SECRET: ${K:-x}', 'api: OIDC_CLIENT_SECRET must come from outside'],
   [COMPOSE, /OPENAI_API_KEY: .*/, 'OPENAI_API_KEY: ${K:-sk-shared}', 'worker: OPENAI_API_KEY must come from outside'],
@@ -105,6 +112,7 @@ const faults: readonly Fault[] = [
   [BALANCER, 'timeout server 130s', 'timeout server 60s', 'timeout server must exceed SYNC_WAIT_MS'],
   [BALANCER, 'timeout client 130s', 'timeout client 60s', 'timeout client must exceed SYNC_WAIT_MS'],
   [BALANCER, 'timeout server 130s', 'timeout server 300s', 'the stop_grace_period of the balancer'],
+  [COMPOSE, 'WAIT_MS:-100000', 'WAIT_MS:-125000', 'timeout client must exceed SYNC_WAIT_MS'],
   [BALANCER, 'retry-on conn-failure', 'retry-on all-retryable-errors', 'may buy a picture twice'],
   [BALANCER, /option http-server-close\n/, '', 'option http-server-close is needed'],
   [BALANCER, 'option redispatch', 'option redispatch\n    option http-buffer-request', 'must pass unbuffered'],

@@ -146,6 +146,13 @@ it.each([
   expect(versions(again)).toEqual(['api new', 'api new', 'worker new', 'worker new']);
 });
 
+it('interrupted while an old API finishes, says that it waits for it and removes it; the new one has taken over', () => {
+  const outcome = upgrade({ FAULT_INTERRUPT: 'apis' });
+  expect(outcome.status).toBe(1);
+  expect(outcome.said).toMatch(/^Removing api-a; .*\nStopped: interrupted; 1 of 2 APIs are new/);
+  expect(versions(outcome)).toEqual(['api old', 'api new', 'worker old', 'worker old']);
+});
+
 it('waits for a new container as many seconds as it was told, however long each look takes', () => {
   const slow = { FAULT_SERVICE: 'api', FAULT_STATE: 'starting', FAULT_SLOW: '4', UPGRADE_WAIT_SECONDS: '10' };
   const { said, calls } = upgrade(slow);

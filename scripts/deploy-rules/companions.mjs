@@ -1,4 +1,5 @@
-const SYNC_WAIT_MS = 100_000;
+import { defaultNumber } from './compose.mjs';
+
 const BODY_BYTES = 220 * 1024 * 1024;
 
 /** What the load balancer must not do to long, large and paid calls. */
@@ -7,8 +8,9 @@ export function balancerProblems(text, compose) {
   const problems = [];
   const seconds = (name) => Number(new RegExp(`^timeout ${name} (\\d+)s$`, 'm').exec(lines.join('\n'))?.[1] ?? 0);
   const grace = Number.parseInt(compose.services.balancer?.stop_grace_period ?? '0', 10);
+  const syncWaitMs = defaultNumber(compose.services.api?.environment?.SYNC_WAIT_MS);
   for (const name of ['client', 'server'])
-    if (seconds(name) * 1_000 < SYNC_WAIT_MS + 10_000)
+    if (!(seconds(name) * 1_000 >= syncWaitMs + 10_000))
       problems.push(`timeout ${name} must exceed SYNC_WAIT_MS by 10 s, or it cuts calls that are being answered`);
   if (grace < seconds('server')) problems.push('the stop_grace_period of the balancer must exceed timeout server');
   const retry = lines.find((line) => line.startsWith('retry-on'));

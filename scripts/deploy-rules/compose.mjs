@@ -35,14 +35,14 @@ export function readCompose(text) {
 }
 
 /** Everything in the file that breaks a rule of ours, one sentence each. */
-export function composeProblems(document, { settings, isFile, longestCallMs }) {
+export function composeProblems(document, { settings, isFile, ...longest }) {
   const services = Object.entries(document.services);
   return [
     ...services.flatMap(([name, service]) =>
       [
         ...hardening(name, service),
         ...liveliness(service),
-        ...patience(service, longestCallMs),
+        ...patience(service, longest),
         ...environment(service, settings),
         ...mounts(service, document.volumes ?? {}, isFile),
         ...neighbors(service, document),
@@ -111,20 +111,39 @@ function liveliness(service) {
   if (service.restart === undefined) problems.push('it needs a restart policy');
   if (service.healthcheck?.test === undefined) problems.push('it needs a healthcheck (or restart: no, if it ends)');
   const grace = milliseconds(service.stop_grace_period);
-  const ours = Number(service.environment?.SHUTDOWN_GRACE_MS ?? 0);
+  const { SHUTDOWN_DELAY_MS: delay = 0, SHUTDOWN_GRACE_MS: finishing = 0 } = service.environment ?? {};
+  const ours = Number(delay) + Number(finishing);
   if (grace === undefined) problems.push('it needs a stop_grace_period');
-  else if (Number.isNaN(ours)) problems.push('SHUTDOWN_GRACE_MS must be a plain number, to hold the grace against it');
+  else if (Number.isNaN(ours))
+    problems.push('SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS must be plain numbers, to hold the grace against them');
   else if (grace < ours + MARGIN_MS)
-    problems.push(`stop_grace_period must exceed SHUTDOWN_GRACE_MS by ${MARGIN_MS / 1000} s, or a stop becomes a kill`);
+    problems.push(
+      `stop_grace_period must exceed SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS by ${MARGIN_MS / 1000} s, or a stop becomes a kill`,
+    );
   if (OURS.test(service.image) && service.environment?.SHUTDOWN_GRACE_MS === undefined)
     problems.push('SHUTDOWN_GRACE_MS must be given beside stop_grace_period');
   return problems;
 }
 
-/** Who stops a worker before its provider's time is over throws away an image that was paid for. */
-function patience({ image, command, environment: { SHUTDOWN_GRACE_MS: ours } = {} }, longestCallMs) {
-  if (!OURS.test(image ?? '') || command?.[0] !== 'worker' || Number(ours) >= longestCallMs) return [];
-  return [`SHUTDOWN_GRACE_MS must reach the longest time limit of a provider, ${longestCallMs} ms`];
+/** A worker that is stopped before its provider's time is over throws away an image that was paid for; an API, an answer. */
+function patience({ image, command, environment = {} }, { longestCallMs, longestChatMs }) {
+  if (!OURS.test(image ?? '')) return [];
+  const grace = Number(environment.SHUTDOWN_GRACE_MS);
+  const problems = [];
+  if (command?.[0] === 'worker' && !(grace >= longestCallMs))
+    problems.push(`SHUTDOWN_GRACE_MS must reach the longest time limit of a provider, ${longestCallMs} ms`);
+  if (command?.[0] === 'api') {
+    if (!(grace > defaultNumber(environment.SYNC_WAIT_MS)))
+      problems.push('SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS, or an upgrade sends held callers away');
+    if (!(grace >= defaultNumber(environment.CHAT_TOTAL_TIMEOUT_MS ?? longestChatMs)))
+      problems.push('SHUTDOWN_GRACE_MS must reach CHAT_TOTAL_TIMEOUT_MS, or an upgrade cuts off chats');
+  }
+  return problems;
+}
+
+/** The number that a setting has unless an operator says otherwise (`${NAME:-number}`); NaN without one. */
+export function defaultNumber(value) {
+  return Number(/^\$\{\w+:-(\d+)\}$/.exec(value)?.[1] ?? value);
 }
 
 function environment(service, settings) {

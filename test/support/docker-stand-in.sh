@@ -42,17 +42,18 @@ answer() {
     tag) echo "$1" > image ;;
     exec) read -r service version health missing < "containers/$1" && echo "$missing" ;;
     logs) echo "last words of $last" ;;
-    stop) if [ "${FAULT_INTERRUPT-}" = "${1%%-*}s" ]; then interrupt "$@"; else stopped "$@"; fi ;;
+    stop) if [ "${FAULT_INTERRUPT-}" = "${1%%-*}s" ] && ! is_stopping "$1"; then interrupt "$@"; else stopped "$@"; fi ;;
     wait) stopped "$@" ;;
     rm) for id; do grep -q ' stopped$' "containers/$id" && rm "containers/$id" || return 1; done ;;
     *) return 1 ;;
   esac
 }
 
+is_stopping() { grep -q ' stopping$' "containers/$1"; }
 stopped() { for id; do read -r service version health missing < "containers/$id" && echo "$service $version stopped" > "containers/$id"; done; }
 
-# FAULT_INTERRUPT: the script is told to end while it waits for a new container of that service, or while it stops the old
-# `workers`, which go on stopping. FAULT_SLOW: how many seconds it takes to look at a new container.
+# FAULT_INTERRUPT: the script is told to end while it waits for a new container of that service, or while it stops old
+# `apis` or the old `workers`, which go on stopping. FAULT_SLOW: how many seconds it takes to look at a new container.
 interrupt() {
   for id; do
     read -r service version health missing < "containers/$id" && echo "$service $version $health stopping" > "containers/$id"
