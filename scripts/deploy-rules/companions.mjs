@@ -1,3 +1,4 @@
+import { ERROR_KINDS } from '#contract/error-codes.js';
 import { defaultNumber } from './compose.mjs';
 
 const BODY_BYTES = 220 * 1024 * 1024;
@@ -22,7 +23,7 @@ export function balancerProblems(text, compose) {
     problems.push('bodies and streams must pass unbuffered');
   const limit = Number(/content-length.* gt (\d+)/.exec(lines.join('\n'))?.[1] ?? 0);
   if (limit < BODY_BYTES) problems.push('bodies of 220 MiB must pass, and larger ones be refused with 413');
-  problems.push(...sourceLimitProblems(lines.join('\n')));
+  problems.push(...sourceLimitProblems(lines.join('\n')), ...ownAnswerProblems(lines));
   return [...problems, ...instanceProblems(lines), ...telemetryProblems(lines, compose)];
 }
 
@@ -84,6 +85,33 @@ function sourceLimitProblems(text) {
       problems.push(`who exceeds ${name} must be told by a 429 of the API's shape when to come back`);
   }
   return problems;
+}
+
+/** Where no instance answers, the balancer does so in the API's shape, and SDKs try again. */
+function ownAnswerProblems(lines) {
+  const answer = /^http-error status (\d+) content-type "application\/json" string '(.*)'(.*)$/gm;
+  const answers = new Map([...lines.join('\n').matchAll(answer)].map(([, status, ...rest]) => [status, rest]));
+  return ['408', '502', '503', '504'].flatMap((status) => {
+    const [body = '', headers = ''] = answers.get(status) ?? [];
+    const problems = [];
+    if (!isErrorBody(body)) problems.push(`its own ${status} must have the API's error body, or SDKs can't read it`);
+    if (status.startsWith('5') && !/ hdr x-should-retry true( |$)/.test(headers))
+      problems.push(`its own ${status} must carry x-should-retry: true`);
+    if (status === '503' && !/ hdr Retry-After [1-9]\d*( |$)/.test(headers))
+      problems.push('its own 503 must say when to come back (Retry-After)');
+    return problems;
+  });
+}
+
+/** The type belongs to the code, as in the API's own answers. */
+function isErrorBody(text) {
+  try {
+    const { type, error } = JSON.parse(text);
+    const isKnown = Object.hasOwn(ERROR_KINDS, error.code) && ERROR_KINDS[error.code].type === error.type;
+    return type === 'error' && isKnown && typeof error.message === 'string' && error.param === null;
+  } catch {
+    return false;
+  }
 }
 
 /** A queue that may forget is no queue. */

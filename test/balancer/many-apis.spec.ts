@@ -148,4 +148,22 @@ describe('more than ten instances', () => {
     expect(await waitUntil(async () => (await count('frontend')) === all + 3, { timeoutMs: 15_000 })).toBe(true);
     expect(await count('server')).toBe(given + 2);
   });
+
+  it('O9: without any instance, answers with an error of the API that tells SDKs to try again', async () => {
+    for (const api of apis.values()) api.close();
+    const refused = async (): Promise<Response> => await fetch(url('/v1/images/generations'), { method: 'POST' });
+    const expectRefusal = async (answer: Response): Promise<void> => {
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('content-type')).toBe('application/json');
+      expect(answer.headers.get('x-should-retry')).toBe('true');
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      const message: unknown = expect.stringMatching(/^No instance can take the request\. Try again/);
+      const error = { type: 'overloaded_error', code: 'server_is_overloaded', message, param: null };
+      expect(await answer.json()).toEqual({ type: 'error', error });
+    };
+    // Before the balancer has noticed, and afterwards.
+    await expectRefusal(await refused());
+    expect(await waitUntil(async () => (await readyInstances()) === 0, { timeoutMs: 15_000 })).toBe(true);
+    await expectRefusal(await refused());
+  });
 });
