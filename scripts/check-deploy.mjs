@@ -48,7 +48,7 @@ function problemsOf(root) {
       }),
     ),
     ...named('deploy/haproxy.cfg', balancerProblems(read('deploy/haproxy.cfg'), document)),
-    ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'))),
+    ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'), document)),
     ...named('deploy/make-env.sh', makerProblems(read('deploy/make-env.sh'), text)),
     ...named('deploy/env.example', environmentProblems(read('deploy/env.example'), text)),
   ];

@@ -11,6 +11,7 @@ const BUILD = 'build: { context: ., dockerfile: deploy/Dockerfile }\n  ';
 const BUILT = '      migrate: { condition: service_completed_successfully }\n';
 const MAKER = 'deploy/make-env.sh';
 const BALANCER = 'deploy/haproxy.cfg';
+const REDIS = 'deploy/redis.conf';
 const KILLED = 'stop_grace_period must exceed SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS';
 
 afterAll(() => {
@@ -33,7 +34,7 @@ const faults: readonly Fault[] = [
   [COMPOSE, 'user: node', 'user: node\n  privileged: true', 'worker: privileged opens the container'],
   [COMPOSE, 'user: node', 'user: root', 'api: user must be given and not be root'],
   [COMPOSE, '    user: redis\n', '', 'redis: user must be given and not be root'],
-  [COMPOSE, 'memory: 768m, ', '', 'redis: deploy.resources.limits lacks memory'],
+  [COMPOSE, 'memory: 1g, pids: 64', 'pids: 64', 'redis: deploy.resources.limits lacks memory'],
   [COMPOSE, 'shm_size: 256m', "ports: ['5432:5432']", 'postgres: only the balancer publishes ports'],
   [COMPOSE, '  restart: unless-stopped\n', '', 'worker: it needs a restart policy'],
   [COMPOSE, '    healthcheck: *probe\n', '', 'worker: it needs a healthcheck'],
@@ -141,9 +142,13 @@ const faults: readonly Fault[] = [
   [BALANCER, /.*prometheus-exporter.*/, '', 'the Prometheus exporter is missing'],
   [COMPOSE, 'networks: [front, back]', 'networks: [front]', 'a scraper on the network back must reach the exporter'],
   [COMPOSE, ":8080']", ":8080', '8405:8405']", 'only port 8080 is published'],
-  ['deploy/redis.conf', 'noeviction', 'allkeys-lru', 'it lacks: maxmemory-policy noeviction'],
-  ['deploy/redis.conf', 'appendonly yes', 'appendonly no', 'it lacks: appendonly yes'],
-  ['deploy/redis.conf', 'dir /data', 'requirepass redis', 'a password stands in it'],
+  [REDIS, 'noeviction', 'allkeys-lru', 'it lacks: maxmemory-policy noeviction'],
+  [REDIS, 'appendonly yes', 'appendonly no', 'it lacks: appendonly yes'],
+  [REDIS, 'dir /data', 'requirepass redis', 'a password stands in it'],
+  [REDIS, 'maxmemory 512mb', 'maxmemory 513mb', 'maxmemory must be at most half'],
+  [REDIS, 'maxmemory 512mb\n', '', 'maxmemory must be at most half'],
+  [REDIS, 'maxmemory 512mb', 'maxmemory 0', 'maxmemory must be at most half'],
+  [COMPOSE, 'memory: 1g, pids: 64', 'memory: 768m, pids: 64', 'maxmemory must be at most half'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', '', 'REDIS_PASSWORD is needed and not listed'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', 'REDIS_PASSWORD=redis\n', 'REDIS_PASSWORD is a secret and must be empty'],
   [MAKER, ' REDIS_PASSWORD', '', 'it must fill REDIS_PASSWORD'],

@@ -114,18 +114,30 @@ function isErrorBody(text) {
   }
 }
 
-/** A queue that may forget is no queue. */
-export function redisProblems(text) {
+/** A queue that may forget, or is killed while it is written down, is no queue. */
+export function redisProblems(text, compose) {
   const lines = text.split('\n');
   const problems = lines.some((line) => /^(requirepass|masterauth|user) /.test(line))
     ? ['a password stands in it']
     : [];
+  const limit = bytes(compose.services.redis?.deploy?.resources?.limits?.memory);
+  const used = bytes(lines.map((line) => /^maxmemory (\w+)$/.exec(line)?.[1]).find(Boolean));
+  if (!(used > 0 && used <= limit / 2))
+    problems.push(
+      "maxmemory must be at most half of the container's memory: a rewrite of the append-only file may copy all of it",
+    );
   return [
     ...problems,
     ...['maxmemory-policy noeviction', 'appendonly yes', 'appendfsync everysec', 'include /tmp/password.conf']
       .filter((line) => !lines.includes(line))
       .map((line) => `it lacks: ${line}`),
   ];
+}
+
+/** Of a size such as 512mb or 1g; NaN if it is none. */
+function bytes(size) {
+  const [, number, unit] = /^(\d+)([kmg]?)b?$/.exec(size ?? '') ?? [];
+  return Number(number) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit);
 }
 
 /** Only secrets of ours are made up, and all of them. */
