@@ -22,7 +22,7 @@ const CURRENCY = '^[A-Z]{3}$';
 /** What must be given where a pattern must match. */
 export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [ENTRY_NAME]: 'up to 100 letters, digits, and . _ : -, and begin with a letter or digit',
-  [QUALITY]: 'up to 32 small letters, digits, _ and -, and begin with a letter or digit',
+  [QUALITY]: 'up to 32 lowercase letters, digits, _ and -, and begin with a letter or digit',
   [BASE_URL]: 'a URL that begins with http:// or https://, without spaces, a user name, a query, or a fragment',
   [VARIABLE]: 'the name of an environment variable: capital letters, digits, and _',
   [SIZE]: 'a size in pixels, such as 1024x1536',
@@ -103,7 +103,7 @@ const provider = {
         required: ['env'],
         additionalProperties: false,
         properties: {
-          name: { ...name, description: 'What logs and timelines call it; the variable in small letters when absent.' },
+          name: { ...name, description: 'What logs and timelines call it; the variable in lowercase when absent.' },
           env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
         },
       },
@@ -208,7 +208,7 @@ const price = {
           type: 'array',
           items: { enum: CHAT_EXTRAS },
           uniqueItems: true,
-          description: 'Of chat models: fields that may make a chat dearer, and are taken all the same at this price.',
+          description: 'Chat models: request fields that can raise the cost of a chat and are still accepted at this price.',
         },
       },
     },

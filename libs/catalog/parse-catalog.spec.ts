@@ -216,7 +216,7 @@ models: { m: { kind: ${kind}, accepts: ${accepts}, routes: [{ provider: own }] }
     ]);
     expect(problemsOf(model('{ sizes: [7:3] }'))).toEqual([expect.stringMatching(/sizes\.0 must .*: auto, 1:1, /)]);
     expect(problemsOf(model('{ qualities: [Best] }'))).toEqual([
-      expect.stringMatching(/qualities\.0 must be up to 32 small letters/),
+      expect.stringMatching(/qualities\.0 must be up to 32 lowercase letters/),
     ]);
     expect(problemsOf(model('{ qualities: [] }'))).toEqual([expect.stringMatching(/qualities must NOT have fewer/)]);
     expect(problemsOf(model('{ qualities: [low] }', 'chat'))).toEqual(['line 2: models.m.accepts is only for images']);

@@ -54,7 +54,7 @@ describe('the OpenAI adapter', () => {
       EGRESS_PORTS: port,
       ...settings,
     });
-    return new OpenAiProvider({ ...config, apiKey: config.apiKey ?? '' }, new PublicFetcher(egress));
+    return new OpenAiProvider(config, new PublicFetcher(egress));
   }
 
   async function generate(
@@ -186,6 +186,8 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     const mask = { ...sent, bytes: Buffer.from('white') };
     await local.generate(orderOf({ images: [sent], mask }), contextOf());
     expect(lastCall().path).toBe('/v1/images/inpainting');
+    // The entry has no key.
+    expect(lastCall().headers).not.toHaveProperty('authorization');
     const form = await sentForm();
     const text = async (name: string) => Buffer.from(await (form.get(name) as File).arrayBuffer()).toString();
     expect([await text('image'), await text('mask'), form.get('prompt')]).toEqual(['image', 'white', orderOf().prompt]);

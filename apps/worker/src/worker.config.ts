@@ -39,7 +39,7 @@ export class WorkerConfig {
 
   @Setting(
     'PROVENANCE',
-    'Whether images say that a model made them, as their provider wrote it or by a mark: on, or off to remove all metadata.',
+    'Whether images carry metadata that says a model made them, from the provider or our own: on, or off to remove all metadata.',
   )
   @IsIn(['on', 'off'])
   readonly provenance: 'on' | 'off' = 'on';

@@ -16,7 +16,7 @@ export function openAiSettings(
   // The account that the settings name is one of that server alone.
   const { organization, project } = entry.baseUrl === config.baseUrl.replace(/\/+$/, '') ? config : {};
   return {
-    apiKey: key?.secret ?? '',
+    apiKey: key?.secret,
     baseUrl: entry.baseUrl ?? config.baseUrl,
     organization: options.organization ?? organization,
     project: options.project ?? project,
