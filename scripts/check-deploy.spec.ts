@@ -128,6 +128,7 @@ const faults: readonly Fault[] = [
   [BALANCER, /option http-server-close\n/, '', 'option http-server-close is needed'],
   [BALANCER, 'option redispatch', 'option redispatch\n    option http-buffer-request', 'must pass unbuffered'],
   [BALANCER, 'gt 230686720', 'gt 1048576', 'bodies of 220 MiB must pass'],
+  [BALANCER, 'option disable-h2-upgrade', '', 'option disable-h2-upgrade is needed'],
   [BALANCER, 'ipmask(32,64)', 'ipmask(32,128)', 'sources must be counted by IPv4 address and by IPv6 /64'],
   [BALANCER, 'presetenv SOURCE_REQUESTS 2000', 'presetenv SOURCE_REQUESTS 0', 'SOURCE_REQUESTS needs a default'],
   [BALANCER, / if \{ sc0_conn_cur gt .*/, '', 'who exceeds SOURCE_CONNECTIONS must be told'],

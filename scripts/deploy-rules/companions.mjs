@@ -71,6 +71,8 @@ function sourceLimitProblems(text) {
   const problems = [];
   if (!/^tcp-request session track-sc0 src,ipmask\(32,64\)$/m.test(text))
     problems.push('sources must be counted by IPv4 address and by IPv6 /64');
+  if (!/^option disable-h2-upgrade$/m.test(text))
+    problems.push('option disable-h2-upgrade is needed: one HTTP/2 connection carries many requests past the limits');
   for (const [name, fetch] of [
     ['SOURCE_CONNECTIONS', 'sc0_conn_cur'],
     ['SOURCE_REQUESTS', 'sc0_http_req_rate'],
@@ -91,7 +93,7 @@ function sourceLimitProblems(text) {
 function ownAnswerProblems(lines) {
   const answer = /^http-error status (\d+) content-type "application\/json" string '(.*)'(.*)$/gm;
   const answers = new Map([...lines.join('\n').matchAll(answer)].map(([, status, ...rest]) => [status, rest]));
-  return ['408', '502', '503', '504'].flatMap((status) => {
+  return ['400', '408', '502', '503', '504'].flatMap((status) => {
     const [body = '', headers = ''] = answers.get(status) ?? [];
     const problems = [];
     if (!isErrorBody(body)) problems.push(`its own ${status} must have the API's error body, or SDKs can't read it`);

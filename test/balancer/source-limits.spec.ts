@@ -113,6 +113,21 @@ it('M5: takes all addresses of an IPv6 /64 for one source, which one machine can
   expect((await ask('2001:db8:1:3::1')).status).toBe(200);
 });
 
+it('M5: speaks no HTTP/2, of which one connection would carry many requests past the limits', async () => {
+  const socket = await callFrom('203.0.113.9');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const parts: Buffer[] = [];
+  socket.on('data', (part: Buffer) => parts.push(part));
+  // What a client begins with that knows the server speaks HTTP/2, and its empty SETTINGS.
+  socket.write(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1'));
+  await closed;
+  // What follows the preface is answered as a second request.
+  const [first = ''] = Buffer.concat(parts).toString('latin1').split(/(?<=})(?=HTTP)/);
+  const [head = '', body = ''] = first.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.[01] 400 /);
+  expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'invalid_value', param: null } });
+});
+
 it('M5: refuses a source that holds too many connections, closes twice as many, and serves another', async () => {
   const source = '203.0.113.7';
   const calls = Array.from({ length: CONNECTIONS }, () => ask(source, '/hold'));
