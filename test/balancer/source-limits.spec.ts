@@ -122,7 +122,9 @@ it('M5: speaks no HTTP/2, of which one connection would carry many requests past
   socket.write(Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1'));
   await closed;
   // What follows the preface is answered as a second request.
-  const [first = ''] = Buffer.concat(parts).toString('latin1').split(/(?<=})(?=HTTP)/);
+  const [first = ''] = Buffer.concat(parts)
+    .toString('latin1')
+    .split(/(?<=})(?=HTTP)/);
   const [head = '', body = ''] = first.split('\r\n\r\n');
   expect(head).toMatch(/^HTTP\/1\.[01] 400 /);
   expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'invalid_value', param: null } });
