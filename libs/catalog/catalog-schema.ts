@@ -208,7 +208,8 @@ const price = {
           type: 'array',
           items: { enum: CHAT_EXTRAS },
           uniqueItems: true,
-          description: 'Chat models: request fields that can raise the cost of a chat and are still accepted at this price.',
+          description:
+            'Chat models: request fields that can raise the cost of a chat and are still accepted at this price.',
         },
       },
     },

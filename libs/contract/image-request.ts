@@ -285,7 +285,11 @@ function NotStreamed(requestClass: { readonly prototype: ImageOptions }): void {
 }
 
 /** What the asynchronous forms take besides. */
-const callbackUrl = { format: 'uri', maxLength: MAX_CALLBACK_LENGTH, description: 'Public HTTPS URL that is notified when the task ends.' };
+const callbackUrl = {
+  format: 'uri',
+  maxLength: MAX_CALLBACK_LENGTH,
+  description: 'Public HTTPS URL that is notified when the task ends.',
+};
 
 /** The JSON body of `POST /v1/images/generations/async`. */
 @NotStreamed

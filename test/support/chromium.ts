@@ -63,7 +63,9 @@ export async function openScreen(url: string): Promise<Screen> {
     // secure context without TLS.
     args: ['--no-sandbox', `--host-resolver-rules=MAP ${FOREIGN_NAME} 127.0.0.1`],
   });
-  const context = await (await browser).newContext({
+  const context = await (
+    await browser
+  ).newContext({
     ...{ baseURL: url, viewport: WIDE, reducedMotion: 'reduce', locale: 'en-GB' },
     // Far from UTC, in which days are counted.
     timezoneId: 'America/Los_Angeles',
