@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
 import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { openHangUpRoom, type HangUpRoom, type Payer } from '../support/hang-ups.js';
@@ -177,6 +178,37 @@ models:
     expect(cost).toBeGreaterThanOrEqual(input + 3_000);
     expect(cost).toBeLessThanOrEqual(input + 9_000);
     expect(await payer.spends(cost)).toBe(cost);
+  });
+
+  const page = (status: number) => (response: ServerResponse) =>
+    void response.writeHead(status, { 'content-type': 'text/html' }).end('<html>');
+  const refusal = (status: number) => json({ error: { message: 'no' } }, status);
+
+  it.each([
+    ['a gateway that stopped waiting (504), whatever it says', refusal(504)],
+    ['a gateway that stopped waiting (524)', page(524)],
+    ['a page of a gateway (502)', page(502)],
+    ['a page of a gateway (520)', page(520)],
+  ])('H4: %s costs the estimate, for the provider may have answered', async (_name, script) => {
+    upstream.answer = script;
+    const payer = await room.newPayer(10_000_000);
+    await (await room.platform.call(CHATS, { key: payer.key, body: ask() })).text();
+    const estimate = Math.ceil(JSON.stringify(ask()).length / 4) * 1_000;
+    expect(await writtenOf(payer)).toMatchObject({ outcome: 'unanswered', cost_micros: String(estimate) });
+    expect(await payer.spends(estimate)).toBe(estimate);
+  });
+
+  it.each([
+    ["the provider's own error with a 502", refusal(502)],
+    ['an error of the provider', refusal(500)],
+    ['a page of a proxy that has no server to ask (503)', page(503)],
+    ['a request that is wrong', refusal(400)],
+  ])('%s costs nothing', async (_name, script) => {
+    upstream.answer = script;
+    const payer = await room.newPayer(10_000_000);
+    await (await room.platform.call(CHATS, { key: payer.key, body: ask() })).text();
+    expect(await writtenOf(payer)).toMatchObject({ outcome: 'refused', cost_micros: '0' });
+    expect(await payer.spent()).toBe(0);
   });
 
   it('H4: chats that begin at one moment do not exceed a budget by more than the last of them', async () => {

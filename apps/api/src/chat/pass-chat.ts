@@ -12,7 +12,7 @@ import { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
 import { ChatUsageLog } from './chat-usage-log.js';
 import { relayAnswer, type Relayed } from './relay-answer.js';
-import { sendRefusal } from './upstream-refusal.js';
+import { isUnclear, sendRefusal } from './upstream-refusal.js';
 
 /** Null when nothing is charged, undefined when they are not known. */
 type ChatPrices = TokenPrices | null | undefined;
@@ -137,8 +137,9 @@ export class PassChat {
     let end: ChatUsageRow['outcome'] = 'broken';
     try {
       if (outcome.answer === undefined) {
+        if (!isUnclear(outcome.refusal)) end = 'refused';
+        else end = course.gone.aborted ? 'left' : 'unanswered';
         sendRefusal(outcome.refusal, request, reply);
-        end = 'refused';
         return;
       }
       const bytesAlone = course.prices ? this.config.afterHangupBytes : 0;

@@ -28,11 +28,15 @@ const GATEWAY_TIMEOUT: ReadonlySet<number> = new Set([504, 524]);
 const GATEWAY_ERROR: ReadonlySet<number> = new Set([502, 520]);
 
 /** Whether nothing can have been generated, so that another key or provider may be asked. */
-export function mayAskAnother({ status, text }: Refusal): boolean {
-  if (status === 429 || isOurFault(status)) return true;
-  if (status < 500 || GATEWAY_TIMEOUT.has(status)) return false;
+export function mayAskAnother(refusal: Refusal): boolean {
+  const { status } = refusal;
+  return status === 429 || isOurFault(status) || (status >= 500 && !isUnclear(refusal));
+}
+
+/** Whether a proxy gave up on a provider that may be generating all the same, so that the chat may be charged. */
+export function isUnclear({ status, text }: Refusal): boolean {
   // The provider's own error body says that nothing came of the call; a proxy's page does not.
-  return !GATEWAY_ERROR.has(status) || Object.keys(errorIn(text)).length > 0;
+  return GATEWAY_TIMEOUT.has(status) || (GATEWAY_ERROR.has(status) && Object.keys(errorIn(text)).length === 0);
 }
 
 /** Whether the provider refuses our key or our account, or sends us elsewhere: of no use to the caller. */
