@@ -23,6 +23,20 @@ export const CHAT_EXTRAS = [
   'num_completions',
   'best_of',
   'mcp_servers',
+  'preset',
+  'providerOptions',
+  'context_window_fallbacks',
+  'content_policy_fallbacks',
+  'web_search',
+  'search_options',
+  'search_settings',
+  'connectors',
+  'data_sources',
+  'enable_code_interpreter',
+  'container',
+  'performance_config',
+  'inference_geo',
+  'deferred',
 ];
 
 /** One way to have a model's work done. */

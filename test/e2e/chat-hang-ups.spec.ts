@@ -281,7 +281,21 @@ models:
     ['"modalities":["text","audio"]', 'modalities'],
     ['"tools":[{"type":"function","function":{"name":"f"}},{"type":"web_search"}]', 'tools'],
     ['"tools":[{"name":"f"}]', 'tools'],
+    ['"tools":[{"type":"web_search","type":"function"}]', 'tools'],
+    ['"tools":[{"type":"function","function":{"name":"f","name":"g"}}]', 'tools'],
+    ['"tools":[{"type":"web_search","t\\u0079pe":"function"}]', 'tools'],
+    ['"tools":[{"type":"function","Type":"web_search"}]', 'tools'],
+    ['"tools":[{"type":"function","googleSearch":{}}]', 'tools'],
+    ['"tools":[null]', 'tools'],
     ['"models":["x/dear"]', 'models'],
+    ['"preset":"dear"', 'preset'],
+    ['"provider_options":{"gateway":{"models":["x/dear"]}}', 'providerOptions'],
+    ['"data_sources":[{"type":"azure_search"}]', 'data_sources'],
+    ['"dataSources":[{"type":"azure_search"}]', 'data_sources'],
+    ['"connectors":[{"id":"web-search"}]', 'connectors'],
+    ['"web_search":true', 'web_search'],
+    ['"web_search":{"enable":true}', 'web_search'],
+    ['"enable_search":true', 'enable_search'],
   ])('M6: %s is refused, and nobody is asked', async (fields, param) => {
     const body = `{"model":"talk","messages":[{"role":"user","content":"x"}],${fields}}`;
     const answer = await room.platform.call(CHATS, { body, headers: { 'content-type': 'application/json' } });
@@ -295,8 +309,8 @@ models:
   it('M6: what costs no more, or is covered by the price, or free, is passed on', async () => {
     upstream.answer = json({ id: 'c', choices: [], usage: USAGE });
     for (const fields of [
-      { service_tier: 'flex', modalities: ['text'], web_search_options: null },
-      { tools: [{ type: 'function', function: { name: 'f' } }] },
+      { service_tier: 'flex', modalities: ['text'], web_search_options: null, web_search: false },
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { properties: { Type: {}, type: {} } } } }] },
       { model: 'any-tier', service_tier: 'priority' },
       { model: 'own-talk', service_tier: 'priority', models: ['x'] },
     ]) {

@@ -1,7 +1,7 @@
 import type { TokenPrices } from '#catalog/catalog.js';
 import { CHAT_EXTRAS } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
-import { jsonMembers, valueAt, type Span } from './json-members.js';
+import { jsonMembers, membersIn, valueAt, type Span } from './json-members.js';
 
 /** The bytes of a chat, and where its members stand in them. */
 interface ChatMembers {
@@ -16,12 +16,17 @@ const BY_SPELLING = new Map([...READ, ...CHAT_EXTRAS, 'include_usage'].map((name
 const MAX_NAME = 200;
 /** Bytes of what may be usual. */
 const MAX_VALUE = 262_144;
-/** Tools that the caller runs; all others the vendor runs, and bills by the call. */
+/** Tools that the caller runs, and their members; all others the vendor runs, and bills by the call. */
 const OWN_TOOLS = ['function', 'custom'];
+const OWN_TOOL_MEMBERS = [...OWN_TOOLS, 'type', 'name', 'description', 'parameters', 'strict', 'cache_control'];
 /** Values that cost no more than what is usual. */
-const USUAL: Readonly<Record<string, readonly string[]>> = {
+const USUAL: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default', 'flex'],
   modalities: ['text'],
+  web_search: [false],
+  enable_search: [false],
+  enable_code_interpreter: [false],
+  deferred: [false],
 };
 
 /**
@@ -53,16 +58,33 @@ export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: 
   for (const name of CHAT_EXTRAS) {
     const span = members.get(name);
     if (span === undefined || covers.includes(name)) continue;
-    const value = span.end - span.start > MAX_VALUE ? undefined : valueAt(bytes, span);
-    if (value === null || [value].flat().every((one) => isUsual(name, one))) continue;
+    if (span.end - span.start <= MAX_VALUE && areUsual(name, bytes.subarray(span.start, span.end))) continue;
     const text = `${name} may change what this chat costs, and the price of the model does not cover that.`;
     throw new AppError('unsupported_parameter', text, { param: name });
   }
 }
 
+/** Of two members of one name some servers read the first and some the last, so that nobody knows what they say. */
+function areUsual(name: string, json: Buffer): boolean {
+  const value = valueAt(json, { start: 0, end: json.length });
+  if (value === null) return true;
+  return [value].flat().every((one) => isUsual(name, one)) && membersIn(json) === countMembers(value);
+}
+
 function isUsual(name: string, value: unknown): boolean {
-  if (name !== 'tools') return (USUAL[name] ?? []).includes(value as string);
-  return OWN_TOOLS.includes((value as { type?: string } | null)?.type ?? '');
+  if (name !== 'tools') return (USUAL[name] ?? []).includes(value);
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    OWN_TOOLS.includes((value as { type?: string }).type ?? '') &&
+    Object.keys(value).every((member) => OWN_TOOL_MEMBERS.includes(member))
+  );
+}
+
+/** Members of all objects in a value. */
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const items = Object.values(value);
+  return items.reduce<number>((sum, item) => sum + countMembers(item), Array.isArray(value) ? 0 : items.length);
 }
 
 /** The letters and digits of a name, whatever their case and form. */

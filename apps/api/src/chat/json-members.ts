@@ -9,6 +9,13 @@ export function jsonMembers(bytes: Buffer): ReadonlyMap<string, Span> {
   return scan.members;
 }
 
+/** How many members the objects of a JSON text were written with. Throws AppError `invalid_json`. */
+export function membersIn(bytes: Buffer): number {
+  const scan = new JsonScan();
+  scan.finish(bytes, bytes.length);
+  return scan.memberCount;
+}
+
 /** The value of a span. Throws AppError `invalid_json`. */
 export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
   try {

@@ -50,10 +50,11 @@ const [AFTER_VALUE, IN_TEXT, IN_ESCAPE, IN_HEX, IN_SCALAR] = [5, 6, 7, 8, 9];
 export class JsonScan {
   /** Values of the outermost object by the names of their members. */
   readonly members = new Map<string, Span>();
+  /** Members of all objects together, those of one name too. */
+  memberCount = 0;
   /** Long texts that begin as images do, with their quotes. */
   readonly images: Span[] = [];
   private tokens = 0;
-  private memberCount = 0;
   private imageBytes = 0;
   /** Whether each open container is an object, outermost first. */
   private readonly open: boolean[] = [];
