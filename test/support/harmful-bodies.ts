@@ -1,21 +1,27 @@
-/** Bytes that a parser chokes on; `bytes` is about how many. */
+/** Bytes that a parser chokes on; `bytes` is about how many, `model` which model they name. */
 export interface HarmfulBody {
   readonly name: string;
-  readonly body: (bytes: number) => Buffer;
+  readonly body: (bytes: number, model?: string) => Buffer;
 }
 
-const HEAD = '{"model":"gpt-image-2","prompt":"a small house","messages":[{"role":"user","content":"hello"}],';
+const MESSAGES = `{"role":"user","content":"hello"}],`;
+/** All but what the messages hold. */
+const start = (model = 'gpt-image-2'): string => `{"model":"${model}","prompt":"a small house","messages":[`;
 
 const filled = (open: string, filling: string | Buffer, close: string, bytes: number): Buffer =>
-  Buffer.concat([Buffer.from(HEAD + open), Buffer.alloc(bytes, filling), Buffer.from(`${close}}`)]);
+  Buffer.concat([Buffer.from(open), Buffer.alloc(bytes, filling), Buffer.from(close)]);
 
-const member = (name: string, open: string, filling: string | Buffer, close: string): HarmfulBody => ({
+/** A whole request but for what stands after `"open`, again and again, until `close`. */
+const request = (name: string, open: string, filling: string | Buffer, close: string): HarmfulBody => ({
   name,
-  body: (bytes) => {
+  body: (bytes, model) => {
     const piece = Buffer.byteLength(filling);
-    return filled(`"junk":${open}`, filling, close, Math.floor(bytes / piece) * piece);
+    return filled(start(model) + open, filling, `${close}}`, Math.floor(bytes / piece) * piece);
   },
 });
+const member = (name: string, open: string, filling: string | Buffer, close: string): HarmfulBody =>
+  request(name, `${MESSAGES}"junk":${open}`, filling, close);
+const whole = (model?: string): string => `${start(model)}${MESSAGES}"junk":1}`;
 
 /** JSON, or nearly, that costs whoever parses it far more than its bytes. */
 export const HARMFUL_BODIES: readonly HarmfulBody[] = [
@@ -31,8 +37,13 @@ export const HARMFUL_BODIES: readonly HarmfulBody[] = [
   member('a text without end', '"', 'abc\\"', ''),
   member('texts like images', '["data:image', '","data:image', '"]'),
   member('objects within arrays', '[', '[{"a":[]}],', '1]'),
-  { name: 'a long name', body: (bytes) => filled('"', 'n', '":1', bytes) },
-  { name: 'names', body: (bytes) => filled('', names(bytes), '"z":1', bytes) },
+  request('blanks among the messages', '', ' \n', `${MESSAGES}"stream":true`),
+  request('messages like images', '', `"data:image/${'a'.repeat(60)}",`, `${MESSAGES}"stream":true`),
+  request('a long stream', `${MESSAGES}"stream":"`, 'true', '"'),
+  { name: 'blanks before all', body: (bytes, model) => filled('', ' \n', whole(model), bytes) },
+  { name: 'blanks after all', body: (bytes, model) => filled(whole(model), ' \n', '', bytes) },
+  { name: 'a long name', body: (bytes, model) => filled(`${start(model)}${MESSAGES}"`, 'n', '":1}', bytes) },
+  { name: 'names', body: (bytes, model) => filled(start(model) + MESSAGES, names(bytes), '"z":1}', bytes) },
   { name: 'nothing but brackets', body: (bytes) => Buffer.alloc(bytes, '[') },
   { name: 'no JSON', body: (bytes) => Buffer.alloc(bytes, '\u0000') },
 ];

@@ -30,6 +30,14 @@ describe('the estimate of a chat', () => {
     }
   });
 
+  it('H2: counts small images, and texts that look like images, by their bytes, however many there are', () => {
+    const small = `{"image_url":{"url":"data:image/png;base64,${'A'.repeat(4_000)}"}}`;
+    for (const items of [small, `${small},"data:image/png","data:image/"`]) {
+      const text = `{"model":"m","messages":[${items}]}`;
+      expect(estimatedInput(readChatRequest(Buffer.from(text)))).toBe(Math.ceil(text.length / 4));
+    }
+  });
+
   it('takes each event of a stream for a token, and more of what is longer, wherever it is cut', () => {
     const text = `: ping\n\n${line('a')}${line('b')}${line('')}data: [DONE]\n\n`;
     expect(ofStream(text)).toBe(3);

@@ -7,8 +7,6 @@ import type { TokenUsage } from './token-usage.js';
 /** The rule of docs/billing.md ("Chats"); whoever changes a number changes it there. */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_PICTURE = 1_500;
-/** Images that are looked for in a request; what comes after counts by its bytes. */
-const MAX_IMAGES = 500;
 /** Tokens that an answer without a limit of its own is expected to have at most. */
 const USUAL_OUTPUT = 4_096;
 const MAX_CHOICES = 128;
@@ -23,25 +21,16 @@ const SHORTEST_LINE = 32;
 const MAX_COUNT = 2_147_483_647;
 /** Bytes that a number may be written with. */
 const MAX_NUMBER = 20;
-const [LF, QUOTE] = [0x0a, 0x22];
-const PICTURE = Buffer.from('"data:image/');
+const LF = 0x0a;
 /** Bytes before an address in which its name is looked for. */
 const MAX_NAME = 64;
 
-/** Tokens of a request, by its bytes; images among its messages count as such. */
-export function estimatedInput({ bytes, members }: Pick<ChatRequest, 'bytes' | 'members'>): number {
-  const { start, end: last } = members.get('messages') ?? { start: 0, end: 0 };
-  let [length, pictures] = [bytes.length, 0];
-  for (let at = bytes.indexOf(PICTURE, start); at !== -1 && at < last && pictures < MAX_IMAGES;) {
-    const end = bytes.indexOf(QUOTE, at + 1);
-    if (end === -1) break;
-    if (isAddress(bytes, at)) {
-      length -= end - at;
-      pictures++;
-    }
-    at = bytes.indexOf(PICTURE, end);
-  }
-  return Math.ceil(length / BYTES_PER_TOKEN) + pictures * TOKENS_PER_PICTURE;
+/** Tokens of a request, by its bytes; large images among its messages count as such. */
+export function estimatedInput({ bytes, body, members }: Pick<ChatRequest, 'bytes' | 'body' | 'members'>): number {
+  const { start: first, end: last } = members.get('messages') ?? { start: 0, end: 0 };
+  const pictures = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
+  const length = pictures.reduce((left, { start, end }) => left - (end - start), bytes.length);
+  return Math.ceil(length / BYTES_PER_TOKEN) + pictures.length * TOKENS_PER_PICTURE;
 }
 
 /** Whether the text at `at` is the address of an image: any other text costs its bytes, whatever it begins with. */

@@ -14,6 +14,8 @@ const READ = ['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens'
 const BY_SPELLING = new Map([...READ, ...CHAT_EXTRAS, 'include_usage'].map((name) => [spellingOf(name), name]));
 /** Longer names are no spelling of these, however they are written. */
 const MAX_NAME = 200;
+/** Bytes that are read of a boolean; longer ones are none. */
+const MAX_SWITCH = 6;
 /** Bytes of what may be usual. */
 const MAX_VALUE = 262_144;
 /** Tools that the caller runs, and their members; all others the vendor runs, and bills by the call. */
@@ -45,7 +47,8 @@ export function assertMemberNames(names: Iterable<string>): void {
 /** `stream` and its options must be read here as everywhere. Throws AppError (invalid_type, invalid_json, unsupported_parameter). */
 export function assertStreamOptions({ bytes, members }: ChatMembers): void {
   const stream = members.get('stream');
-  if (stream !== undefined && !/^(?:true|false|null)$/.test(bytes.toString('latin1', stream.start, stream.end))) {
+  const text = stream && bytes.toString('latin1', stream.start, Math.min(stream.end, stream.start + MAX_SWITCH));
+  if (text !== undefined && !/^(?:true|false|null)$/.test(text)) {
     throw new AppError('invalid_type', 'stream must be a boolean', { param: 'stream' });
   }
   const options = members.get('stream_options');

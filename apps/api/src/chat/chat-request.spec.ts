@@ -28,6 +28,10 @@ describe('bodyFor', () => {
       '{"stream":true,"stream_options": {"include_usage" :true},"model":"m","messages":[1]}',
     ],
     [
+      ' \n{"model":"m","messages":[ \t{"a":"}"}],"stream":true \r\n}\n \t',
+      ' \n{"model":"m","messages":[ \t{"a":"}"}],"stream":true \r\n,"stream_options":{"include_usage":true}}\n \t',
+    ],
+    [
       '{"stream":true,"stream_options":7,"model":"m","messages":[1]}',
       '{"stream":true,"stream_options":7,"model":"m","messages":[1]}',
     ],
@@ -57,6 +61,16 @@ describe('readChatRequest', () => {
     });
     expect(() => read(`{"messages":["${long}"`)).toThrow(AppError);
     expect(() => read(`{"model":"m","messages":["${long}"]} x`)).toThrow(AppError);
+  });
+
+  it.each([
+    ['array_below_min_length', '{"model":"m","messages": [ \n ]}'],
+    ['invalid_type', '{"model":"m","messages":{}}'],
+    ['invalid_type', `{"model":"m","messages":[1],"stream":"${'true'.repeat(1_000_000)}"}`],
+    ['invalid_type', '{"model":"m","messages":[1],"stream":"true"}'],
+    ['invalid_json', ' [1]'],
+  ])('says %s', (code, text) => {
+    expect(() => read(text)).toThrow(expect.objectContaining({ code }) as Error);
   });
 
   it.each([

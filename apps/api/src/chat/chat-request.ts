@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import { ScannedBody } from '../common/fastify/json-body.js';
 import type { ScanLimits } from '../common/fastify/json-scan.js';
 import { assertMemberNames, assertStreamOptions } from './chat-members.js';
-import { skipSpace, valueAt, type Span } from './json-members.js';
+import { valueAt, type Span } from './json-members.js';
 
 /** Longest of the few values that are read to pass a chat on, in bytes. */
 const MAX_READ_BYTES = 65_536;
@@ -11,7 +11,6 @@ const READ_LIMITS: Omit<ScanLimits, 'depth'> = { tokens: 100_000, members: 10_00
 
 const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
 
 /** A chat as it was sent, and what must be known of it to pass it on. */
 export interface ChatRequest {
@@ -32,8 +31,8 @@ export interface ChatRequest {
 export function readChatRequest(body: unknown): ChatRequest {
   const whole = body instanceof ScannedBody ? body : ScannedBody.of(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
   const { bytes } = whole;
-  const { members } = whole.scan;
-  if (bytes[skipSpace(bytes, 0)] !== OPEN_OBJECT) {
+  const { members, start } = whole.scan;
+  if (bytes[start] !== OPEN_OBJECT) {
     throw new AppError('invalid_json', 'The request body must be a JSON object.');
   }
   assertMemberNames(members.keys());
@@ -91,10 +90,10 @@ export function bodyFor(chat: ChatRequest, upstreamModel: string, askUsage: bool
   return [...pieces, chat.bytes.subarray(from)];
 }
 
-function usageWish({ bytes, members }: ChatRequest): (Span & { readonly text: string })[] {
+function usageWish({ bytes, body, members }: ChatRequest): (Span & { readonly text: string })[] {
   const span = members.get('stream_options');
   if (span === undefined) {
-    const end = bytes.lastIndexOf('}');
+    const end = body.scan.end - 1;
     return [{ start: end, end, text: ',"stream_options":{"include_usage":true}' }];
   }
   const options = valueAt(bytes, span);
@@ -109,7 +108,7 @@ function checkMessages(bytes: Buffer, members: ReadonlyMap<string, Span>): void 
     throw missing('messages');
   }
   if (bytes[span.start] !== OPEN_ARRAY) throw wrongType('messages', 'an array');
-  if (bytes[skipSpace(bytes, span.start + 1)] === CLOSE_ARRAY) {
+  if (span.isEmpty === true) {
     throw new AppError('array_below_min_length', 'messages must have at least 1 item', { param: 'messages' });
   }
 }

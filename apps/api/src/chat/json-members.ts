@@ -24,13 +24,3 @@ export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
     throw invalidJson();
   }
 }
-
-/** The first byte at or after `at` that is no white space. */
-export function skipSpace(bytes: Buffer, at: number): number {
-  let next = at;
-  for (;;) {
-    const byte = bytes[next];
-    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return next;
-    next++;
-  }
-}

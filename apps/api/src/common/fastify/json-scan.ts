@@ -4,6 +4,8 @@ import { AppError } from '#contract/app-error.js';
 export interface Span {
   readonly start: number;
   readonly end: number;
+  /** Of an object or an array: whether it holds nothing. */
+  readonly isEmpty?: boolean;
 }
 
 /** What a body may hold. */
@@ -54,6 +56,9 @@ export class JsonScan {
   memberCount = 0;
   /** Long texts that begin as images do, with their quotes. */
   readonly images: Span[] = [];
+  /** Where the outermost value begins, and where it has ended. */
+  start = 0;
+  end = 0;
   private tokens = 0;
   private imageBytes = 0;
   /** Whether each open container is an object, outermost first. */
@@ -108,6 +113,7 @@ export class JsonScan {
 
   private takeValue(byte: number): void {
     this.count();
+    if (this.open.length === 0) this.start = this.at;
     if (this.open.length === 1) this.outerStart = this.at;
     this.wordStart = this.at;
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
@@ -164,7 +170,7 @@ export class JsonScan {
     this.count();
     this.open.pop();
     this.at++;
-    this.endValue();
+    this.endValue(this.state === FIRST_ITEM || this.state === FIRST_NAME);
   }
 
   /** Every byte of a text is looked at: what no JSON text may hold is found here, also in texts that nobody parses. */
@@ -236,10 +242,11 @@ export class JsonScan {
     this.endValue();
   }
 
-  private endValue(): void {
+  private endValue(isEmpty = false): void {
     this.state = AFTER_VALUE;
+    if (this.open.length === 0) this.end = this.at;
     if (this.open.length === 1 && this.open[0] === true) {
-      this.members.set(this.outerName, { start: this.outerStart, end: this.at });
+      this.members.set(this.outerName, { start: this.outerStart, end: this.at, isEmpty });
     }
   }
 
