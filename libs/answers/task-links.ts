@@ -14,10 +14,10 @@ import {
 import { TaskEstimates } from '#tasks/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/task.js';
 
-/** A task, and whether retention leaves it alone, where that is known: polls do not read it. */
+/** A task, and whether retention keeps it; absent where unknown, because polls do not read it. */
 type KeptTask = TaskSummary & { readonly isKept?: boolean };
 
-/** A delivery, as far as its message depends on it. */
+/** The part of a delivery that its message depends on. */
 interface ToldDelivery {
   readonly id: string;
   readonly endpointId: string | null;
@@ -25,7 +25,7 @@ interface ToldDelivery {
   readonly createdAt: Date;
 }
 
-/** What tasks look like from outside, with addresses for their images that are signed anew at every read. */
+/** Tasks as callers see them, with image URLs that are signed anew at every read. */
 @Injectable()
 export class TaskLinks {
   constructor(
@@ -33,13 +33,13 @@ export class TaskLinks {
     private readonly estimates: TaskEstimates,
   ) {}
 
-  /** The tasks as every answer channel shows them; those that wait with their places in the queue. */
+  /** The tasks as every answer channel shows them; waiting ones with their places in the queue. */
   async views(tasks: readonly TaskSummary[]): Promise<TaskView[]> {
     const places = await this.estimates.places(tasks);
     return tasks.map((task) => this.view(task, places.get(task.id)));
   }
 
-  /** Like `views`, of one task whose place is given, if it has one. */
+  /** Like `views`, for one task whose place, if it has one, is given. */
   view(task: KeptTask, place?: QueuePlace): TaskView {
     const viewed = {
       ...task,
@@ -49,7 +49,7 @@ export class TaskLinks {
     return taskView(viewed, (image) => this.linkTo(task, image));
   }
 
-  /** What a webhook says of a task, or of an endpoint that is tested. Undefined while the task runs, or when it is no more. */
+  /** The webhook message about a task or an endpoint test. Undefined while the task is pending, or if it is deleted. */
   event(delivery: ToldDelivery, task: TaskSummary | undefined): WebhookEvent | WebhookTestEvent | undefined {
     const { id, endpointId, event, createdAt } = delivery;
     if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
@@ -57,7 +57,7 @@ export class TaskLinks {
     return webhookEvent(event, task.finishedAt, this.view(task));
   }
 
-  /** No address once the image's life is over. */
+  /** The link to an image, without a URL once the image has expired. */
   linkTo(task: KeptTask, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
     const link = this.links.linkFor({ objectKey: image.key, finishedAt, isKept: task.isKept === true });

@@ -3,7 +3,7 @@ import type { TaskEventView } from '#contract/task-view.js';
 import { unknownEnd, type ProviderCall } from '#tasks/provider-call.js';
 import type { TaskHistory } from '#tasks/task.js';
 
-/** What has happened to a task, in order. Keys of providers are shown by their names. */
+/** The events of a task, in order. Provider keys are shown by name. */
 export function timelineOf(task: TaskHistory): TaskEventView[] {
   const { status, createdAt, startedAt, finishedAt, calls } = task;
   // The first call begins with the start itself, and its time may be rounded to a millisecond before it.

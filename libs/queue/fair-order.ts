@@ -31,60 +31,60 @@ export interface QueueCaller {
 
 /** A turn of an account, taken by one of its keys. */
 export interface Turn {
-  /** Of the job that holds it, for BullMQ. */
+  /** BullMQ's priority for the job that holds the turn. */
   readonly priority: number;
   readonly accountId: string;
-  /** The account's place among all accounts, and the key's within its account; both grow without end. */
+  /** The account's place among all accounts, and the key's within its account; both grow without limit. */
   readonly turn: string;
   readonly keyTurn: string;
 }
 
-/** What came of asking for a turn. */
+/** The result of asking for a turn. */
 export interface TurnOffer {
-  /** Undefined when too many jobs are before it; then it was not taken. */
+  /** Undefined when too many jobs are ahead of it; then it was not taken. */
   readonly turn: Turn | undefined;
-  /** Jobs that are before its task, those that run now included. */
+  /** Jobs that are ahead of its task, including running ones. */
   readonly before: number;
 }
 
-/** A place that a task needs besides its turn, among those that its account and its key have in flight. */
+/** A slot that a task needs in addition to its turn, among the tasks its account and key have in flight. */
 export interface Slot {
   readonly task: string;
-  /** When accounts were looked up, the account's tasks, the key's. */
+  /** Redis keys: when accounts were checked, the account's tasks, the key's tasks. */
   readonly keys: readonly [known: string, account: string, key: string];
   /** 0 = any number. */
   readonly limits: { readonly account: number; readonly key: number };
-  /** How long it is kept when nobody frees it, in ms. */
+  /** How long it is kept if it is never freed, in ms. */
   readonly keptMs: number;
-  /** For so many ms after a look at the account's rows, the sets are believed that there is no place. */
+  /** For this many ms after a check of the account's rows, full sets are trusted without another check. */
   readonly trustedMs: number;
 }
 
-/** Why there is no place: the account or the key has as many tasks as it may, or its rows have to be looked at first. */
+/** Why there is no slot: the account or the key is at its limit, or `unknown`: the rows must be checked first. */
 export type SlotRefusal = 'account' | 'key' | 'unknown';
 
-/** A task that is next, as its job id, and where it was in line; without that it comes back and had its turn before. */
+/** The next task, as its job id, and its place in line; without one, the task comes back and had its turn before. */
 export interface NextTask {
   readonly id: string;
   readonly place?: Omit<Turn, 'priority'>;
 }
 
-/** Where a waiting task is. */
+/** A waiting task's place in the queue. */
 export interface QueuePlace {
-  /** 1 = the next of its own account. Of other accounts it tells nothing. */
+  /** 1 = the next of its own account. Reveals nothing about other accounts. */
   readonly position: number;
-  /** Jobs that are before it, those that run now included. */
+  /** Jobs that are ahead of it, including running ones. */
   readonly before: number;
 }
 
-/** Numbers that stand for any number of jobs, and for a turn that is not taken. */
+/** Values of `mostBefore` for any number of jobs, and for asking without taking a turn. */
 const [ANY, UNTAKEN] = [-1, -2];
 
 /**
  * Serves accounts by turns, and within each account its keys. A job in BullMQ's queue is a turn of an account: its
- * priority is decided when it is added, one per round and weight, counted from the turn that is being served. So the
- * first job of every account comes before the second of any, however many are waiting. Which task of the account a turn
- * is for is decided when it is served, since a key may come later than the jobs of its siblings.
+ * priority is decided when it is added, by round and weight, counted from the turn that is being served. So the first
+ * job of every account comes before the second of any, however many are waiting. Which of the account's tasks a turn
+ * runs is decided when it is served, because a key may join later than the jobs of its sibling keys.
  * Each method is one script; they throw like RedisScript.
  */
 @Injectable()
@@ -103,17 +103,17 @@ export class FairOrder {
     ];
   }
 
-  /** The next turns of the callers, in their order. */
+  /** Takes the callers' next turns, in the order of the callers. */
   async takeTurns(callers: readonly QueueCaller[]): Promise<Turn[]> {
     return (await this.take(callers, ANY)).map(({ turn }) => turn as Turn);
   }
 
-  /** The next turn of one caller, unless more than `mostBefore` jobs would be before it; any number when undefined. */
+  /** Takes one caller's next turn, unless more than `mostBefore` jobs would be ahead of it; undefined = any number. */
   async takeTurn(caller: QueueCaller, mostBefore: number | undefined): Promise<TurnOffer> {
     return (await this.take([caller], mostBefore ?? ANY))[0] as TurnOffer;
   }
 
-  /** Like `takeTurn`, with a place for its task: both or neither. */
+  /** Like `takeTurn`, with a slot for its task: both or neither. */
   async takeTurnAndSlot(
     caller: QueueCaller,
     mostBefore: number | undefined,
@@ -128,45 +128,45 @@ export class FairOrder {
     return outcome === 'taken' ? offerOf(caller, answer) : outcome;
   }
 
-  /** How many jobs would be before the caller's next task, those that run now included. Takes no turn. */
+  /** How many jobs would be ahead of the caller's next task, including running ones. Takes no turn. */
   async before(caller: QueueCaller): Promise<number> {
     return (await this.take([caller], UNTAKEN))[0]?.before ?? 0;
   }
 
-  /** The caller's last turn is not needed after all. */
+  /** Returns the caller's last turn, unused. */
   async giveBack({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): Promise<void> {
     await this.run(GIVE_BACK, [accountId, STEPS / accountWeight, originalKeyId, 1 / weight]);
   }
 
-  /** Tasks wait in line from now on, for turns that are held by jobs. All are named by job ids. */
+  /** Puts tasks in line, for turns that are held by jobs. Both are identified by job ids. */
   async join(members: readonly { task: string; job: string; place: Omit<Turn, 'priority'> }[]): Promise<void> {
     const values = members.flatMap(({ task, job, place }) => [place.accountId, task, place.keyTurn, job, place.turn]);
     if (values.length > 0) await this.run(JOIN, values);
   }
 
-  /** A job starts: which task it is for. Undefined when its account has none left. */
+  /** The task to run for a job that starts; undefined when its account has none left. */
   async served(job: string): Promise<NextTask | undefined> {
     return nextTask(await this.run(NEXT, [job, '']));
   }
 
-  /** The next task of an account that has a turn to use up. */
+  /** The next task of an account that has an unused turn. */
   async nextOf(accountId: string): Promise<NextTask | undefined> {
     return nextTask(await this.run(NEXT, ['', accountId]));
   }
 
-  /** A task waits no more. Answers with the job that is not needed any longer, if there is one. */
+  /** Takes a task out of line. Returns the job that is no longer needed, if there is one. */
   async leave(task: string): Promise<string | undefined> {
     const job = (await this.run(LEAVE, [task])) as string;
     return job === '' ? undefined : job;
   }
 
-  /** Which of the tasks no job would run. */
+  /** For each task, whether no job would run it. */
   async missing(tasks: readonly string[]): Promise<boolean[]> {
     if (tasks.length === 0) return [];
     return ((await this.run(MISSING, tasks)) as number[]).map((lost) => lost === 1);
   }
 
-  /** Where the tasks are, undefined for those that are not in line. */
+  /** The tasks' places; undefined for those that are not in line. */
   async places(tasks: readonly string[]): Promise<(QueuePlace | undefined)[]> {
     if (tasks.length === 0) return [];
     const places = (await this.run(PLACES, tasks)) as [number, number][];
@@ -186,7 +186,7 @@ export class FairOrder {
 
 type TurnAnswer = [priority: number, turn: string, keyTurn: string, before: number];
 
-/** A caller as scripts are asked for its turn. */
+/** A caller as script arguments. */
 function asked({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): (string | number)[] {
   return [accountId, accountWeight, originalKeyId, weight];
 }

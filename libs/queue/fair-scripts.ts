@@ -1,11 +1,11 @@
 import { RedisScript } from '#redis/redis-script.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
 
-/** Of a job that needs no turn because its task has had one: before all others. */
+/** Priority of a job that needs no turn because its task has had one: ahead of all others. */
 export const FIRST_PRIORITY = 1;
 /** BullMQ's largest priority. */
 const LAST_PRIORITY = 2 ** 21 - 1;
-/** Priorities are whole numbers, so a round is divided among weights in so many of them. */
+/** Priorities per round: since they are whole numbers, weights divide a round into this many steps. */
 export const STEPS = 16;
 /** Longer than a task may wait, so that nothing is forgotten while it is needed. */
 const KEEP_MS = 90_000_000;
@@ -15,13 +15,13 @@ const HANDED_MS = 10_000;
 const SCORE = 2 ** 32;
 
 /**
- * What all scripts know. KEYS: rounds, accounts, handed, and BullMQ's prioritized, returned and active jobs.
- * ARGV[1]: the prefix of what belongs to one account, and of BullMQ's jobs.
+ * Shared by all scripts. KEYS: rounds, accounts, handed, and BullMQ's prioritized, wait and active jobs.
+ * ARGV[1]: the prefix of the keys of one account, and of BullMQ's jobs.
  *
- * rounds    hash   now: the turn being served; base: the turn that has no priority left below it; account: its last turn
- * accounts  hash   job id: whose it is, for all that are in a line or a turn
- * handed    zset   tasks that were taken out of a line just now, by the time
- * line:A    zset   tasks of account A that wait, as job ids, by their keys' turns within the account
+ * rounds    hash   now: the turn being served; base: the turn that priorities count from; account: its last turn
+ * accounts  hash   job id: its account, for all job ids in a line or a turn
+ * handed    zset   tasks that were just taken out of a line, by the time
+ * line:A    zset   waiting tasks of account A, as job ids, by their keys' turns within the account
  * turns:A   zset   jobs of account A in BullMQ's queue, by the account's turns; the nth is for the nth in line
  * keys:A    hash   now: the key turn being served; key: its last turn
  */
@@ -51,10 +51,10 @@ function script(text: string): RedisScript {
 }
 
 /**
- * ARGV from there on: how many jobs may be before one that takes a turn (-1 = any number, -2 = none is taken), then account, weight, key and weight
- * for each job. Leaves `answers`: a priority, the account's turn, the key's, and the jobs before it, for each; priority 0 =
- * there are too many, and nothing has changed for its account.
- * Turns grow without end and priorities do not: when half of them are used up, those of all that wait are lowered.
+ * ARGV from `from` on: how many jobs may be ahead of one that takes a turn (-1 = any number, -2 = take none), then
+ * account, weight, key and weight for each job. Sets `answers`: priority, account's turn, key's turn, and jobs ahead,
+ * for each; priority 0 = no turn was taken, and nothing has changed for its account.
+ * Turns grow without limit but priorities do not: when half of them are used up, those of all waiting jobs are lowered.
  */
 const takeTurns = (from: number): string => `
   local first, last_priority = ${FIRST_PRIORITY}, ${LAST_PRIORITY}
@@ -107,15 +107,15 @@ const takeTurns = (from: number): string => `
   end
   call('PEXPIRE', rounds, ${KEEP_MS})`;
 
-/** ARGV: as `takeTurns` says. Answers with its answers. */
+/** ARGV: see `takeTurns`. Returns its `answers`. */
 export const TAKE_TURNS = script(`${takeTurns(2)}
   return answers`);
 
 /**
- * A turn, and a place among the tasks that its account and its key have in flight: both or neither. KEYS 7 to 9: when accounts were
- * looked up, the account's tasks, the key's; ARGV: task, limit of the account, of the key (0 = any number), ms a place is kept, ms
- * for which a look at the rows is trusted, then as `takeTurns` says. Answers with the outcome, and with `taken` what that answers.
- * The account's tasks are named with their keys.
+ * Takes a turn, and a slot among the tasks that its account and key have in flight: both or neither. KEYS 7 to 9: when
+ * accounts were checked, the account's tasks, the key's tasks; ARGV: task, the account's limit, the key's (0 = any
+ * number), ms a slot is kept, ms a check of the rows is trusted, then see `takeTurns`. Returns the outcome, and with
+ * `taken` the answer of `takeTurns`. The account's tasks are stored as `<key> <task>`.
  */
 export const TAKE_TURN_AND_SLOT = script(`
   local time = now_ms()
@@ -137,12 +137,12 @@ export const TAKE_TURN_AND_SLOT = script(`
   end
   return { 'taken', unpack(answers[1]) }`);
 
-/** ARGV: an account, what a turn of it is, a key of it, and what a turn of that is. Their last turns were not needed. */
+/** ARGV: an account, the size of its turn, a key of it, and the size of that key's turn. Undoes their last turns. */
 export const GIVE_BACK = script(`
   if field(rounds, ARGV[2]) then call('HINCRBYFLOAT', rounds, ARGV[2], '-' .. ARGV[3]) end
   if field(keys(ARGV[2]), ARGV[4]) then call('HINCRBYFLOAT', keys(ARGV[2]), ARGV[4], '-' .. ARGV[5]) end`);
 
-/** ARGV: account, task, the key's turn, job, the account's turn, for each. They wait in line from now on. */
+/** ARGV for each task: account, task, the key's turn, job, the account's turn. Puts the tasks in line. */
 export const JOIN = script(`
   for i = 2, #ARGV, 5 do
     local account, task, job_id = ARGV[i], ARGV[i + 1], ARGV[i + 3]
@@ -153,8 +153,8 @@ export const JOIN = script(`
   end`);
 
 /**
- * ARGV: a job that starts, or an account whose next task is wanted without one. Answers with the task to run, its
- * account, the key's turn and the account's turn; with nothing when there is none, or when the job is no turn.
+ * ARGV: a job that starts, or '' and an account whose next task is wanted. Returns the task to run, its account, the
+ * key's turn and the account's turn; only the job if it comes back after its turn; nothing if there is no task or turn.
  */
 export const NEXT = script(`
   local id, account = ARGV[2], ARGV[3]
@@ -185,8 +185,8 @@ export const NEXT = script(`
   return { head[1], account, head[2], turn }`);
 
 /**
- * ARGV: a task that waits no more. Answers with the job to remove: the account's last, so that all behind the task
- * move up; '' when there is none.
+ * ARGV: a task to take out of line. Returns the job to remove: the account's last one, so that all tasks behind this
+ * one move up; '' when there is none.
  */
 export const LEAVE = script(`
   local id = ARGV[2]
@@ -203,8 +203,8 @@ export const LEAVE = script(`
   return ends[#ends - 1]`);
 
 /**
- * ARGV: tasks that wait. Answers for each with 1 when no job would run it: never added, or lost. What is left of such
- * a task is removed. Jobs that come back are in no line, and run the task they name.
+ * ARGV: waiting tasks. Returns for each 1 if no job would run it, because it was never added or was lost; then removes
+ * what is left of the task. Jobs that come back are in no line, and run the task that they name.
  */
 export const MISSING = script(`
   local lost = {}
@@ -229,7 +229,7 @@ export const MISSING = script(`
   end
   return lost`);
 
-/** ARGV: tasks. Answers with a place in its account's line (-1 = in none) and the jobs before it, for each. */
+/** ARGV: tasks. Returns for each its place in its account's line (-1 = in none) and the jobs ahead of it. */
 export const PLACES = script(`
   local places, running = {}, ahead()
   for i = 2, #ARGV do

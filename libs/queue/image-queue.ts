@@ -16,26 +16,26 @@ import {
 import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
-/** A task that wants a place in the queue. */
+/** A task to enqueue. */
 export interface QueueEntry {
   readonly taskId: string;
   readonly epoch: number;
   /** Milliseconds before a worker may take it. */
   readonly delayMs?: number;
-  /** Who waits for a turn; absent for a task that has had its turn and comes back. */
+  /** Whose turn the task takes; absent for a task that has had its turn and comes back. */
   readonly caller?: QueueCaller;
-  /** The turn, when its caller has taken it already. */
+  /** The turn, if it was already taken. */
   readonly turn?: Turn;
 }
 
 /**
- * Redis keeps nothing of a finished job: the row is the record, and "is it queued?" has to be answered by the
- * existence of the job alone. The row also owns retries, so a job runs once.
- * Every job has a priority, because one without would overtake all that have.
+ * Redis keeps nothing of a finished job: the row is the record, and a task is queued exactly when its job exists.
+ * The row also handles retries, so a job runs once.
+ * Every job has a priority, because one without would overtake all that have one.
  */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
-/** The sending end of the queue. */
+/** The producer of the image queue. */
 @Injectable()
 export class ImageQueue {
   constructor(
@@ -52,19 +52,19 @@ export class ImageQueue {
   }
 
   /**
-   * Takes the caller's next turn for a job that is added afterwards, unless more than `mostBefore` jobs would be before
-   * it. Throws like `add`.
+   * Takes the caller's next turn for a job that is added afterwards, unless more than `mostBefore` jobs would be ahead
+   * of it. Throws like `add`.
    */
   async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<TurnOffer> {
     return this.order.takeTurn(caller, mostBefore);
   }
 
-  /** The same with a place for its task among those in flight: both or neither, in one step. Throws like `add`. */
+  /** The same with a slot for its task among those in flight: both or neither, atomically. Throws like `add`. */
   async takeTurnAndSlot(caller: QueueCaller, slot: Slot, mostBefore?: number): Promise<TurnOffer | SlotRefusal> {
     return this.order.takeTurnAndSlot(caller, mostBefore, slot);
   }
 
-  /** Says that the caller's last turn was not needed; never fails, since at worst its next one comes a round later. */
+  /** Returns the caller's last turn, unused; never fails, since at worst the caller's next turn comes a round later. */
   async giveBackTurn(caller: QueueCaller): Promise<void> {
     await this.order.giveBack(caller).catch(() => undefined);
   }
@@ -78,7 +78,7 @@ export class ImageQueue {
       const turn = entry.turn ?? (entry.caller && turns.shift());
       return { turn, data: { taskId: entry.taskId }, opts: jobOptions(entry, turn?.priority ?? FIRST_PRIORITY) };
     });
-    // Both travel at once. A turn whose job does not arrive is found by `missing`.
+    // Sends both at once; `missing` finds a turn whose job does not arrive.
     const joined = this.order.join(
       jobs.flatMap(({ turn, opts: { jobId } }) => (turn ? { task: jobId, job: jobId, place: turn } : [])),
     );
@@ -90,37 +90,37 @@ export class ImageQueue {
     await Promise.all([joined, added]);
   }
 
-  /** Takes a waiting task out; a job that a worker has already finds nothing to do. Throws like `add`. */
+  /** Removes a waiting task; a job that a worker has already taken finds nothing to do. Throws like `add`. */
   async remove(entry: QueueEntry): Promise<void> {
     const queue = whileConnected(this.queue, this.redis);
     const jobId = await this.order.leave(imageJobId(entry.taskId, entry.epoch));
     if (jobId !== undefined) await queue.remove(jobId);
   }
 
-  /** A job has left the queue for a worker: the task that it is for. Undefined: none is left. Throws like `add`. */
+  /** The task to run for a job that a worker has taken; undefined when none is left. Throws like `add`. */
   async started(jobId: string): Promise<NextTask | undefined> {
     return this.order.served(jobId);
   }
 
-  /** The task to run instead of one that needs none any more, with its turn. Throws like `add`. */
+  /** The account's next task, to run in the turn of one that no longer needs to run. Throws like `add`. */
   async nextAfter({ place }: NextTask): Promise<NextTask | undefined> {
     if (place === undefined) return undefined;
     const next = await this.order.nextOf(place.accountId);
     return next?.place && { id: next.id, place: { ...next.place, turn: place.turn } };
   }
 
-  /** A job that was started is tried again later, so its task waits as before. Throws like `add`. */
+  /** Puts the task of a started job back in line, because the job is tried again later. Throws like `add`. */
   async putBack(jobId: string, { id, place }: NextTask): Promise<void> {
     if (place !== undefined) await this.order.join([{ task: id, job: jobId, place }]);
   }
 
-  /** Those of the entries that no job would run: never added, or lost with Redis. Throws like `add`. */
+  /** The entries that no job would run, because it was never added or was lost with Redis. Throws like `add`. */
   async missing<T extends QueueEntry>(entries: readonly T[]): Promise<T[]> {
     const lost = await this.order.missing(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
     return entries.filter((_entry, index) => lost[index]);
   }
 
-  /** Whether this process is the one that may look through all that waits; the next one may after so many ms. Throws like `add`. */
+  /** Whether this process may go through the whole backlog; one may every `everyMs`. Throws like `add`. */
   async mayLookThrough(everyMs: number): Promise<boolean> {
     return (await this.redis.set(this.queue.toKey('looked-through'), '', 'PX', Math.ceil(everyMs), 'NX')) !== null;
   }

@@ -22,7 +22,7 @@ export function taskIdOf(jobId: string): string {
   return jobId.slice(0, jobId.lastIndexOf('-'));
 }
 
-/** The queue of webhook deliveries, which carry the delivery's id and nothing else. */
+/** The queue of webhook deliveries. A job carries the delivery's id and nothing else. */
 export const WEBHOOK_QUEUE = 'webhooks';
 export const DELIVER_WEBHOOK = 'deliver-webhook';
 
@@ -33,12 +33,12 @@ export class DeliverWebhookJob {
   readonly deliveryId!: string;
 }
 
-/** An id for each time a delivery is enqueued: BullMQ drops a job whose id it knows. */
+/** A different id each time a delivery is enqueued, because BullMQ drops a job whose id it already knows. */
 export function webhookJobId(deliveryId: string, epoch: number): string {
   return `${deliveryId}-${epoch}`;
 }
 
-/** Every job there is, with its queue. A worker does not start unless each has exactly one handler (JobHandlers). */
+/** Every job, with its queue. A worker does not start unless each has exactly one handler (JobHandlers). */
 export const QUEUE_OF_JOB = { [RUN_IMAGE_TASK]: IMAGE_QUEUE, [DELIVER_WEBHOOK]: WEBHOOK_QUEUE } as const;
 export type JobName = keyof typeof QUEUE_OF_JOB;
 

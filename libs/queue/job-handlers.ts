@@ -5,15 +5,15 @@ import type { Worker } from 'bullmq';
 import type { Logger } from '#telemetry/logger.js';
 import { QUEUE_OF_JOB, type JobName } from './job-catalog.js';
 
-/** Says which job of the catalog a processor handles. */
+/** Declares which job of the catalog a processor handles. */
 export const HandlesJob = DiscoveryService.createDecorator<JobName>();
 
-/** Refuses to start a worker that would leave jobs lying, or do them in two ways. */
+/** Refuses to start a worker unless each job has exactly one handler. */
 @Injectable()
 export class JobHandlers implements OnModuleInit {
   constructor(private readonly discovery: DiscoveryService) {}
 
-  /** Before any job is taken. Throws with a line for every job that has not exactly one handler on its queue. */
+  /** Runs before any job is taken. Throws, naming every job that does not have exactly one handler on its queue. */
   onModuleInit(): void {
     const problems = Object.entries(QUEUE_OF_JOB).flatMap(([job, queue]) => {
       const served = this.queuesServing(job);
@@ -23,7 +23,7 @@ export class JobHandlers implements OnModuleInit {
     if (problems.length > 0) throw new Error(problems.join('; '));
   }
 
-  /** One for each processor that handles the job. */
+  /** The queue of each processor that handles the job. */
   private queuesServing(job: string): string[] {
     return this.discovery
       .getProviders({ metadataKey: HandlesJob.KEY })
@@ -39,8 +39,8 @@ function isProcessor(instance: unknown): instance is WorkerHost {
 }
 
 /**
- * For every worker of ours. The row decides everything, so a job that comes twice does no harm; BullMQ's lock only
- * brings a dead worker's jobs back early, and its limit on that must never end one.
+ * Options for all our workers. The row decides everything, so a job that runs twice does no harm; BullMQ's lock only
+ * brings a dead worker's jobs back early, and its limit on how often (maxStalledCount) must never end one.
  */
 export const JOB_WORKER_OPTIONS = {
   autorun: false,
@@ -53,7 +53,7 @@ export const JOB_WORKER_OPTIONS = {
   removeOnFail: { count: 0 },
 } as const;
 
-/** Begins to take jobs, so many at a time. */
+/** Starts taking jobs, up to `concurrency` at a time. */
 export function runJobs(worker: Worker, concurrency: number, logger: Logger): void {
   worker.concurrency = concurrency;
   worker.on('error', (error) => logger.warn('queue.error', { error }));

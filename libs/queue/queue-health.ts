@@ -3,10 +3,10 @@ import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 
-/** How long after a failed command Redis is taken for down without asking again. */
+/** How often Redis is probed after a failed command; until a probe succeeds, it counts as down. */
 const PROBE_INTERVAL_MS = 500;
 
-/** Knows whether Redis can take work now, so that a request is turned away before a row is written. */
+/** Knows whether Redis can take work now, so that a request is refused before a row is written. */
 @Injectable()
 export class QueueHealth implements OnApplicationShutdown {
   private failing = false;
@@ -17,12 +17,12 @@ export class QueueHealth implements OnApplicationShutdown {
     private readonly config: RedisConfig,
   ) {}
 
-  /** False while Redis is disconnected, frozen or refusing writes. Costs nothing to ask. */
+  /** False while Redis is disconnected, frozen or refusing writes. Sends no command. */
   get accepting(): boolean {
     return this.redis.status === 'ready' && !this.failing;
   }
 
-  /** A command failed: assume the worst until Redis takes a write again. */
+  /** Reports a failed command: Redis counts as down until it accepts a write again. */
   reportFailure(): void {
     this.failing = true;
     this.probe ??= setInterval(() => void this.tryAgain(), PROBE_INTERVAL_MS).unref();

@@ -8,7 +8,7 @@ import type { QueueEntry } from './image-queue.js';
 import { imageJobId } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 
-/** Jobs by what they wait for. */
+/** Numbers of jobs by state. */
 export interface QueueDepths {
   readonly waiting: number;
   readonly active: number;
@@ -16,7 +16,7 @@ export interface QueueDepths {
   readonly delayed: number;
 }
 
-/** The queue as those who wait in it see it. */
+/** The queue as seen by the tasks that wait in it. */
 @Injectable()
 export class QueueLine {
   constructor(
@@ -25,13 +25,13 @@ export class QueueLine {
     private readonly order: FairOrder,
   ) {}
 
-  /** The places of those that are in line, by task id, with one command for all. Throws when Redis does not answer. */
+  /** Places of the tasks that are in line, by task id, with one command for all. Throws when Redis does not answer. */
   async places(entries: readonly Pick<QueueEntry, 'taskId' | 'epoch'>[]): Promise<Map<string, QueuePlace>> {
     const places = await this.order.places(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
     return new Map(entries.flatMap(({ taskId }, index) => (places[index] ? [[taskId, places[index]]] : [])));
   }
 
-  /** How many jobs would be before a task of the caller's, those that run now included. Throws when Redis does not answer. */
+  /** How many jobs would be ahead of the caller's next task, with running ones. Throws when Redis does not answer. */
   async before(caller: QueueCaller): Promise<number> {
     return await this.order.before(caller);
   }

@@ -3,15 +3,15 @@ import type { Redis } from 'ioredis';
 import type { RedisConfig } from '#redis/redis.config.js';
 
 /**
- * Names of the queues' sending ends, for @InjectQueue. They are not the queues' own names, because @Processor would take
- * the sender's connection for its worker, and that gives up where a worker has to wait (docs/decisions, 2026-11-22-queue-senders).
+ * Names of the queues' producers, for @InjectQueue. They are not the queues' own names, because @Processor would give
+ * its worker the producer's connection, which gives up where a worker waits (docs/decisions, 2026-11-22-queue-senders).
  */
 export const IMAGE_SENDER = 'images sender';
 export const WEBHOOK_SENDER = 'webhooks sender';
 
 /**
- * For the sending end of every queue. BullMQ would ask Redis for its version once and remember a failure for ever, so
- * only the workers ask.
+ * Options for the producer of every queue. BullMQ would ask Redis for its version once and remember a failure forever,
+ * so only the workers ask.
  */
 export function senderOptions(connection: Redis, { redisPrefix: prefix }: RedisConfig): QueueOptions {
   return { connection, prefix, skipVersionCheck: true };

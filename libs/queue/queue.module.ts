@@ -14,7 +14,7 @@ import { ServiceTimes } from './service-times.js';
 import { WebhookQueue } from './webhook-queue.js';
 import { JobHandlers } from './job-handlers.js';
 
-/** A queue under the token of its sending end. Nest closes it before the connection, which its module owns. */
+/** A queue under its producer's token. Nest closes it before the connection, which ProducerRedisModule owns. */
 function sender(token: string, queue: string): Parameters<typeof BullModule.registerQueueAsync>[0] {
   return {
     name: token,
@@ -26,7 +26,7 @@ function sender(token: string, queue: string): Parameters<typeof BullModule.regi
 
 const parts = [FairOrder, ImageQueue, WebhookQueue, QueueHealth, QueueLine, ServiceTimes];
 
-/** The sending ends of the queues, and what is known of those who wait in them. */
+/** The producers of the queues, and what is known about the tasks in line. */
 @Module({
   imports: [
     ProducerRedisModule,
@@ -37,7 +37,7 @@ const parts = [FairOrder, ImageQueue, WebhookQueue, QueueHealth, QueueLine, Serv
 })
 export class QueueModule {}
 
-/** For processes that take jobs: lets @Processor make their workers, once every job has its handler. */
+/** For processes that take jobs: lets @Processor create their workers, and checks that every job has its handler. */
 @Module({
   imports: [
     DiscoveryModule,
@@ -46,7 +46,7 @@ export class QueueModule {}
       inject: [JOBS_REDIS, RedisConfig],
       useFactory: (connection: Redis, config: RedisConfig) => ({ connection, prefix: config.redisPrefix }),
     }),
-    // Without it there is no queue to send to here, but what finds the processors.
+    // Registers no queue, but without it nothing would discover the processors.
     BullModule.registerQueue(),
   ],
   providers: [JobHandlers],

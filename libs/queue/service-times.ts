@@ -9,18 +9,18 @@ const KEPT = 64;
 const KEPT_OF_ALL = 128;
 /** Stands for all kinds together. */
 const ALL = '*';
-/** A worker that has not reported for so long has no slots. */
+/** A worker that has not reported for this long counts as gone, with no slots. */
 export const WORKER_TTL_MS = 15_000;
 
 /** How long one completed task took. */
 export interface ServiceSample {
-  /** What kind of task it was; one of few. */
+  /** The kind of task; there are few kinds. */
   readonly kind: string;
   /** Milliseconds from its start to its end. */
   readonly ms: number;
 }
 
-/** What a worker tells of itself. */
+/** What a worker reports about itself. */
 interface WorkerFacts {
   readonly host: string;
   readonly pid: number;
@@ -28,14 +28,14 @@ interface WorkerFacts {
   readonly version: string;
   /** ISO 8601, by its own clock. */
   readonly startedAt: string;
-  /** Tasks it has in hand. */
+  /** Tasks it holds now. */
   readonly running: number;
 }
 
-/** A worker's place among those that serve the queue. */
+/** A worker, and how much of the queue it can take. */
 export interface WorkerSlots {
   readonly worker: string;
-  /** Tasks it has in hand at once; 0 = it takes no more. */
+  /** Tasks it can hold at once; 0 = it takes no more. */
   readonly slots: number;
   readonly facts: WorkerFacts;
 }
@@ -53,14 +53,14 @@ export interface ServiceRecord {
   /** Tasks that can run at once, at all workers together. */
   readonly slots: number;
   readonly kinds: ReadonlyMap<string, { readonly latestAt: number; readonly times: readonly number[] }>;
-  /** Of tasks of any kind. */
+  /** Times of tasks of any kind. */
   readonly all: readonly number[];
 }
 
 /**
- * KEYS: times, workers, facts of workers; ARGV: worker, slots, whether only an empty record is to be filled, the
- * worker's facts, then kind, times and how many to keep, again and again. Answers whether there is a record. A text of times is when the last came and all of
- * them, joined with commas.
+ * KEYS: times, workers, facts of workers; ARGV: worker, slots, whether to fill only an empty record, the worker's
+ * facts, then kind, times and how many to keep, repeated. Returns whether there is a record. The times of a kind are
+ * stored as the time of the latest, a colon, and all of them joined with commas.
  */
 const REPORT = new RedisScript(`
   local time = redis.call('TIME')
@@ -92,7 +92,7 @@ const REPORT = new RedisScript(`
   end
   return exists`);
 
-/** KEYS: times, workers. Answers with the slots and the record, name by name. */
+/** KEYS: times, workers. Returns the slots, and the record as alternating names and values. */
 const READ = new RedisScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -102,15 +102,15 @@ const READ = new RedisScript(`
   end
   return { slots, redis.call('HGETALL', KEYS[1]) }`);
 
-/** KEYS: workers, facts of workers. Answers with the time, the workers with their scores, and the facts by worker. */
+/** KEYS: workers, facts of workers. Returns the time, the workers with their scores, and the facts by worker. */
 const WORKERS = new RedisScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   return { now, redis.call('ZRANGEBYSCORE', KEYS[1], now, '+inf', 'WITHSCORES'), redis.call('HGETALL', KEYS[2]) }`);
 
 /**
- * How long tasks take and how many can run at once, told by the workers and shared by all processes. No record of
- * anything: what Redis loses is taken from the rows again.
+ * How long tasks take and how many can run at once, reported by the workers and shared by all processes. If Redis loses
+ * it, it is rebuilt from the rows.
  */
 @Injectable()
 export class ServiceTimes {
@@ -123,12 +123,12 @@ export class ServiceTimes {
     this.keys = [`${prefix}:service-times`, `${prefix}:workers`, `${prefix}:worker-facts`];
   }
 
-  /** Adds samples, oldest first, and says that the worker is there. False when there is no record yet. Throws like RedisScript. */
+  /** Adds samples, oldest first, and marks the worker as alive. False without a record yet. Throws like RedisScript. */
   async report(worker: WorkerSlots, samples: readonly ServiceSample[]): Promise<boolean> {
     return this.send(worker, samples, false);
   }
 
-  /** Like `report`, but does nothing where there is a record. */
+  /** Like `report`, but adds samples only if there is no record yet. */
   async restore(worker: WorkerSlots, samples: readonly ServiceSample[]): Promise<void> {
     await this.send(worker, samples, true);
   }
@@ -146,7 +146,7 @@ export class ServiceTimes {
     return { slots, kinds, all };
   }
 
-  /** The workers that are there, in the order in which they started. Throws like RedisScript. */
+  /** The live workers, in the order in which they started. Throws like RedisScript. */
   async workers(): Promise<LiveWorker[]> {
     const [now, members, pairs] = (await WORKERS.run(this.redis, this.keys.slice(1), [])) as [
       number,

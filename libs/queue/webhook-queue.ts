@@ -7,7 +7,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { DELIVER_WEBHOOK, WEBHOOK_QUEUE, webhookJobId } from './job-catalog.js';
 import { WEBHOOK_SENDER, whileConnected } from './queue-sender.js';
 
-/** A delivery that wants to be attempted. */
+/** A delivery to enqueue for an attempt. */
 export interface WebhookEntry {
   readonly deliveryId: string;
   readonly epoch: number;
@@ -15,10 +15,10 @@ export interface WebhookEntry {
   readonly delayMs?: number;
 }
 
-/** As with images: the row owns retries and is the record, so a job runs once and leaves nothing behind. */
+/** As with images: the row is the record and handles retries, so a job runs once and leaves nothing behind. */
 const JOB_OPTIONS = { attempts: 1, removeOnComplete: true, removeOnFail: true } as const;
 
-/** The sending end of the queue of webhook deliveries, apart from the images so that neither waits for the other. */
+/** The producer of the webhook delivery queue, separate from the images so that neither waits for the other. */
 @Injectable()
 export class WebhookQueue {
   constructor(
@@ -46,7 +46,7 @@ export class WebhookQueue {
     );
   }
 
-  /** Those of the entries that have no job: never added, or lost with Redis. Throws like `addAll`. */
+  /** The entries that have no job, because it was never added or was lost with Redis. Throws like `addAll`. */
   async missing<T extends WebhookEntry>(entries: readonly T[]): Promise<T[]> {
     const pipeline = this.redis.pipeline();
     const jobs = `${this.config.redisPrefix}:${WEBHOOK_QUEUE}`;

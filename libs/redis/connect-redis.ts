@@ -5,16 +5,16 @@ import { MasterConnector } from './master-connector.js';
 import { sentinelAddress } from './redis-address.js';
 import type { RedisConfig } from './redis.config.js';
 
-/** Where Redis is, and how its server is trusted. */
+/** The address of Redis, the authority that signed its certificate, and the login of its Sentinels. */
 export type RedisServer = Pick<
   RedisConfig,
   'redisUrl' | 'redisCaFile' | 'redisSentinelUsername' | 'redisSentinelPassword'
 >;
 
-/** How patient a connection is. */
+/** Options of a connection, such as its timeouts and retries. */
 type Manner = Omit<RedisOptions, 'replyMapping' | 'tls'>;
 
-/** A connection to the server of the settings, or to the master that its Sentinels name, also after a failover. */
+/** Connects to the configured server, or to the master that its Sentinels name, also after a failover. */
 export function connectRedis(server: RedisServer, options: Manner): GatheringRedis {
   const { redisUrl, redisCaFile } = server;
   const tls = redisCaFile === undefined ? {} : { ca: readFileSync(redisCaFile) };
@@ -30,7 +30,7 @@ export function connectRedis(server: RedisServer, options: Manner): GatheringRed
     sentinelPassword: server.redisSentinelPassword,
     sentinelCommandTimeout: 2_000,
     sentinelRetryStrategy: (times) => options.retryStrategy?.(times) ?? null,
-    // A master that was demoted keeps its connections, and a subscription to it hears nothing any more.
+    // A demoted master keeps its connections, but a subscription to it no longer receives anything.
     failoverDetector: true,
     ...(address.tls && { tls, sentinelTLS: tls, enableTLSForSentinelMode: true }),
   });

@@ -3,12 +3,12 @@ import type { Logger } from '#telemetry/logger.js';
 import { connectRedis } from './connect-redis.js';
 import type { RedisConfig } from './redis.config.js';
 
-/** Quick first tries, then every 2 s: a queue that waits longer than Redis was away makes an outage worse. */
+/** Quick first tries, then every 2 s: waiting longer than Redis was down would only prolong an outage. */
 function reconnectDelay(times: number): number {
   return Math.min(100 * 2 ** times, 2_000);
 }
 
-/** A server that became a replica keeps its connections: only a new one leads to the master. The command is sent there again. */
+/** A server that became a replica keeps its connections: reconnects to the master and resends the command there. */
 function afterError(error: Error): 2 | false {
   return error.message.startsWith('READONLY') ? 2 : false;
 }
@@ -21,7 +21,7 @@ const shared = {
   enableReadyCheck: true,
 } satisfies RedisOptions;
 
-/** For commands on behalf of a waiting caller: fails within the command timeout, never queues up. */
+/** For commands on behalf of a waiting caller: fails within the command timeout, and never queues commands. */
 export function producerConnection(config: RedisConfig, logger: Logger): Redis {
   const redis = connectRedis(config, {
     ...shared,
@@ -37,7 +37,7 @@ export function patientConnection(config: RedisConfig, name: string, logger: Log
   return watched(connectRedis(config, { ...shared, maxRetriesPerRequest: null }), name, logger);
 }
 
-/** ioredis reports each failed try as an event; one line per outage is enough. */
+/** Logs one line per outage, because ioredis emits an event for each failed try. */
 function watched(redis: Redis, name: string, logger: Logger): Redis {
   let down = false;
   redis.on('error', (error: Error) => {

@@ -3,9 +3,9 @@ import { SentinelConnector, type SentinelConnectionOptions } from 'ioredis';
 type Report = Parameters<SentinelConnector['connect']>[0];
 
 /**
- * Finds the master through its Sentinels, again and again. What listened for a failover on behalf of the connection
- * before still does while the next one is looked for; ioredis 6 would take its word then for the end of all tries, and
- * the process would be without Redis until it is restarted. So that is closed first.
+ * Finds the master through its Sentinels at each connect. The previous connection's failover detector would still run
+ * during the search for the next master; ioredis 6 would take its report as the end of all tries, and the process would
+ * be without Redis until it is restarted. So the detector is closed first.
  */
 export class MasterConnector extends SentinelConnector {
   /** `options` are those of the connection; ioredis names no type for them here. */

@@ -4,13 +4,13 @@ interface HostAndPort {
   readonly port: number;
 }
 
-/** Where a group of servers is asked for its master. */
+/** The Sentinels to ask for the master of a group, and the login of its servers. */
 export interface SentinelAddress {
   readonly tls: boolean;
   readonly sentinels: readonly HostAndPort[];
   /** What the Sentinels call the master and its replicas. */
   readonly group: string;
-  /** These three: of the Redis servers themselves. */
+  /** These three belong to the Redis servers, not to the Sentinels. */
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly db: number;
@@ -20,12 +20,12 @@ const DIRECT = /^rediss?:\/\//;
 const SENTINEL = /^(rediss?)\+sentinel:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?]+)\/([\w.-]+)(?:\/(\d{1,5}))?$/;
 const SENTINEL_PORT = 26_379;
 
-/** Whether REDIS_URL has a form that we know. */
+/** Whether REDIS_URL has a supported form. */
 export function isRedisUrl(url: string): boolean {
   return DIRECT.test(url) ? URL.canParse(url) : sentinelAddress(url) !== undefined;
 }
 
-/** What `redis+sentinel://user:password@host:port,host:port/group/database` says; undefined for any other URL. */
+/** Parses `redis+sentinel://user:password@host:port,host:port/group/database`; undefined for any other URL. */
 export function sentinelAddress(url: string): SentinelAddress | undefined {
   const [, scheme, user = '', secret = '', hosts = '', group = '', db = '0'] = SENTINEL.exec(url) ?? [];
   if (scheme === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 
-/** A Lua script that Redis runs as one step; its text travels only when Redis does not know it yet. */
+/** A Lua script that Redis runs atomically; its text is sent only when Redis does not know it yet. */
 export class RedisScript {
   private readonly digest: string;
 

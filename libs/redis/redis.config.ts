@@ -2,7 +2,7 @@ import { IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'cl
 import { ReadableFile, Setting, Within } from '#config/setting.js';
 import { isRedisUrl } from './redis-address.js';
 
-/** What the settings of every app say of REDIS_URL. */
+/** Validates REDIS_URL in the settings of every app. */
 @ValidatorConstraint()
 export class RedisUrl {
   validate(value: unknown): boolean {

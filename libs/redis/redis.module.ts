@@ -14,13 +14,13 @@ const producer = { provide: PRODUCER_REDIS, inject: [RedisConfig, Logger], useFa
 export class ProducerRedisModule implements OnApplicationShutdown {
   constructor(@Inject(PRODUCER_REDIS) private readonly connection: Redis) {}
 
-  /** Nest stops a module before those that it imports, so whoever sends through the connection has stopped by now. */
+  /** Nest stops a module before those that it imports, so everything that uses the connection has stopped by now. */
   onApplicationShutdown(): void {
     this.connection.disconnect();
   }
 }
 
-/** The one connection of a process that is subscribed: it can do nothing else. */
+/** The process's one connection for subscriptions, which can do nothing else. */
 export const LISTENING_REDIS = Symbol('listening redis');
 
 const listening = {
@@ -29,7 +29,7 @@ const listening = {
   useFactory: (config: RedisConfig, logger: Logger) => patientConnection(config, 'events', logger),
 };
 
-/** Owns the connection on which a process hears of tasks. */
+/** Owns the connection on which a process receives task events. */
 @Module({ providers: [listening], exports: [listening] })
 export class ListeningRedisModule implements OnApplicationShutdown {
   constructor(@Inject(LISTENING_REDIS) private readonly connection: Redis) {}
@@ -52,7 +52,7 @@ const jobs = {
 export class JobsRedisModule implements OnApplicationShutdown {
   constructor(@Inject(JOBS_REDIS) private readonly connection: Redis) {}
 
-  /** The workers have closed by then, and leave what they share to its owner. */
+  /** By now the workers have closed; they leave the shared connection to its owner. */
   onApplicationShutdown(): void {
     this.connection.disconnect();
   }

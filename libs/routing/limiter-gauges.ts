@@ -6,7 +6,7 @@ import { ProviderLimiter } from './provider-limiter.js';
 
 const BREAKER_VALUES = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-/** What a worker can tell of the providers, read at each scrape. */
+/** Metrics of the providers, read at each scrape. */
 @Injectable()
 export class LimiterGauges implements OnModuleInit {
   constructor(

@@ -1,13 +1,13 @@
 import { RedisScript } from '#redis/redis-script.js';
 import { STARTS_KEPT } from './limiter.js';
 
-/** Longest pause of a provider or a key that nobody told us, in ms. */
+/** Longest pause of a provider or key for which the provider named no time, in ms. */
 const MAX_PAUSE_MS = 60_000;
 /** The window of `starts_per_minute`, in ms. */
 const WINDOW_MS = 60_000;
-/** What is known of a provider that nobody uses is forgotten after a day; no slot and no pause lasts longer. */
+/** The state of an unused provider expires after a day; no slot and no pause lasts longer. */
 const KEEP_MS = 86_400_000;
-/** When a slot becomes free, or how a probe ends, nobody can tell: then it makes sense to ask again after so long. */
+/** When to ask again, in ms, if it is unknown when a slot becomes free or how a probe ends. */
 const ASK_AGAIN_MS = 1_000;
 
 const NOW = `
@@ -15,11 +15,11 @@ const NOW = `
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * KEYS: calls (task -> end of its lease), owners (task -> pass), starts (pass -> time), breaker, keys (name -> `<end of
- * its pause> <refusals>`); ARGV: task, pass, key, whether it resumes, lease, calls and starts at most (0 = any number).
- * Answers with the reason of a refusal and ms, or with nothing and the time.
- * The breaker is closed without `trips`, open before `until`, and half open afterwards: then the one task that is its
- * `probe` may call, for as long as it has a slot.
+ * KEYS: calls (task -> end of its lease), owners (task -> permit), starts (permit -> time), breaker, keys (name ->
+ * `<end of its pause> <refusals>`); ARGV: task, permit, key, whether it resumes, lease, most calls and most starts (0 =
+ * any number). Returns the reason of a refusal and the ms until a retry, or '' and the time.
+ * The breaker is closed without `trips`, open before `until`, and half open afterwards: then only the task that is its
+ * `probe` may call, for as long as that task has a slot.
  */
 export const ENTER = new RedisScript(`${NOW}
   local task, pass, limit, rate = ARGV[1], ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -55,11 +55,11 @@ export const ENTER = new RedisScript(`${NOW}
   return { '', now }`);
 
 /**
- * KEYS: calls, owners, breaker, failures (times, newest first), keys; ARGV: task, pass, key, outcome, the time it
- * began, ms that the provider told to wait (0 = none), then how many failures open the breaker, within how many ms, for
- * how long at first, and how long a key rests at first.
- * While the breaker is open its probe alone decides; what began before it closed was judged already. A key that rests
- * rests no longer for what was asked before it did, unless it is told to.
+ * KEYS: calls, owners, breaker, failures (times, newest first), keys; ARGV: task, permit, key, outcome, when the call
+ * began, ms that the provider said to wait (0 = none), then how many failures open the breaker, within how many ms, its
+ * first pause in ms, and a key's first pause in ms.
+ * While the breaker is open, only its probe decides; a failed call that began before the breaker closed does not count.
+ * A refusal does not prolong a key's current pause, unless the provider said how long to wait.
  */
 export const LEAVE = new RedisScript(`${NOW}
   local task, key, outcome = ARGV[1], ARGV[3], ARGV[4]
@@ -108,7 +108,7 @@ export const LEAVE = new RedisScript(`${NOW}
     redis.call('PEXPIRE', KEYS[5], ${KEEP_MS})
   end`);
 
-/** KEYS: calls, owners; ARGV: task, pass, ms. */
+/** KEYS: calls, owners; ARGV: task, permit, ms to keep the slot. */
 export const PARK = new RedisScript(`${NOW}
   if redis.call('HGET', KEYS[2], ARGV[1]) == ARGV[2] then redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1]) end`);
 
@@ -118,8 +118,8 @@ export const FORGET = new RedisScript(`
   redis.call('HDEL', KEYS[2], ARGV[1])`);
 
 /**
- * KEYS: calls and owners of each provider; ARGV: lease, then the place of a provider's calls in KEYS, task and pass, for
- * each call. A call that was forgotten, as with all of Redis, counts again; one that another pass has taken over does not.
+ * KEYS: calls and owners of each provider; ARGV: lease, then for each call the index of its provider's calls in KEYS,
+ * task and permit. A call that Redis has lost counts again; one that another permit has taken over does not.
  */
 export const RENEW = new RedisScript(`${NOW}
   for i = 2, #ARGV, 3 do
@@ -133,8 +133,8 @@ export const RENEW = new RedisScript(`${NOW}
   end`);
 
 /**
- * KEYS: calls, starts, breaker and keys of each provider. Answers for each with its calls, its starts in the last
- * minute, how often the breaker has tripped since it was closed, the ms it stays open, and names and ms of resting keys.
+ * KEYS: calls, starts, breaker and keys of each provider. Returns for each its calls, its starts in the last minute,
+ * how often the breaker has tripped since it was closed, the ms it stays open, and the names and ms of paused keys.
  */
 export const LOOK = new RedisScript(`${NOW}
   local all = {}

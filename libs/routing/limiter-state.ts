@@ -7,12 +7,12 @@ import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './limiter-scripts.js';
 import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
 
-/** Neither a slot nor a pause is kept for longer than this, in ms, whatever a provider says. */
+/** The longest time that a slot or a pause is kept, in ms, whatever a provider says. */
 const LONGEST_MS = 3_600_000;
 
 /** A call that may begin, or has begun. */
 export interface ProviderCall {
-  /** Tells this pass from an earlier or later one of the same task. */
+  /** Distinguishes this permit from an earlier or later one of the same task. */
   readonly permit: string;
   readonly provider: string;
   readonly keyName: string;
@@ -26,17 +26,17 @@ export interface ProviderState {
   /** Calls begun in the last minute; without a limit on them, STARTS_KEPT at most. */
   readonly starts: number;
   readonly breaker: 'closed' | 'open' | 'half-open';
-  /** Milliseconds until an open breaker lets a probe pass. */
+  /** Milliseconds until an open breaker lets a probe through. */
   readonly openMs: number;
-  /** Names of keys that were refused, and the milliseconds they still rest. */
+  /** Names of keys that were refused, and the milliseconds until their pauses end. */
   readonly cooling: ReadonlyMap<string, number>;
 }
 
 type Part = 'calls' | 'owners' | 'starts' | 'breaker' | 'failures' | 'keys';
 
 /**
- * Calls, starts and trouble of providers, in Redis and by its clock, so that limits hold for all processes together and
- * what one of them learns the others know at once. Each method is one command. All throw like RedisScript.
+ * Calls, starts and failures of providers, in Redis and by its clock, so that limits hold for all processes together
+ * and each knows at once what another has learned. Each method is one command. All throw like RedisScript.
  */
 @Injectable()
 export class LimiterState {
@@ -46,7 +46,7 @@ export class LimiterState {
     private readonly config: RoutingConfig,
   ) {}
 
-  /** Takes a slot, or answers why there is none; `startedAt` is by Redis' clock, ms. */
+  /** Takes a slot, or returns why there is none; `startedAt` is by Redis's clock, in ms. */
   async enter(
     { permit, provider, keyName, taskId }: ProviderCall,
     { concurrency, startsPerMinute }: ProviderEntry['limits'],
@@ -59,7 +59,7 @@ export class LimiterState {
     return reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms };
   }
 
-  /** Gives the slot back and tells how the call went. */
+  /** Returns the slot and records how the call went. */
   async leave(
     { permit, provider, keyName, taskId }: ProviderCall,
     {
@@ -74,17 +74,17 @@ export class LimiterState {
     await LEAVE.run(this.redis, keys, [...call, failures, failureWindowMs, pauseMs, keyPauseMs]);
   }
 
-  /** Keeps the slot for so many milliseconds without anybody renewing it. */
+  /** Keeps the slot for this many milliseconds without renewals. */
   async park({ permit, provider, taskId }: ProviderCall, ms: number): Promise<void> {
     await PARK.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId, permit, wholeMs(ms)]);
   }
 
-  /** Gives back the slot of a task, whoever holds it. */
+  /** Returns the slot of a task, whichever permit holds it. */
   async forget(provider: string, taskId: string): Promise<void> {
     await FORGET.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId]);
   }
 
-  /** Keeps the slots of all these calls for another lease. */
+  /** Extends the slots of all these calls by another lease. */
   async renew(calls: readonly ProviderCall[]): Promise<void> {
     const providers = [...new Set(calls.map(({ provider }) => provider))];
     const keys = providers.flatMap((provider) => this.keys(provider, 'calls', 'owners'));

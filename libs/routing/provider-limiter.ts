@@ -8,14 +8,14 @@ import type { CallOutcome, Limiter, CallPermit, CallRejection } from './limiter.
 import { RoutingConfig } from './routing.config.js';
 import { SharedLimiter } from './shared-limiter.js';
 
-/** How soon a drained provider is worth another look: nobody knows when it is switched on. */
+/** How soon to check a drained provider again; when it will be switched on is unknown. */
 const DRAINED_RETRY_MS = 5_000;
-/** Slots are renewed so often in the time of their lease that one lost try does no harm. */
+/** Renewals of a slot within its lease: enough that one lost renewal does no harm. */
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * The door to the providers: every process asks at its own, and they decide together. Without Redis nobody can count:
- * then calls pass, because a wrong refusal would stop all work and a limit that is exceeded costs a refusal at worst.
+ * Limits calls to providers, for all processes together. Without Redis it can't count: then calls pass, because a
+ * wrong refusal would stop all work, while exceeding a limit costs at worst a refusal by the provider.
  */
 @Injectable()
 export class ProviderLimiter implements Limiter, OnApplicationShutdown {
@@ -46,19 +46,19 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     return this.permit(call, answer?.startedAt ?? 0);
   }
 
-  /** Gives back the slot of a task that has ended, with nobody there who would: it was parked. Never throws. */
+  /** Returns the slot of a task that ended while parked, when no worker held it. Never throws. */
   async forget(provider: string, taskId: string): Promise<void> {
     await this.shared.tell((state) => state.forget(provider, taskId));
   }
 
-  /** Calls that this process has in hand, by provider. */
+  /** Calls that this process is making, by provider. */
   inHand(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { provider } of this.calls) counts.set(provider, (counts.get(provider) ?? 0) + 1);
     return counts;
   }
 
-  /** Returns when what passes have told so far has arrived, or can't. */
+  /** Resolves when all reports of permits so far have arrived, or failed. */
   async settled(): Promise<void> {
     await Promise.all(this.leaving);
   }
@@ -67,7 +67,7 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     await this.close();
   }
 
-  /** Renews nothing more, and settles. */
+  /** Stops renewing slots, and waits for pending reports. */
   async close(): Promise<void> {
     clearInterval(this.timer);
     await this.settled();

@@ -11,7 +11,7 @@ export interface ProviderSwitch {
   readonly reason: string | null;
 }
 
-/** What an operator may say of why a provider is off: 1 to 200 visible characters. */
+/** The form of an operator's reason for switching a provider off: 1 to 200 visible characters. */
 export const DRAIN_REASON = /^(?:[^\p{C}]|[\u200c\u200d]){1,200}$/u;
 
 /** The providers that are switched off for new calls. */
@@ -19,7 +19,7 @@ export const DRAIN_REASON = /^(?:[^\p{C}]|[\u200c\u200d]){1,200}$/u;
 export class ProviderSwitches {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Switches a provider off. One that is off already keeps its time, and its reason unless there is a new one. */
+  /** Switches a provider off. One that is already off keeps its time, and its reason unless a new one is given. */
   async drain(provider: string, reason: string | null): Promise<void> {
     const { count } = await this.prisma.providerSwitch.createMany({ data: { provider, reason }, skipDuplicates: true });
     if (count === 1 || reason === null) return;
@@ -37,7 +37,7 @@ export class ProviderSwitches {
   }
 }
 
-/** Which providers are switched off, read again and again. While Postgres does not answer, the last answer holds. */
+/** Which providers are switched off, read periodically. While Postgres does not answer, the last answer holds. */
 @Injectable()
 export class DrainedProviders implements OnApplicationBootstrap, OnApplicationShutdown {
   private names: ReadonlySet<string> = new Set();
@@ -55,7 +55,7 @@ export class DrainedProviders implements OnApplicationBootstrap, OnApplicationSh
     return this.names.has(provider);
   }
 
-  /** No call is begun before it is known which providers are drained: Nest starts those who call later. */
+  /** Reads the drained providers before any call begins: Nest starts the callers later. */
   async onApplicationBootstrap(): Promise<void> {
     await this.start();
   }

@@ -14,28 +14,28 @@ export interface Candidate {
   readonly sizes: readonly string[] | undefined;
 }
 
-/** Decides where weights and keys leave it open. */
+/** The random choices among routes by weight, and among keys. */
 export interface Chance {
-  /** From 0 to below 1, for each route of a rank in turn. */
+  /** 0 <= x < 1; called for each route of a rank in turn. */
   random(): number;
-  /** Which of the provider's keys comes first: any whole number from 0 on, counted round. */
+  /** Which of the provider's keys comes first: any whole number from 0, taken modulo the number of keys. */
   firstKey(provider: ProviderEntry): number;
 }
 
-/** What a request asks of a route. */
+/** What a request requires of a route. */
 export interface RouteNeeds {
-  /** Reference images that come along. */
+  /** Number of reference images. */
   readonly images: number;
   readonly mask: boolean;
   /** How many images one call must return; absent: one. */
   readonly n?: number | undefined;
-  /** Given where no other provider may be asked. */
+  /** Set when no other provider may be called. */
   readonly onlyProvider?: string | undefined;
-  /** Given where nothing may be adapted or left out. */
+  /** Set when nothing may be adapted or left out. */
   readonly exactly?: AskedImage;
 }
 
-/** Ranks in their order, the routes of a rank by weight, and of each all keys of its provider. */
+/** All candidates: the ranks in order, the routes of a rank by weight, and for each route all keys of its provider. */
 export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance): Candidate[] {
   return ranks
     .flatMap((rank) => byWeight(rank, () => chance.random()))
@@ -43,7 +43,7 @@ export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chanc
 }
 
 /**
- * Who may make the image, in the order in which they are asked. The same seed gives the same order.
+ * The candidates that can make the image, in the order in which to call them. The same seed gives the same order.
  * Throws AppError when no route of the model can do what is needed.
  */
 export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds, seed: string): Candidate[] {
@@ -64,7 +64,7 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
   });
 }
 
-/** Throws AppError when the one provider that may be asked has no route of the model. */
+/** The routes of `onlyProvider`, if that is set, else all. Throws AppError when it has no route of the model. */
 function routesOpenTo({ name, ranks }: ModelEntry, { onlyProvider }: RouteNeeds): ModelEntry['ranks'] {
   if (onlyProvider === undefined) return ranks;
   const open = ranks.map((rank) => rank.filter(({ provider }) => provider === onlyProvider));
@@ -80,7 +80,7 @@ function isExact(route: Route, { providers }: Catalog, exactly: AskedImage): boo
   return adaptationsFor(route, providers.get(route.provider), exactly).length === 0;
 }
 
-/** Says what is too much for every route: first any image, then the mask, then how many there are, or are to be made. */
+/** The error for what no route can do: `n` images in one call, any reference image, a mask, or that many references. */
 function refusal({ name, ranks }: ModelEntry, { images, mask, n = 1 }: RouteNeeds): AppError {
   const routes = ranks.flat();
   const most = Math.max(0, ...routes.filter((route) => canDo(route, { images, mask })).map(({ maxN }) => maxN));
@@ -98,7 +98,7 @@ function refusal({ name, ranks }: ModelEntry, { images, mask, n = 1 }: RouteNeed
   return new AppError('array_above_max_length', text, { param: 'image' });
 }
 
-/** Each route comes first as often as its weight says. */
+/** Shuffles the routes; each comes first with a probability proportional to its weight. */
 function byWeight(rank: readonly Route[], random: () => number): readonly Route[] {
   if (rank.length < 2) return rank;
   return rank
@@ -116,7 +116,7 @@ function withEachKey({ provider: name, model, sizes }: Route, catalog: Catalog, 
   return keys.map((_, index) => ({ provider, key: keys[(first + index) % keys.length], model, sizes }));
 }
 
-/** A number from 0 to below 1 that is spread evenly over texts. */
+/** Hashes a text to a number 0 <= x < 1, evenly distributed. */
 function share(text: string): number {
   return createHash('sha256').update(text).digest().readUIntBE(0, 6) / 2 ** 48;
 }

@@ -8,7 +8,7 @@ import { LIMITER } from './limiter.js';
 import { ProviderLimiter } from './provider-limiter.js';
 import { SharedLimiter } from './shared-limiter.js';
 
-/** Which calls to providers may begin, at all processes together. Needs the CatalogModule and RoutingConfig. */
+/** Decides which provider calls may begin, for all processes together. Needs the CatalogModule and RoutingConfig. */
 @Module({
   imports: [DatabaseModule, QueueModule],
   providers: [

@@ -3,7 +3,7 @@ import { QueueHealth } from '#queue/queue-health.js';
 import { Logger } from '#telemetry/logger.js';
 import { LimiterState } from './limiter-state.js';
 
-/** What all processes share of the limiter, for as long as Redis answers. */
+/** The limiter state that all processes share, for as long as Redis answers. */
 @Injectable()
 export class SharedLimiter {
   private blind = false;
@@ -14,7 +14,7 @@ export class SharedLimiter {
     private readonly logger: Logger,
   ) {}
 
-  /** Undefined without Redis, which is told once per outage. Never throws. */
+  /** Runs `work` on the shared state; undefined without Redis, which is logged once per outage. Never throws. */
   async tell<T>(work: (state: LimiterState) => Promise<T>): Promise<T | undefined> {
     if (!this.health.accepting) return this.withoutRedis();
     try {
@@ -27,7 +27,7 @@ export class SharedLimiter {
     }
   }
 
-  /** A late answer while Redis is taken for down does not mean that the next call is counted. */
+  /** Ignores a late answer while Redis counts as down, because the next call may still not be counted. */
   private withRedis(): void {
     if (!this.blind || !this.health.accepting) return;
     this.logger.info('limiter.counts_again');

@@ -17,7 +17,7 @@ export class CancelTask {
 
   /**
    * The task as it is afterwards: cancelled, or unchanged when it had ended already; undefined when the account has no
-   * such task. The worker that runs it stops soon after; whatever it still makes is thrown away. Throws when Postgres
+   * such task. The worker that runs it stops soon after; anything it still makes is discarded. Throws when Postgres
    * does not answer.
    */
   async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
@@ -25,7 +25,7 @@ export class CancelTask {
     if (cancelled === undefined) return this.store.find(accountId, id);
     this.ends.cancelled({ accountId, originalKeyId: cancelled.originalKeyId, id });
     this.logger.info('task.cancelled', { taskId: id, accountId });
-    // A job that stays finds its task ended and does nothing, so this only saves a worker the look.
+    // A job that is left finds its task ended and does nothing, so this only saves a worker the lookup.
     this.queue.remove({ taskId: id, epoch: cancelled.epoch }).catch((error: unknown) => {
       this.logger.debug('task.not_dequeued', { taskId: id, error });
     });

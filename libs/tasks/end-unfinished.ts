@@ -8,14 +8,14 @@ const BATCH = 500;
 const MESSAGE = 'The service was restored from a backup that was made before this task had ended.';
 
 /**
- * Fails every task that has not ended: after a restore, nobody knows whether it was bought between the backup and its loss.
- * Only for when no API and no worker runs.
+ * Fails every unfinished task: after a restore, it is unknown whether its image was bought since the backup was made.
+ * Only for when no API and no worker is running.
  */
 @Injectable()
 export class EndUnfinished {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Answers with their number. What was reserved for them is refunded. Throws when the database fails; then run it again. */
+  /** Returns their number. Their reserved costs are refunded. Throws when the database fails; then run it again. */
   async run(): Promise<number> {
     const { task } = this.prisma;
     const error = jsonOf(taskError(new AppError('interrupted', MESSAGE)));

@@ -1,18 +1,18 @@
 import type { ServiceRecord } from '#queue/service-times.js';
 import { serviceKind, UNMEASURED_MS, type TaskKind } from './service-kind.js';
 
-/** Share of the times that is left out at each end before the rest is averaged. */
+/** Fraction of the times that is trimmed at each end before averaging. */
 const TRIMMED = 0.1;
 
-/** A task that wants to know how long it takes. */
+/** A task to estimate. */
 interface Estimated extends TaskKind {
-  /** Who makes its image, once that is known. */
+  /** The provider that makes its image, once known. */
   readonly provider?: string | undefined;
 }
 
 /**
- * The last times of the tasks that were most like this one, in ms: of its model, tier, quality and provider (while that
- * is not known, of the one that finished such a task last), else of its tier in any quality, else of its model.
+ * The last times of the tasks most like this one, in ms: with its model, tier, quality and provider (while that is
+ * unknown: the one that finished such a task last), else with its model and tier, else with its model.
  */
 function timesOf(record: ServiceRecord, task: Estimated): readonly number[] {
   const exact = task.provider === undefined ? [] : record.kinds.get(serviceKind(task, task.provider))?.times;
@@ -27,19 +27,19 @@ function timesOf(record: ServiceRecord, task: Estimated): readonly number[] {
   return [];
 }
 
-/** The median of the last tasks most like it, in ms. Undefined when none of its model was measured. */
+/** The median time of the last tasks most like it, in ms. Undefined when none of its model was measured. */
 export function measuredServiceMs(record: ServiceRecord, task: Estimated): number | undefined {
   return medianOf(timesOf(record, task));
 }
 
-/** Like `measuredServiceMs`, with what is usual where nothing was measured. */
+/** Like `measuredServiceMs`, but a typical time where nothing was measured. */
 export function serviceMs(record: ServiceRecord, task: Estimated): number {
   return measuredServiceMs(record, task) ?? UNMEASURED_MS[task.tier];
 }
 
 /**
- * How long until a slot is free for a task with so many before it (running ones included), in ms. Each slot is free again
- * after one service time of tasks like it, since a line is mostly made of those. Undefined while no worker is there.
+ * How long until a slot is free for a task with `before` tasks ahead of it (including running ones), in ms. Assumes
+ * that all of them take as long as tasks like it, since most of a line is alike. Undefined while no worker is running.
  */
 export function waitMs(record: ServiceRecord, before: number, task: Estimated): number | undefined {
   if (record.slots === 0) return undefined;
@@ -47,8 +47,8 @@ export function waitMs(record: ServiceRecord, before: number, task: Estimated): 
 }
 
 /**
- * How long until everything that waits has started, in ms, so that a task behind all of it would start then. Without a
- * worker, as if there were one slot: a line that nobody serves grows with every task, and an autoscaler sees it.
+ * How long until a task behind everything that waits would start, in ms. Without workers it assumes one slot, so that
+ * the result grows with every waiting task and an autoscaler sees it.
  */
 export function lineMs(record: ServiceRecord, before: number): number {
   const slots = Math.max(1, record.slots);
@@ -56,15 +56,15 @@ export function lineMs(record: ServiceRecord, before: number): number {
   return (Math.max(0, before + 1 - slots) * turn) / slots;
 }
 
-/** How long until so many tasks have ended while all slots are busy, in ms. Undefined while no worker is there. */
+/** How long until `tasks` tasks have ended while all slots are busy, in ms. Undefined while no worker is running. */
 export function passingMs(record: ServiceRecord, tasks: number, task: Estimated): number | undefined {
   if (record.slots === 0) return undefined;
   return (tasks * (turnMs(record, task) ?? UNMEASURED_MS[task.tier])) / record.slots;
 }
 
 /**
- * How many tasks may be before one that still ends within `deadlineMs`; one that starts at once is never too late.
- * Undefined = any number: nothing of its model was measured, or no worker is there, so nobody can say.
+ * How many tasks may be ahead of one that still ends within `deadlineMs`; one that starts at once is never too late.
+ * Undefined = any number, because nothing of its model was measured or no worker is running.
  */
 export function mostBefore(record: ServiceRecord, task: Estimated, deadlineMs: number): number | undefined {
   const [turn, service] = [turnMs(record, task), measuredServiceMs(record, task)];
@@ -73,7 +73,7 @@ export function mostBefore(record: ServiceRecord, task: Estimated, deadlineMs: n
   return record.slots - 1 + Math.floor(rounds * record.slots);
 }
 
-/** How long a task holds a slot: by those like it, else by those of late. */
+/** How long a task holds a slot, in ms: from tasks like it, else from all recent tasks. */
 function turnMs(record: ServiceRecord, task: Estimated): number | undefined {
   return trimmedMean(timesOf(record, task)) ?? trimmedMean(record.all);
 }

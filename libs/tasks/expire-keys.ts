@@ -4,7 +4,7 @@ import { Logger } from '#telemetry/logger.js';
 
 const BATCH = 1_000;
 
-/** Removes Idempotency-Keys whose time is over. They stand for nothing any more, so when it happens does not matter. */
+/** Removes expired Idempotency-Keys. They have no effect any more, so it does not matter when this happens. */
 @Injectable()
 export class ExpireKeys {
   constructor(
@@ -12,13 +12,13 @@ export class ExpireKeys {
     private readonly logger: Logger,
   ) {}
 
-  /** One round over everything that is due. Throws when the database fails; the next round goes on. */
+  /** One round over everything that is due. Throws when the database fails; the next round continues. */
   async run(): Promise<void> {
     const now = new Date();
     while (await this.deleteKeys(now));
   }
 
-  /** Some of the oldest. Whether there are more. */
+  /** Deletes a batch of the oldest; returns whether there may be more. */
   private async deleteKeys(now: Date): Promise<boolean> {
     const { idempotencyKey } = this.prisma;
     const last = await idempotencyKey.findFirst({
@@ -27,7 +27,7 @@ export class ExpireKeys {
       skip: BATCH - 1,
       select: { expiresAt: true },
     });
-    // Asked of each row once more when it is removed: a key may have been taken anew meanwhile.
+    // The deletion checks each row's expiry again, because a key may have been taken anew meanwhile.
     const { count } = await idempotencyKey.deleteMany({ where: { expiresAt: { lte: last?.expiresAt ?? now } } });
     if (count > 0) this.logger.info('retention.keys_deleted', { count });
     return last !== null;

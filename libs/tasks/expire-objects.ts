@@ -8,16 +8,16 @@ import { Logger } from '#telemetry/logger.js';
 import { sentKeys, toImages } from './task-columns.js';
 
 const BATCH = 200;
-/** Tasks whose objects are deleted at once: a store that takes 20 ms for each object would else keep up with 20 tasks a second. */
+/** Tasks whose objects are deleted in parallel: one by one, a store at 20 ms per object manages 20 tasks a second. */
 const AT_ONCE = 16;
 
-/** How long after their end. */
+/** How long images and rows are kept after their task's end. */
 interface Retention {
   readonly imageRetentionHours: number;
   readonly taskRetentionHours: number;
 }
 
-/** As the index of ended tasks says it; favorites are kept. */
+/** Matches the condition of the index of ended tasks; favorites are kept. */
 const EXPIRING = { status: { not: 'pending' }, favoritedAt: null };
 
 interface EndedTask {
@@ -26,7 +26,7 @@ interface EndedTask {
 }
 
 /**
- * Removes what is past its retention and no favorite: first the objects, then, later, the rows.
+ * Removes tasks that are past their retention and not favorites: first the objects and, later, the rows.
  * Deleting twice does no harm, so every worker may do it.
  */
 @Injectable()
@@ -37,21 +37,21 @@ export class ExpireObjects {
     private readonly logger: Logger,
   ) {}
 
-  /** One round over everything that is due. Throws when the database or the store fails; the next round goes on. */
+  /** One round over everything that is due. Throws when the database or the store fails; the next round continues. */
   async run({ imageRetentionHours, taskRetentionHours }: Retention): Promise<void> {
     while ((await this.expireObjects(imageRetentionHours)) === BATCH);
     let last = await this.deleteRows(taskRetentionHours);
     while (last !== undefined) last = await this.deleteRows(taskRetentionHours, last);
   }
 
-  /** Since when the oldest images that are still stored should be gone; undefined when none should. */
+  /** When the oldest images still stored became due for deletion; undefined when none are due. */
   async imagesDueSince({ imageRetentionHours }: Retention): Promise<Date | undefined> {
     const due = hoursAgo(imageRetentionHours);
     const oldest = await this.oldest({ objectsDeletedAt: null, finishedAt: { lt: due } });
     return oldest && hoursAfter(oldest, imageRetentionHours);
   }
 
-  /** The same of rows. One that a live Idempotency-Key keeps counts too, for a day at most. */
+  /** The same for rows. One that a live Idempotency-Key keeps counts too, for a day at most. */
   async rowsDueSince({ taskRetentionHours }: Retention): Promise<Date | undefined> {
     const oldest = await this.oldest({ finishedAt: { lt: hoursAgo(taskRetentionHours) } });
     return oldest && hoursAfter(oldest, taskRetentionHours);
@@ -93,8 +93,8 @@ export class ExpireObjects {
   }
 
   /**
-   * Deletes some of the oldest rows, and answers with the last it came by while there may be more. A task that a live
-   * Idempotency-Key stands for is still to be answered with.
+   * Deletes a batch of the oldest rows; returns the last one it examined if there may be more. Keeps a task that a live
+   * Idempotency-Key belongs to, because a repeated request must still get it.
    */
   private async deleteRows(hours: number, after?: EndedTask): Promise<EndedTask | undefined> {
     const { task, idempotencyKey } = this.prisma;
@@ -129,9 +129,9 @@ function hoursAfter(date: Date, hours: number): Date {
   return new Date(date.getTime() + hours * 3_600_000);
 }
 
-/** The task's own objects; an upload that it only named has a life of its own. */
+/** The keys of the task's own objects; an upload that it refers to expires separately. */
 function keysOf({ id, images, ...sent }: { id: string; images: unknown; inputs: unknown; mask: unknown }): string[] {
-  // The worker that made a thumbnail may not have come to note it.
+  // A worker may have stored a thumbnail without getting to record it.
   const imageKeys = toImages(images).flatMap(({ key }) => [key, thumbnailKey(key)]);
   return [...imageKeys, ...sentKeys(sent)].filter((key) => ownerOfKey(key).id === id);
 }

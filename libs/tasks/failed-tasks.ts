@@ -6,7 +6,7 @@ import { failureGroups, type FailureGroup, type FailureGroups } from './sweep.sq
 import { ORDER_COLUMNS, toError, toOrder } from './task-columns.js';
 import type { TaskOrder } from './task.js';
 
-/** A failed task of any account. Its prompt is its owner's alone. */
+/** A failed task of any account, without its prompt, which only its owner may see. */
 export interface FailedTask {
   readonly id: string;
   readonly accountId: string;
@@ -19,7 +19,7 @@ export interface FailedTask {
   readonly retriedAs: string | null;
 }
 
-/** The order of a failed task, and all that decides whether it can be given again. */
+/** The order of a failed task, and everything that decides whether it can be retried. */
 export interface FailedOrder extends TaskOrder {
   readonly id: string;
   readonly accountId: string;
@@ -47,7 +47,7 @@ export interface FailedOrder extends TaskOrder {
 }
 
 interface FailurePage extends Pick<FailureGroup, 'code' | 'provider' | 'model'> {
-  /** Only provider tests; without it, none. */
+  /** True: only provider tests; otherwise none. */
   readonly providerTest?: boolean;
   readonly since: Date;
   readonly limit: number;
@@ -79,7 +79,7 @@ interface FoundFailure extends FailedRow {
 }
 
 const NO_CODE = 'internal_error';
-/** Failures of callers' own tasks: what an operator tried out is none. */
+/** Failures of callers' own tasks, without operators' provider tests. */
 const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: NOT_THERE } } as const;
 const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: NOT_THERE } } as const;
 const KEY_COLUMNS = {
@@ -87,26 +87,26 @@ const KEY_COLUMNS = {
   ...{ expiresAt: true, revokedAt: true, originalKeyId: true },
   account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
 } as const;
-/** Rows of a kind that are looked through for those that were not retried yet. */
+/** Rows to read at a time when only those that were not retried are wanted. */
 const BATCH = 200;
 
-/** Failures of one account that are looked at. */
+/** Most failures of one account to examine. */
 const MOST_OPEN = 1_000;
 /** No task takes longer to fail. */
 const LONGEST_TASK_MS = 86_400_000;
 
-/** Whether a task that failed with this code may succeed when it is ordered once more. */
+/** Whether a task that failed with this code may succeed when it is retried. */
 export function isWorthRetrying(code: string): boolean {
-  // What is of class 400 lies in the request itself, which would be the same.
+  // An error of class 400 lies in the request itself, which would be the same.
   return isErrorCode(code) && errorKind(code).status >= 500;
 }
 
-/** What failed in all accounts, for those who look after the installation. */
+/** The failed tasks of all accounts, for operators. */
 @Injectable()
 export class FailedTasks {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The newest 5,000 failures since a time, or as many as said, by kind; the kind that happened last first. */
+  /** The newest 5,000 (or `most`) failures since a time, by kind, latest kind first. */
   async groups(since: Date, most?: number): Promise<FailureGroups> {
     return await failureGroups(this.prisma.pool, since, most);
   }
@@ -132,14 +132,14 @@ export class FailedTasks {
   }
 
   /**
-   * How many tasks of an account have failed since a time and can be retried, of the newest 1,000. What was retried counts
-   * no more, whatever became of that: a retry that fails is a failed task itself.
+   * How many of an account's newest 1,000 failures since a time can be retried. A task that was retried no longer
+   * counts, however the retry ended: a failed retry is a failed task itself.
    */
   async countOpen(accountId: string, since: Date): Promise<number> {
     const rows = await this.prisma.task.findMany({
       where: {
         ...{ ...FAILED, accountId, finishedAt: { gte: since } },
-        // The account's index is by this time.
+        // The account's index is ordered by this time.
         createdAt: { gte: new Date(since.getTime() - LONGEST_TASK_MS) },
       },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
@@ -150,7 +150,7 @@ export class FailedTasks {
     return ids.length - (await this.retriedAs(ids)).size;
   }
 
-  /** The orders of those of the tasks that have failed, in no order. */
+  /** The orders of the failed ones among these tasks, by task id. */
   async orders(ids: readonly string[]): Promise<Map<string, FailedOrder>> {
     const tasks = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, ...FAILED },
@@ -194,7 +194,7 @@ export class FailedTasks {
         ...{ ...(providerTest ? FAILED_TEST : FAILED), provider, model },
         finishedAt: { gte: since, ...given({ lte: after?.finishedAt ?? undefined }) },
         AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: NOT_THERE } }] } : ofCode,
-        // Said twice, because an index can begin at the other form only.
+        // The same bound as `finishedAt` above, which is the form that an index can start from.
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { gte: after.id } } }),
       },
       orderBy: [{ finishedAt: 'desc' }, { id: 'desc' }],
@@ -208,7 +208,7 @@ export class FailedTasks {
     return await this.prisma.task.findUnique({ where, select: { id: true, finishedAt: true } });
   }
 
-  /** What the tasks were retried as. */
+  /** Ids of retries, by the id of the failed task. */
   private async retriedAs(ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
     const where = { retryOf: { in: inList(ids) } };
     const again = await this.prisma.task.findMany({ where, select: { id: true, retryOf: true } });

@@ -5,12 +5,12 @@ import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 
 /**
- * Finds the callers that a process took along when it was killed: nobody noted that they left. Each API process is
- * subscribed to a channel of its own as long as it lives, so Redis knows at once which are gone.
+ * Finds callers whose process was killed, so that it could not record that they left. Each API process stays subscribed
+ * to a channel of its own for as long as it lives, so Redis knows at once which processes are gone.
  */
 @Injectable()
 export class LostCallers {
-  /** Names this process in the rows that its callers wait for; undefined until it is subscribed. */
+  /** This process's name in the rows that its callers wait for; undefined until it is subscribed. */
   waiter: string | undefined;
 
   constructor(
@@ -19,30 +19,30 @@ export class LostCallers {
     private readonly prisma: PrismaService,
   ) {}
 
-  /** The channel that tells whether a process lives. Nothing is ever published there. */
+  /** The channel whose subscription shows that a process is alive. Nothing is ever published there. */
   channelOf(waiter: string): string {
     return `${this.config.redisPrefix}:api:${waiter}`;
   }
 
-  /** Whether Redis knows of this process; false when its subscription is at another server. True while Redis does not answer. */
+  /** Whether Redis sees this process's subscription; false if another server has it. True if Redis does not answer. */
   async isHeard(): Promise<boolean> {
     if (this.waiter === undefined) return true;
     const [, count] = await this.redis.pubsub('NUMSUB', this.channelOf(this.waiter)).catch(() => []);
     return Number(count ?? 1) > 0;
   }
 
-  /** Marks the tasks whose callers waited at processes that are gone as abandoned. Throws what Postgres throws. */
+  /** Marks tasks as abandoned whose callers waited at processes that are gone. Throws what Postgres throws. */
   async markAll(): Promise<void> {
     await this.mark({});
   }
 
-  /** The same of requests that are equal to one; answers whether there were any. Throws what Postgres throws. */
+  /** Like `markAll`, but checks only processes where callers of equal requests wait. Returns whether it marked any. */
   async markEqual(apiKeyId: string, fingerprint: Buffer): Promise<boolean> {
     return (await this.mark({ apiKeyId, fingerprint: new Uint8Array(fingerprint) })) > 0;
   }
 
   /**
-   * Marks a task that was completed just now as abandoned when the process at which its caller waited is gone: the next equal
+   * Marks a task that has just been completed as abandoned if its caller's process is gone, so that the next equal
    * request gets its images. Never fails.
    */
   markCompleted(id: string, waiter: string): void {
@@ -55,7 +55,7 @@ export class LostCallers {
       .catch(() => undefined);
   }
 
-  /** Asks Redis for each process at which callers of such tasks wait, and marks all that those that are gone have left. */
+  /** Asks Redis which processes where callers of such tasks wait are gone, and marks all their pending tasks. */
   private async mark(tasks: { apiKeyId?: string; fingerprint?: Uint8Array<ArrayBuffer> }): Promise<number> {
     const waitedFor = { status: 'pending', abandonedAt: null };
     const found = await this.prisma.task.groupBy({
@@ -73,7 +73,7 @@ export class LostCallers {
     return count;
   }
 
-  /** Those of the processes that Redis knows nothing of. Without Redis nobody counts as gone. */
+  /** The processes that have no subscription at Redis. Without Redis, none counts as gone. */
   private async gone(waiters: readonly string[]): Promise<string[]> {
     // The answer is a flat list: channel, subscribers, channel, subscribers, ...
     const counts = await this.redis.pubsub('NUMSUB', ...waiters.map((one) => this.channelOf(one))).catch(() => []);

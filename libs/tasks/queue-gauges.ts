@@ -5,7 +5,7 @@ import { ServiceTimes } from '#queue/service-times.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { QueueWait } from './queue-wait.js';
 
-/** What every process can tell of the queue they share, read at each scrape. */
+/** Metrics of the queue that all processes share, read at each scrape. */
 @Injectable()
 export class QueueGauges implements OnModuleInit {
   constructor(

@@ -4,7 +4,7 @@ import { ServiceTimes } from '#queue/service-times.js';
 import { lineMs } from './estimate.js';
 import { TaskFigures } from './task-figures.js';
 
-/** How long tasks wait to be started, whosever they are. */
+/** How long tasks of all accounts wait to be started. */
 @Injectable()
 export class QueueWait {
   constructor(
@@ -13,13 +13,13 @@ export class QueueWait {
     private readonly figures: TaskFigures,
   ) {}
 
-  /** Until a task behind everything that waits now would start, in s: from two records that Redis keeps anyway. Rejects without Redis. */
+  /** Seconds until a task queued now would start, from two records that Redis keeps anyway. Rejects without Redis. */
   async predictedSeconds(): Promise<number> {
     const [{ waiting, active }, record] = await Promise.all([this.line.depths(), this.times.read()]);
     return lineMs(record, waiting + active) / 1_000;
   }
 
-  /** Since the oldest task that waits was accepted, in s; 0 when none does. */
+  /** Seconds since the oldest waiting task was accepted; 0 when none is waiting. */
   async measuredSeconds(): Promise<number> {
     return await this.figures.oldestWaitingSeconds();
   }

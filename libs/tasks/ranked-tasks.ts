@@ -1,22 +1,22 @@
-/** Orders of tasks that no index knows: by how long they took, by what they cost. */
+/** Sort orders that no index supports: by duration and by cost. */
 export const RANKINGS = ['longest', 'shortest', 'costliest', 'cheapest'] as const;
 export type Ranking = (typeof RANKINGS)[number];
 
-/** What tasks are put in order by. */
+/** The values that tasks are ranked by. */
 export interface RankedTask {
   readonly id: string;
   /** From acceptance to the end; null while it runs. */
   readonly durationMs: number | null;
-  /** As its account is shown it; null when nothing is charged, or the price is not known. */
+  /** The amount that its account sees; null when nothing is charged, or the price is unknown. */
   readonly cost: number | null;
 }
 
-/** Whether an order is one of these. */
+/** Whether an order is a ranking. */
 export function isRanking(order: string): order is Ranking {
   return RANKINGS.some((ranking) => ranking === order);
 }
 
-/** The tasks in order, in which equal ones keep theirs. What has no duration or cost comes last. */
+/** The tasks, stably sorted; those without a duration or cost come last. */
 export function ranked(tasks: readonly RankedTask[], ranking: Ranking): RankedTask[] {
   const value = ({ durationMs, cost }: RankedTask) =>
     ranking === 'longest' || ranking === 'shortest' ? durationMs : cost;

@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 
-/** Seconds after which a caller that was turned away may try again. */
+/** Seconds after which a refused caller may retry. */
 const RETRY_AFTER = 2;
 const OVERLOADED = 'The service cannot take requests right now. Please try again shortly.';
 
@@ -9,7 +9,7 @@ export function overloaded(cause?: unknown): AppError {
   return new AppError('server_is_overloaded', OVERLOADED, { retryAfter: RETRY_AFTER, cause });
 }
 
-/** The key, or all keys of its account together, have as many tasks in flight as they may. */
+/** The key, or all keys of its account together, have reached their limit of tasks in flight. */
 export function tooManyTasks({ of, limit }: { of: 'key' | 'account'; limit: number }): AppError {
   const who = of === 'key' ? 'This API key' : 'The account of this API key';
   return new AppError('concurrency_limit_exceeded', `${who} may have ${limit} tasks in flight at a time.`, {
@@ -17,7 +17,7 @@ export function tooManyTasks({ of, limit }: { of: 'key' | 'account'; limit: numb
   });
 }
 
-/** The task would wait past its deadline; `roomInMs` from now one like it would not. */
+/** The task would wait past its deadline; in `roomInMs`, a task like it would not. */
 export function queueFull(roomInMs: number): AppError {
   return new AppError(
     'queue_full',

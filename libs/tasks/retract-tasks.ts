@@ -4,23 +4,23 @@ import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 
 const INTERVAL_MS = 1_000;
-/** A statement may arrive that late: a lost packet is sent again for about two minutes after its sender has left. */
+/** How late a statement may arrive: TCP resends a lost packet for about two minutes after its sender has left. */
 const PATIENCE_MS = 300_000;
 const BATCH = 1_000;
 
 /**
- * Only a task that nobody has asked for again (`TaskIntake` marks those) and that was never in a worker's hands.
- * The sweep does not look at it before its grace time is over, so it is gone before it is enqueued.
+ * Only a task that was not requested again (`TaskIntake` marks those) and that no worker has ever held. The sweep
+ * leaves it alone until its grace time is over, so it is deleted before it is enqueued.
  */
 const UNWANTED = { status: 'pending', attempt: 0, nextTryAt: null } as const;
 
 /**
- * Takes back tasks whose callers were turned away because the database had not answered in time: the statement may
- * have been carried out all the same, or may yet be when a frozen server thaws, and nobody asked for that image.
+ * Deletes tasks whose callers were refused because the database had not answered in time: the insert may have succeeded
+ * all the same, or may yet do so when a frozen server resumes, and no caller waits for that image.
  */
 @Injectable()
 export class RetractTasks implements BeforeApplicationShutdown {
-  /** By id, until when to look for the task; counted from the first look that the database answered. */
+  /** Until when to look for each task, by id; Infinity until the database answers a look for it. */
   private readonly doubtful = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
@@ -38,7 +38,7 @@ export class RetractTasks implements BeforeApplicationShutdown {
     return this.doubtful.has(taskId);
   }
 
-  /** A last look, for what nobody looks for afterwards. */
+  /** Looks a last time, because no process does so afterwards. */
   async beforeApplicationShutdown(): Promise<void> {
     clearTimeout(this.timer);
     if (this.doubtful.size > 0) await this.look();
@@ -73,7 +73,7 @@ export class RetractTasks implements BeforeApplicationShutdown {
     }
   }
 
-  /** One at a time, so that nobody locks the budgets of many. False when it was asked for or taken meanwhile. */
+  /** One at a time, so that no transaction locks many budgets. False if it was requested again or claimed meanwhile. */
   private async takeBack(id: string): Promise<boolean> {
     return this.prisma.$transaction(async (tx) => {
       const { count } = await tx.task.deleteMany({ where: { id, ...UNWANTED } });

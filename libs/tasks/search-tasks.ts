@@ -7,48 +7,48 @@ import { isRequestId, isTaskId } from './task-id.js';
 import { tasksOf } from './task-scope.js';
 import type { TaskListQuery } from './task-store.js';
 
-/** Looked through by one statement, which so stays far below its time limit however long the prompts are. */
+/** Tasks that one statement examines, so that it stays far below its time limit however long the prompts are. */
 const TASKS_PER_STATEMENT = 2_000;
 export const SEARCH_BOUNDS: SearchBounds = { tasks: 20_000, ms: 2_000 };
-/** A task's row is written after its request came, by another clock. */
+/** How far apart the clocks may be: the API's dates requests, and the database's dates their rows. */
 const CLOCKS_APART_MS = 60_000;
 
 interface SearchBounds {
-  /** Tasks that one search looks at, at most. */
+  /** Most tasks that one search examines. */
   readonly tasks: number;
-  /** No statement begins after so long. */
+  /** No statement begins later than this. */
   readonly ms: number;
 }
 
-/** What is searched for, in one account's tasks: what no index knows. */
+/** A search in one account's tasks, for what no index covers. */
 export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order'> {
-  /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
+  /** Part of the prompt, case-insensitive, or the whole id of a task or of its request. */
   readonly text?: string | undefined;
   /** The provider that was called last. */
   readonly provider?: string | undefined;
-  /** Where an earlier search came to. */
+  /** Where an earlier search stopped. */
   readonly after?: SearchedUntil | undefined;
 }
 
-/** A place in the account's tasks. */
+/** A position in the account's tasks. */
 interface SearchedUntil {
   readonly id: string;
   readonly createdAt: Date;
 }
 
-/** What one bounded piece of a search has found. */
+/** What one bounded part of a search has found. */
 export interface TaskSearchResult {
   /** Newest first. */
   readonly ids: readonly string[];
-  /** Where to go on; undefined when all of the account's tasks have been looked through. */
+  /** Where to continue; undefined when all of the account's tasks have been examined. */
   readonly next: SearchedUntil | undefined;
-  /** The search stopped for its bounds, not because it had found enough. */
+  /** The search stopped at its bounds, not because it had found enough. */
   readonly isCutShort: boolean;
 }
 
 /**
- * Looks for words in an account's prompts, or for a provider, newest first. No index knows them, since every accepted task would pay for it;
- * so a search looks at so many tasks at most, and tells how far it has come. Ids are looked up instead.
+ * Searches an account's tasks by prompt text or provider, newest first. Without an index, whose cost every accepted
+ * task would bear, a search examines a limited number of tasks and returns where it stopped. Ids are looked up instead.
  */
 @Injectable()
 export class SearchTasks {
@@ -81,7 +81,7 @@ export class SearchTasks {
     return found.map(({ id }) => id);
   }
 
-  /** When a request's tasks were made: soon after it came, among so many of the account's. No index knows requests. */
+  /** When a request's tasks can have been made: among the account's next tasks after it. Requests have no index. */
   private async timeOf(accountId: string, requestId: string): Promise<{ gte: Date; lt?: Date }> {
     const since = new Date(decodeTime(requestId.slice(requestId.indexOf('_') + 1)) - CLOCKS_APART_MS);
     const last = await this.prisma.task.findFirst({
@@ -113,7 +113,7 @@ export class SearchTasks {
   }
 }
 
-/** One place for both ends, because of two an index begins at the wrong one: no task has an id below an empty one. */
+/** Merges `after` and `until`, because given both, an index starts at the wrong one. No task id is below ''. */
 function startOf({ after, until }: TaskSearch): SearchedUntil | undefined {
   if (until === undefined || (after !== undefined && after.createdAt < until)) return after;
   return { createdAt: until, id: '' };

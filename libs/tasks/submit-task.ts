@@ -12,11 +12,11 @@ import { deadlineOf, TasksConfig } from './tasks.config.js';
 import type { TaskCommand } from './task.js';
 
 /**
- * Tasks that one process accepts at a time. When thousands come at one moment, the first would otherwise get their row only
- * after the last have been read, and most would wait too long for a connection to Postgres.
+ * Tasks that one process accepts at a time. Otherwise, when thousands arrive at once, the first would get their row
+ * only after the last have been read, and most would wait too long for a connection to Postgres.
  */
 const AT_ONCE = 256;
-/** Whoever has waited for its turn for so long is sent away: Postgres or Redis stands still. */
+/** A request that has waited this long for its turn is refused: Postgres or Redis is stuck. */
 const PATIENCE_MS = 10_000;
 
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
@@ -33,10 +33,10 @@ export class SubmitTask {
   ) {}
 
   /**
-   * Returns once the row is committed, from when on the task will end whatever happens.
-   * Throws AppError: `server_is_overloaded` when Redis is down or Postgres does not answer, then there is no new task;
-   * `concurrency_limit_exceeded` and `queue_full` as Admission says;
-   * `idempotency_key_reused` and `idempotency_in_progress` as TaskIntake says.
+   * Returns once the row is committed; from then on, the task is sure to end.
+   * Throws AppError: `server_is_overloaded` when Redis is down or Postgres does not answer (then any new row is
+   * deleted); `concurrency_limit_exceeded` and `queue_full` like Admission; `idempotency_key_reused` and
+   * `idempotency_in_progress` like TaskIntake.
    */
   async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
     const { id: taskId, requestId: parent, model, action } = command;
@@ -74,7 +74,7 @@ export class SubmitTask {
     }
   }
 
-  /** Whether a request that was turned away may be a task all the same, until it is taken back or asked for again. */
+  /** Whether a refused request may have made a row all the same, which was not deleted or requested again yet. */
   mayBeAccepted(taskId: string): boolean {
     return this.retract.has(taskId);
   }
@@ -86,7 +86,7 @@ export class SubmitTask {
       taken = !intake.attached;
       return intake;
     } catch (error) {
-      // Its caller is turned away; the row may be there all the same, or come to be.
+      // The caller is refused, but the row may exist all the same, or may yet be written.
       if (!(error instanceof AppError)) this.retract.add(command.id);
       throw error;
     } finally {
@@ -94,13 +94,13 @@ export class SubmitTask {
     }
   }
 
-  /** The row stands whatever happens: the sweep enqueues it, and sooner when it is known to be wanted. */
+  /** If Redis fails, the row remains: the sweep enqueues it, and sooner when it is marked as wanted. */
   private async enqueue(command: TaskCommand, place: Place, { task }: Intake): Promise<void> {
     if (await this.admission.enqueue(command, place)) return;
     this.intake.adopt(task).catch(() => undefined);
   }
 
-  /** What was accepted before needs no place to be answered again. */
+  /** A request that repeats an accepted one gets that one's task, without a place; others get the refusal. */
   private async repeated(
     command: TaskCommand,
     identity: RequestIdentity | undefined,

@@ -9,20 +9,20 @@ import { TaskEvents } from './task-events.js';
 import { TaskSlots } from './task-slots.js';
 import { taskError } from './task.js';
 
-/** A job is allowed so long to reach the queue before its task counts as left behind. */
+/** How long a job may take to reach the queue before its task counts as lost. */
 const GRACE_MS = 5_000;
 /**
- * A new task is left alone so much longer than the database may take to answer: its caller may have been turned away,
- * and then it is taken back (RetractTasks).
+ * How much longer than the database's time limit the sweep leaves a new task alone: its caller may have been refused,
+ * and then RetractTasks deletes it.
  */
 const RETRACT_MS = 8_000;
 
-/** What a look at the rows brings, in the order of the index of unfinished ones. */
+/** One page of rows, in the order of the index of unfinished tasks. */
 const PAGE = { select: { id: true, epoch: true }, orderBy: { id: 'asc' }, take: SWEEP_BATCH } as const;
 
 /**
- * Finds tasks that nobody is looking after. Runs in every process, without a leader: rows are locked with
- * SKIP LOCKED, each move is conditional, and doing one twice does no harm.
+ * Finds tasks that are overdue, abandoned or not enqueued. Runs in every process, without a leader: rows are locked
+ * with SKIP LOCKED, each move is conditional, and doing one twice does no harm.
  */
 @Injectable()
 export class SweepTasks {
@@ -37,7 +37,7 @@ export class SweepTasks {
     private readonly logger: Logger,
   ) {}
 
-  /** Needs only the database: tasks end at their deadline with no worker and no Redis too. */
+  /** Fails tasks past their deadline. Needs only the database, so it works without workers and without Redis. */
   async failOverdue(): Promise<number> {
     const error = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
     const rows = await failOverdue(this.prisma.pool, error);
@@ -57,12 +57,12 @@ export class SweepTasks {
     return rows.length;
   }
 
-  /** Counts the tasks in flight anew, of accounts where that was not done for a while. */
+  /** Recounts the tasks in flight of accounts that were not checked for a while. */
   async checkSlots(): Promise<number> {
     return this.slots.check();
   }
 
-  /** Puts tasks whose worker fell silent back into the queue. */
+  /** Requeues tasks whose worker let its lease expire. */
   async requeueAbandoned(): Promise<number> {
     const seen = await this.prisma.task.findMany({
       where: { finishedAt: null, leaseUntil: { lt: new Date() } },
@@ -78,9 +78,9 @@ export class SweepTasks {
   }
 
   /**
-   * Enqueues tasks that wait for a worker but have no job: the submitting process died after its commit, or Redis
-   * lost them. Redis itself is asked which these are, so no mark of "was enqueued" can be wrong. Every process looks at
-   * the oldest; more than that, only one in so many ms: many processes that ask about a long backlog are its heaviest load.
+   * Enqueues tasks that wait for a worker but have no job: the submitting process died after its commit, or Redis lost
+   * them. Asks Redis which these are, so that no "was enqueued" flag can be wrong. Every process checks the oldest;
+   * only one per `aloneMs` checks more: many processes that ask about a long backlog are Redis's heaviest load.
    */
   async enqueueForgotten(aloneMs?: number): Promise<number> {
     const now = Date.now();
@@ -105,7 +105,7 @@ export class SweepTasks {
     return entries.length;
   }
 
-  /** Whether the walk through the waiting tasks is in the middle. */
+  /** Whether a walk through the waiting tasks is in progress. */
   get midway(): boolean {
     return this.cursor !== '';
   }
@@ -115,8 +115,8 @@ export class SweepTasks {
   }
 
   /**
-   * Of two sweepers that saw the same row only one gets the next epoch; the others leave it alone for the grace time.
-   * A parked task has had its turn, and goes first.
+   * Of two sweepers that saw the same row, only one gets the next epoch; the others leave it alone for the grace time.
+   * A parked task has had its turn, so it goes first.
    */
   private async nextEpoch(entries: readonly QueueEntry[], abandoned: boolean): Promise<QueueEntry[]> {
     return entries.length === 0 ? [] : await requeue(this.prisma.pool, entries, abandoned);

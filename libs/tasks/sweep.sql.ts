@@ -3,7 +3,7 @@ import type { QueueEntry } from '#queue/image-queue.js';
 import { ORIGINAL_KEY } from './task-columns.js';
 import type { PersonTasks, TaskError } from './task.js';
 
-/** A task that has ended, and whose places it held. */
+/** A task that the sweep has ended, and the owners of its slots. */
 export interface OverdueRow {
   readonly id: string;
   readonly accountId: string;
@@ -11,7 +11,7 @@ export interface OverdueRow {
   readonly traceParent: string | null;
 }
 
-/** Ending the tasks of many owners locks their budgets, so one sweep does it at a time; another one leaves it to that. */
+/** Ending tasks of many owners locks their budgets, so only one sweep does it at a time; the others skip it. */
 const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
 
 /** Rows that a sweep takes at a time. */
@@ -26,7 +26,7 @@ const OVERDUE = {
     RETURNING id, account_id AS "accountId", ${ORIGINAL_KEY} AS "originalKeyId", trace_parent AS "traceParent"`,
 };
 
-/** Raw for SKIP LOCKED, and because deadlines are told by the database's clock. */
+/** Fails a batch of overdue tasks. Raw for SKIP LOCKED, and because deadlines are by the database's clock. */
 export async function failOverdue(database: Queryable, error: TaskError): Promise<OverdueRow[]> {
   return (await database.query<OverdueRow>({ ...OVERDUE, values: [JSON.stringify(error)] })).rows;
 }
@@ -46,9 +46,9 @@ const REQUEUE = {
 };
 
 /**
- * The next epoch of those of the entries that still are as they were seen: waiting, or `abandoned` by the worker that
- * held them. Of two sweepers that saw the same row only one gets it. What has had its turn comes back without a caller.
- * Raw for SKIP LOCKED, and because leases are told by the database's clock.
+ * Moves the entries that have not changed since they were read (waiting, or `abandoned` by their worker) to their next
+ * epoch, and returns them. Of two sweepers that saw the same row, only one gets it. A task that has had its turn comes
+ * back without a caller. Raw for SKIP LOCKED, and because leases are by the database's clock.
  */
 export async function requeue(
   database: Queryable,
@@ -60,12 +60,12 @@ export async function requeue(
   return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));
 }
 
-/** A task that a search came by: one that it looks for, or the last it looked at. */
+/** A task that a search returns: a match, or the last one that it examined. */
 export interface LookedAt {
   readonly id: string;
   readonly createdAt: Date;
   readonly found: boolean;
-  /** From 1, in the order they were looked at. */
+  /** Its number in the order of examination, from 1. */
   readonly n: number;
 }
 
@@ -79,7 +79,7 @@ const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
 
-/** What a search is for, and where it begins; null means any, or the newest task. */
+/** What a search matches, and where it begins; null means anything, or the newest task. */
 export interface Look {
   readonly accountId: string;
   readonly status: string | null;
@@ -87,13 +87,13 @@ export interface Look {
   readonly apiKeyId: string | null;
   readonly provider: string | null;
   readonly own: PersonTasks | null;
-  /** Part of the prompt; empty is part of any. */
+  /** Part of the prompt; empty matches every prompt. */
   readonly text: string;
   readonly since: Date | null;
   readonly after: { readonly id: string; readonly createdAt: Date } | null;
 }
 
-/** Looks at so many tasks at most. Raw, because Prisma would bring all their prompts here. */
+/** Examines at most `most` tasks. Raw, because Prisma would transfer all their prompts. */
 export async function lookThrough(database: Queryable, look: Look, most: number): Promise<LookedAt[]> {
   const { rows } = await database.query<LookedAt>(LOOK, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
@@ -103,30 +103,30 @@ export async function lookThrough(database: Queryable, look: Look, most: number)
   return rows;
 }
 
-/** Failures that have code, provider and model in common, and are provider tests or none. */
+/** Failures with the same code, provider and model; provider tests are grouped separately. */
 export interface FailureGroup {
   readonly code: string;
-  /** Who was called last; null: nobody. */
+  /** The provider that was called last; null: none was. */
   readonly provider: string | null;
   readonly model: string;
   readonly providerTest: boolean;
   readonly count: number;
-  /** Those that were retried since. */
+  /** How many of them were retried since. */
   readonly retried: number;
   readonly latestAt: Date;
 }
 
 const MOST_GROUPS = 200;
-/** Failures that are counted: each is read where its row stands. */
+/** Most failures to count, because each costs a read of its row. */
 const MOST_FAILURES = 5_000;
 
-/** What has failed by kind; `hasMore`: there may be older failures, which were not counted. */
+/** Failures by kind; `hasMore`: there may be older ones, which were not counted. */
 export interface FailureGroups {
   readonly groups: FailureGroup[];
   readonly hasMore: boolean;
 }
 
-/** The newest failures since a time by kind, the kind that happened last first. Raw, because it groups by a part of a JSON column. */
+/** The newest failures since a time by kind, latest kind first. Raw, because it groups by a field of a JSON column. */
 export async function failureGroups(
   database: Queryable,
   since: Date,
@@ -147,13 +147,13 @@ export async function failureGroups(
 
 /** Tasks that ended in one minute. */
 export interface FinishedMinute {
-  /** Its first moment. */
+  /** When the minute begins. */
   readonly time: Date;
   readonly completed: number;
   readonly failed: number;
 }
 
-/** The last sixty minutes, the one that runs included, oldest first. Raw, because Prisma can't group by parts of a time. */
+/** The last sixty minutes, including the current one, oldest first. Raw, because Prisma can't group by minute. */
 export async function finishedMinutes(database: Queryable): Promise<FinishedMinute[]> {
   const { rows } = await database.query<FinishedMinute>({
     name: 'finished_minutes',
@@ -169,23 +169,26 @@ export async function finishedMinutes(database: Queryable): Promise<FinishedMinu
   return rows;
 }
 
-/** How the calls of a provider went of late. */
+/** How the recent calls of a provider went. */
 export interface ProviderFigures {
   readonly provider: string;
   readonly calls: number;
   readonly failed: number;
-  /** Of calls that succeeded; null without one. */
+  /** Of successful calls; null if there are none. */
   readonly medianMs: number | null;
-  /** Calls that failed by the provider's own fault since the last one that succeeded. */
+  /** Calls that failed through the provider's own fault since its last successful one. */
   readonly failing: number;
-  /** The end of the last of these; null without one. */
+  /** When the last of these ended; null if there are none. */
   readonly failedAt: Date | null;
 }
 
-/** More tasks would make the figures no truer, and the query dearer than it is worth. */
+/** Tasks to read: more would make the query slower, but the figures no more accurate. */
 const MOST_TASKS = 2_000;
 
-/** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. `faults`: the codes of a provider's own faults. Raw for its median, and because calls are a JSON column. */
+/**
+ * Call figures by provider, of tasks that ended in the last hour; in a busy hour, of its newest tasks. `faults`: codes
+ * of a provider's own faults. Raw for the median, and because calls are a JSON column.
+ */
 export async function providerFigures(database: Queryable, faults: readonly string[]): Promise<ProviderFigures[]> {
   const { rows } = await database.query<ProviderFigures>({
     name: 'provider_figures',

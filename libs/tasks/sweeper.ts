@@ -6,7 +6,7 @@ import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { TasksConfig } from './tasks.config.js';
 
-/** Runs the sweep again and again, at slightly different times in each process. */
+/** Runs the sweep periodically, at slightly different times in each process. */
 @Injectable()
 export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -24,12 +24,12 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
   ) {}
 
   onApplicationBootstrap(): void {
-    // An alert counts the first one too only if there was a 0 before it.
+    // Starts at 0, because an alert misses a counter's first increment unless it saw a 0 before.
     for (const action of ['failed_overdue', 'requeued_abandoned']) this.metrics.sweeps.inc({ action }, 0);
     this.schedule(Math.random() * this.config.sweepIntervalMs);
   }
 
-  /** Before anything closes, since a sweep that has begun still writes. */
+  /** Runs before anything closes, because a sweep in progress still writes. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopped = true;
     clearTimeout(this.timer);
@@ -46,11 +46,11 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   private async run(): Promise<void> {
-    // Each step stands alone: without Redis the deadline is still enforced.
+    // Each step is independent: without Redis, deadlines are still enforced.
     for (const [action, step] of [
       ['failed_overdue', () => this.sweep.failOverdue()],
       ['requeued_abandoned', () => this.requeueAbandoned()],
-      // Less than the pause of one process, so that one alone always may.
+      // Shorter than a process's pause between sweeps, so that a single process is never held back.
       ['enqueued_forgotten', () => this.sweep.enqueueForgotten(this.config.sweepIntervalMs / 2)],
       ['counted_accounts', () => this.sweep.checkSlots()],
       ['enqueued_webhooks', () => this.deliveries.enqueueForgotten()],
@@ -66,8 +66,8 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /**
-   * After an outage of the database, workers get the time of one lease to renew what they could not, and to write down
-   * the images that they made meanwhile. Otherwise every paid call that outlived the outage would be given up.
+   * After a database outage, workers get the duration of one lease to renew their leases and to record the images that
+   * they made meanwhile. Otherwise every paid call that outlived the outage would be lost.
    */
   private async requeueAbandoned(): Promise<number> {
     if (performance.now() - this.unavailableAt < this.config.leaseMs) return 0;

@@ -18,8 +18,8 @@ import type {
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
 /**
- * What a poll reads: each column costs it as much as the rest of its way through the driver. So the warnings, which
- * few tasks have, travel with the image.
+ * The columns that a poll reads. Each costs as much as the rest of the poll's way through the driver, so the warnings,
+ * which few tasks have, travel inside the image's JSON.
  */
 export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, phase, progress, created_at,
   CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage, cost,
@@ -31,10 +31,10 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
 /** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
 export const ORIGINAL_KEY = `COALESCE((SELECT budget_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
 
-/** The columns of a whole task; the prompt and the inputs stay with the worker. */
+/** The columns of a whole task, without the prompt and the inputs, which only the worker reads. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
 
-/** What polls read of a row, by the names of its columns. */
+/** The part of a row that polls read, by column name. */
 export interface SummaryRow {
   id: string;
   request_id: string;
@@ -44,7 +44,7 @@ export interface SummaryRow {
   status: TaskStatus;
   phase: TaskPhase;
   progress: number;
-  /** Null where it is of no interest: no call is open, and the task was not cancelled. */
+  /** Null when no call is open and the task was not cancelled. */
   calls: ProviderCall[] | null;
   created_at: Date;
   finished_at: Date | null;
@@ -56,7 +56,7 @@ export interface SummaryRow {
   underway: PendingTask | null;
 }
 
-/** What a submitter's answer needs of a row. */
+/** The part of a row that a submitter's answer needs. */
 export interface TaskRow extends SummaryRow {
   account_id: string;
   api_key_id: string;
@@ -65,17 +65,17 @@ export interface TaskRow extends SummaryRow {
   warnings: string[] | null;
 }
 
-/** What a poll reads, and whose it is. */
+/** What a poll reads, and the account that owns the task. */
 export interface OwnedRow extends SummaryRow {
   account_id: string;
 }
 
-/** A whole task, and whether its row says that somebody waits for it. */
+/** A whole task, and whether its row is marked as wanted by a caller. */
 export interface FoundRow extends TaskRow {
   wanted: boolean;
 }
 
-/** A task that has just ended, and where its job and its place among its key's tasks are. */
+/** A task that has just ended, with what identifies its job (`epoch`) and its slot (`api_key_id`). */
 export interface EndedRow extends SummaryRow {
   attempt: number;
   epoch: number;
@@ -83,7 +83,7 @@ export interface EndedRow extends SummaryRow {
   waiter: string | null;
 }
 
-/** What a claim returns on top: all a worker needs. */
+/** What a claim returns: everything a worker needs. */
 export interface ClaimedRow extends TaskRow {
   original_key_id: string;
   prompt: string;
@@ -102,7 +102,7 @@ export interface ClaimedRow extends TaskRow {
   remaining_ms: number;
 }
 
-/** A row in the words of the code; nothing is checked, for only this room writes it. */
+/** Converts a row to a TaskSummary, unchecked, because only this room writes rows. */
 export function toSummary(row: SummaryRow): TaskSummary {
   return {
     id: row.id,
@@ -131,7 +131,7 @@ function openProviderOf(calls: readonly ProviderCall[] | null): string | null {
   return last !== undefined && (last.endedAt === undefined || last.charged === 'maybe') ? last.provider : null;
 }
 
-/** A row with all that its submitter may see. */
+/** Converts a row to a Task: everything that its submitter may see. */
 export function toTask(row: TaskRow): Task {
   return {
     ...toSummary(row),
@@ -143,9 +143,9 @@ export function toTask(row: TaskRow): Task {
   };
 }
 
-// JSON columns hold only what this module wrote, so their types are restored here, and nowhere else.
+// JSON columns hold only what this room wrote, so their types are restored here, unchecked.
 
-/** How a task has ended that a worker completed: what whoever waits for it does not know yet. */
+/** The outcome of a task that a worker completed: what its waiters do not know yet. */
 export function toOutcome(row: EndedRow): TaskOutcome {
   const { status, progress, finishedAt, error, images, usage, cost } = toSummary(row);
   return { status, progress, finishedAt, error, images, usage, cost };
@@ -159,10 +159,10 @@ interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'fini
   readonly calls: unknown;
 }
 
-/** A task's past for the console, and whether a provider works on it at this moment. */
+/** A task's history for the console, and whether a provider is working on it now. */
 export function toHistory({ phase, providerCallOpen, ...row }: HistoryRow): TaskHistory {
   const [status, calls] = [row.status as TaskStatus, row.calls as ProviderCall[]];
-  // Between two claims only a parked task has a phase other than queued: its provider works on.
+  // Between two claims only a parked task has a phase other than queued: its provider keeps working.
   return { ...row, status, calls, callRuns: status === 'pending' && phase !== 'queued' && providerCallOpen };
 }
 
@@ -177,7 +177,7 @@ interface RankedRow {
   readonly cost: unknown;
 }
 
-/** A task's figures as lists show them. */
+/** A task's duration and cost, as lists show them. */
 export function toRanked({ id, status, createdAt, finishedAt, cost }: RankedRow): RankedTask {
   const { amount } = cost === null ? { amount: null } : costView(status, cost as TaskCost);
   return {
@@ -199,23 +199,23 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly mask: unknown;
 }
 
-/** What was ordered, to retry it. */
+/** Converts a row to the order that a retry repeats. */
 export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
   const { inputs, mask } = toInputs(row);
   return { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };
 }
 
-/** What the column of options holds; only this room writes it. */
+/** Restores the type of the options column, unchecked, because only this room writes it. */
 export function toOptions(options: unknown): TaskOptions {
   return options as TaskOptions;
 }
 
-/** What the columns of inputs and mask hold; only this room writes them. */
+/** Restores the types of the inputs and mask columns, unchecked, because only this room writes them. */
 export function toInputs({ inputs, mask }: { readonly inputs: unknown; readonly mask: unknown }) {
   return { inputs: inputs as readonly TaskInput[], mask: mask as TaskInput | null };
 }
 
-/** The keys of the objects that a task was made from. */
+/** The object keys of a task's reference images and mask. */
 export function sentKeys(row: Parameters<typeof toInputs>[0]): string[] {
   const { inputs, mask } = toInputs(row);
   return [...inputs, ...(mask === null ? [] : [mask])].flatMap((input) => (input.kind === 'object' ? [input.key] : []));

@@ -5,45 +5,45 @@ import { ORDER_COLUMNS, toInputs, toOrder } from './task-columns.js';
 import type { TaskInput, TaskOrder } from './task.js';
 import { TasksConfig } from './tasks.config.js';
 
-/** A reference image or mask, as far as the account's people are told where it came from. */
+/** Where a reference image or mask came from, as far as the account's people may see it. */
 export interface SentImage {
-  /** Of the address that it was fetched from; null: it was sent along, and is stored. */
+  /** Host of the URL that it was fetched from; null: it came with the request, and is stored. */
   readonly host: string | null;
 }
 
-/** What the account's own people see of a task besides what polls tell. */
+/** What the account's own people see of a task beyond what polls show. */
 export interface TaskDetail {
   readonly id: string;
   readonly prompt: string;
   readonly keyId: string;
   readonly keyName: string;
-  /** A small copy of its image lies beside that. */
+  /** Whether a thumbnail is stored beside its image. */
   readonly hasThumbnail: boolean;
   /** When its images and reference images were deleted; null while they are kept. */
   readonly objectsDeletedAt: Date | null;
   /** The images that it was made from. */
   readonly inputs: readonly SentImage[];
   readonly mask: SentImage | null;
-  /** The failed task that it retries, for an operator. */
+  /** The failed task that it retries. */
   readonly retryOf: string | null;
-  /** Who ordered it in the console; null: a key's holder, or somebody who is no longer there. */
+  /** The person who ordered it in the console; null: it was a key's holder, or the person no longer exists. */
   readonly orderedBy: { readonly id: string; readonly name: string } | null;
-  /** Retention leaves it alone. */
+  /** Retention keeps its images and its row. */
   readonly isFavorite: boolean;
-  /** Who was called last; null: nobody. */
+  /** The provider that was called last; null: none was. */
   readonly provider: string | null;
   /** Calls to providers so far. */
   readonly calls: number;
   /** The task that a failed one was retried as. */
   readonly retriedAs: string | null;
-  /** When a task that waits is tried next; null where that is not known, or not waited for. */
+  /** When a waiting task is tried next; null when unknown, or when it waits for no retry. */
   readonly nextTryAt: Date | null;
 }
 
-/** Reads what polls leave out. Every query names the account. */
+/** Reads what polls leave out, for tasks of one account. */
 @Injectable()
 export class TaskDetails {
-  /** Calls to providers that a task may have. */
+  /** Most calls to providers that a task may have. */
   readonly mostCalls: number;
 
   constructor(
@@ -53,7 +53,7 @@ export class TaskDetails {
     this.mostCalls = maxProviderStarts;
   }
 
-  /** By id; `promptLength` cuts the prompts, in code points. */
+  /** Details by task id; prompts are cut to `promptLength` code points. */
   async of(accountId: string, ids: readonly string[], promptLength: number): Promise<Map<string, TaskDetail>> {
     const rows = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, accountId },
@@ -97,7 +97,7 @@ export class TaskDetails {
     return { ...toOrder(row), isOpenFailure };
   }
 
-  /** Ids of the tasks that failed ones were retried as, by theirs. */
+  /** Ids of retries, by the id of the failed task. */
   private async retriesOf(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string | null, string>> {
     if (ids.length === 0) return new Map();
     const where = { retryOf: { in: inList(ids) }, accountId };
@@ -119,13 +119,13 @@ export class TaskDetails {
   }
 }
 
-/** Addresses may hold secrets, so only their host is told. */
+/** URLs may contain secrets, so only their host is shown. */
 function sentImage(input: TaskInput): SentImage {
   return { host: input.kind === 'url' ? (URL.canParse(input.url) ? new URL(input.url).host : '') : null };
 }
 
 function cut(text: string, length: number): string {
-  // A code point is one or two units, so what is no longer in units is no longer in points.
+  // A code point is one or two UTF-16 units, so a text that is short enough in units is short enough in code points.
   return text.length <= length
     ? text
     : Array.from(text.slice(0, 2 * length))

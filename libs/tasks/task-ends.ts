@@ -9,7 +9,7 @@ import type { TaskOutcome } from './task.js';
 
 type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'originalKeyId'>;
 
-/** Tells everyone whom it concerns that a task has ended, once its row says so. Never fails: all of them can read the row. */
+/** After an ended task's row is committed, frees its slots and notifies waiters, webhooks and worker. Never fails. */
 @Injectable()
 export class TaskEnds {
   constructor(
@@ -20,7 +20,7 @@ export class TaskEnds {
     private readonly lost: LostCallers,
   ) {}
 
-  /** With what its row says, nobody who waits for it has to read that. */
+  /** With `row`, waiters get the outcome without reading the row. */
   completed(task: EndedTask, asynchronous: boolean, row?: Completion): void {
     this.metrics.tasksEnded.inc({ outcome: 'completed', code: '' });
     this.tell(task, asynchronous, row?.outcome);
@@ -32,14 +32,14 @@ export class TaskEnds {
     this.tell(task, asynchronous);
   }
 
-  /** Its worker, if it has one, stops too. */
+  /** Also tells its worker, if it has one, to stop. */
   cancelled(task: EndedTask): void {
     this.metrics.tasksEnded.inc({ outcome: 'cancelled', code: '' });
     this.tell(task, true);
     this.events.publishCancelled(task.id);
   }
 
-  /** Of a task that is not asynchronous no webhook is sent, so none is looked for. */
+  /** Only asynchronous tasks have webhooks, so for others it looks for none. */
   private tell(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
     this.slots.free(task);
     this.events.publishSettled(task.id, outcome);

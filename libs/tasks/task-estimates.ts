@@ -7,20 +7,20 @@ import { measuredServiceMs, mostBefore, passingMs, serviceMs, waitMs } from './e
 import { kindOf, type MeasuredOrder } from './service-kind.js';
 import type { TaskCommand, TaskSummary } from './task.js';
 
-/** How often a process reads the record that all share. */
+/** How often a process reads the shared record of service times. */
 const READ_EVERY_MS = 2_000;
 
-/** What can be said about a task's time. What is not known is undefined. */
+/** A task's estimated time and its place in the queue; unknown values are undefined. */
 export interface Outlook {
-  /** From acceptance to the end. */
+  /** Milliseconds from acceptance to the end. */
   readonly estimatedMs: number | undefined;
-  /** 1 = the next of its own account's. */
+  /** Among its own account's tasks; 1 = next. */
   readonly queuePosition: number | undefined;
 }
 
 const NOTHING: Outlook = { estimatedMs: undefined, queuePosition: undefined };
 
-/** Says how long tasks will take, from what the workers measured and from the queue. Nothing is guessed without Redis. */
+/** Estimates how long tasks will take, from the workers' measurements and the queue. No estimates without Redis. */
 @Injectable()
 export class TaskEstimates {
   private record: ServiceRecord | undefined;
@@ -32,7 +32,7 @@ export class TaskEstimates {
     private readonly health: QueueHealth,
   ) {}
 
-  /** Reads the record now and again and again; until `close`, estimates are at most so old as a reading is. */
+  /** Reads the record now, and then every READ_EVERY_MS until `close`, so that estimates use a recent one. */
   start(): void {
     this.timer ??= setInterval(() => void this.refresh(), READ_EVERY_MS).unref();
     void this.refresh();
@@ -48,12 +48,12 @@ export class TaskEstimates {
     this.record = await this.times.read().catch(() => undefined);
   }
 
-  /** How many jobs may be before the task's so that it ends in time; undefined = any number. */
+  /** How many jobs may be ahead of the task's for it to still end in time; undefined = any number. */
   mostBefore(command: TaskCommand, deadlineMs: number): number | undefined {
     return this.record && mostBefore(this.record, kindOf(command), deadlineMs);
   }
 
-  /** From acceptance to the end of a task that has so many before it, in ms. */
+  /** Milliseconds from acceptance to the end of a task with `before` jobs ahead of it; undefined when unknown. */
   total(command: MeasuredOrder, before: number): number | undefined {
     if (this.record === undefined) return undefined;
     const kind = kindOf(command);
@@ -62,14 +62,14 @@ export class TaskEstimates {
     return wait === undefined ? undefined : Math.round(wait + service);
   }
 
-  /** Whether times of such tasks, or of others of their model, are known: else what is told of them is what is usual. */
+  /** Whether such tasks, or others of their model, were measured; if not, estimates use typical times. */
   isMeasured(order: MeasuredOrder): boolean {
     return this.record !== undefined && measuredServiceMs(this.record, kindOf(order)) !== undefined;
   }
 
   /**
-   * From acceptance to the end of a task that the caller may order now, in ms. Undefined while nothing like it was measured,
-   * no worker is there, or Redis does not answer.
+   * Milliseconds from acceptance to the end of a task that the caller would order now. Undefined while nothing like it
+   * was measured, no worker is running, or Redis does not answer.
    */
   async forecast(caller: QueueCaller, order: MeasuredOrder): Promise<number | undefined> {
     if (!this.isMeasured(order) || !this.health.accepting) return undefined;
@@ -81,12 +81,12 @@ export class TaskEstimates {
     }
   }
 
-  /** How long until so many tasks like this one have gone, in ms. */
+  /** How long until `tasks` tasks like this one have ended, in ms; 0 when unknown. */
   passing(command: TaskCommand, tasks: number): number {
     return (this.record && passingMs(this.record, tasks, kindOf(command))) ?? 0;
   }
 
-  /** Where those of the tasks that wait are in the queue, with one command for all, and none when none waits. */
+  /** Queue places of the waiting tasks among these, by task id: one Redis command for all, none if no task waits. */
   async places(tasks: readonly TaskSummary[]): Promise<ReadonlyMap<string, QueuePlace>> {
     const waiting = tasks.flatMap(({ id, phase, underway }) =>
       underway !== null && phase === 'queued' ? [{ taskId: id, epoch: underway.epoch }] : [],
@@ -99,15 +99,15 @@ export class TaskEstimates {
   }
 
   /**
-   * What to tell of a task: of one that has ended, what was estimated when it was accepted; of one that runs, by its
-   * provider's times; of one that waits, by its place. Never less than the time that has passed.
+   * The outlook of a task. If it has ended: the estimate from its acceptance. If it is running: from its provider's
+   * times. If it is waiting: from its place. Never less than the time that has passed.
    */
   outlook(task: TaskSummary, place?: QueuePlace): Outlook {
     const { underway } = task;
     if (underway === null) return { ...NOTHING, estimatedMs: task.estimatedMs ?? undefined };
     if (this.record === undefined || !this.health.accepting) return NOTHING;
     if (task.phase === 'queued' && place === undefined) {
-      // On its way to a worker, or not in line yet: what was estimated when it was accepted is the best there is.
+      // On its way to a worker, or not in line yet: the estimate from its acceptance is the best available.
       return {
         ...NOTHING,
         estimatedMs: task.estimatedMs === null ? undefined : Math.max(task.estimatedMs, underway.ageMs),

@@ -5,20 +5,20 @@ import { RedisConfig } from '#redis/redis.config.js';
 import type { TaskOutcome } from './task.js';
 
 /**
- * What is published: `settled` when a task has ended, `changed` when its phase or progress changed, `cancelled` when the
- * worker that holds it should stop.
+ * What is published: `settled` when a task has ended, `changed` when its phase or progress changed, `cancelled` when
+ * the worker that holds it should stop.
  */
 type TaskEvent = 'settled' | 'changed' | 'cancelled';
 
 /**
- * Hears of a task. With an outcome, which its row has by then, there is no need to read that; it is read from the message when
- * it is asked for, and undefined where the message has none.
+ * Receives an event of a task. `outcome()` parses the outcome, which the row has by then, from the message, so that the
+ * row need not be read; undefined when the message has none.
  */
 type Listener = (taskId: string, outcome: () => TaskOutcome | undefined) => void;
 
 /**
- * Tells other processes that something happened to a task. A message is the id, and of a task that a worker has ended also how; who
- * hears no more than the id reads the row. Messages may be lost, so nobody may depend on hearing one.
+ * Publishes events of tasks to other processes. A message is the task's id, followed by the outcome if a worker
+ * completed it; without an outcome, listeners read the row. Messages may be lost, so nothing may depend on them.
  */
 @Injectable()
 export class TaskEvents {
@@ -27,12 +27,12 @@ export class TaskEvents {
     private readonly config: RedisConfig,
   ) {}
 
-  /** The task has ended. Never fails: a caller that misses the event finds the row at its next look. */
+  /** The task has ended. Never fails: a waiter that misses the event finds the ended row at its next check. */
   publishSettled(taskId: string, outcome?: TaskOutcome): void {
     this.publish('settled', outcome === undefined ? taskId : `${taskId} ${JSON.stringify(outcome)}`);
   }
 
-  /** The task is pending still, but its phase or progress is another. Never fails. */
+  /** The phase or progress of a pending task has changed. Never fails. */
   publishChanged(taskId: string): void {
     this.publish('changed', taskId);
   }
@@ -47,7 +47,7 @@ export class TaskEvents {
   }
 }
 
-/** Hears events on a connection of its own, because a subscribed connection can do nothing else. */
+/** Receives events on a dedicated connection, because a subscribed connection can do nothing else. */
 @Injectable()
 export class TaskEventListener {
   private readonly listeners = new Map<string, Set<Listener>>();
@@ -80,7 +80,7 @@ export class TaskEventListener {
     this.redis.disconnect();
   }
 
-  /** Only events that something here listens to are subscribed to. */
+  /** Subscribes only to events that have a listener in this process. */
   private listen(events: TaskEvent, listener: Listener): void {
     const channel = channelOf(this.config, events);
     const others = this.listeners.get(channel);
@@ -89,7 +89,7 @@ export class TaskEventListener {
       return;
     }
     this.listeners.set(channel, new Set([listener]));
-    // ioredis subscribes again by itself after a reconnect.
+    // ioredis resubscribes by itself after a reconnect.
     this.redis.subscribe(channel).catch(() => undefined);
   }
 }
@@ -98,7 +98,7 @@ function channelOf({ redisPrefix }: RedisConfig, events: TaskEvent): string {
   return `${redisPrefix}:tasks:${events}`;
 }
 
-/** Undefined where there is none, also in what another version has written. */
+/** Undefined when there is no outcome, or another version wrote something that does not parse. */
 function outcomeIn(text: string): TaskOutcome | undefined {
   if (text === '') return undefined;
   try {

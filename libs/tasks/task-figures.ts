@@ -6,23 +6,23 @@ import { kindOf, serviceKind } from './service-kind.js';
 import { finishedMinutes, providerFigures, type FinishedMinute, type ProviderFigures } from './sweep.sql.js';
 import { toOptions } from './task-columns.js';
 
-/** What the rows of all accounts tell of the queue. */
+/** Figures of the queue, over the rows of all accounts. */
 interface QueueFigures {
-  /** Of those that could start now. */
+  /** Age of the oldest waiting task that could start now. */
   readonly oldestWaitingSeconds: number;
   readonly completedLastMinute: number;
   readonly failedLastHour: number;
 }
 
-/** More than the shared record keeps of all kinds together. */
+/** More samples than the shared record keeps of all kinds together. */
 const MOST_SAMPLES = 500;
-/** As the index of ended tasks says it. */
+/** Matches the condition of the index of ended tasks. */
 const ENDED = { status: { not: 'pending' } };
 
-/** Codes of what went wrong at a provider, and not in a request. */
+/** Error codes that are the fault of a provider, not of a request. */
 const PROVIDER_FAULTS = Object.keys(ERROR_KINDS).filter((code) => isErrorCode(code) && errorKind(code).status >= 500);
 
-/** What the rows of many tasks tell together. */
+/** Aggregate figures of many tasks. */
 @Injectable()
 export class TaskFigures {
   constructor(private readonly prisma: PrismaService) {}
@@ -32,7 +32,7 @@ export class TaskFigures {
     return await this.oldestSeconds();
   }
 
-  /** With `dueAt`, without those whose next try comes later. */
+  /** With `dueAt`, skips tasks whose next try is later. */
   private async oldestSeconds(dueAt?: Date): Promise<number> {
     const oldest = await this.prisma.task.findFirst({
       where: {
@@ -49,7 +49,7 @@ export class TaskFigures {
     const { task } = this.prisma;
     const [lastMinute, lastHour] = [new Date(Date.now() - 60_000), new Date(Date.now() - 3_600_000)];
     const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
-      // Those that wait for their next try are counted apart.
+      // Tasks that wait for their next try are counted separately.
       this.oldestSeconds(new Date()),
       task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
       task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
@@ -57,15 +57,15 @@ export class TaskFigures {
     return { oldestWaitingSeconds, completedLastMinute, failedLastHour };
   }
 
-  /** How many tasks of each account wait or run, by its id; accounts without any are left out. */
+  /** The number of waiting and running tasks by account id; accounts without any are left out. */
   async inFlightByAccount(): Promise<ReadonlyMap<string, number>> {
     const rows = await this.prisma.task.groupBy({ by: 'accountId', where: { finishedAt: null }, _count: true });
     return new Map(rows.map(({ accountId, _count: count }) => [accountId, count]));
   }
 
   /**
-   * How many tasks have completed and failed since a time: of an account, where `acceptedSince` is the acceptance of the
-   * oldest that can be among them, or of all accounts. Chats are no tasks.
+   * How many tasks have completed and failed since a time, of one account or of all. `acceptedSince` is the earliest
+   * time at which any of them can have been accepted. Chats are not tasks.
    */
   async outcomesSince(
     since: Date,
@@ -75,7 +75,7 @@ export class TaskFigures {
       by: 'status',
       where: {
         ...{ finishedAt: { gt: since }, status: { in: ['completed', 'failed'] } },
-        // What an index is entered by.
+        // Conditions that let an index be used.
         ...(account === undefined
           ? { AND: [ENDED] }
           : { accountId: account.id, createdAt: { gt: account.acceptedSince } }),
@@ -86,17 +86,17 @@ export class TaskFigures {
     return { completed: count('completed'), failed: count('failed') };
   }
 
-  /** The last sixty minutes, the one that runs included, oldest first. */
+  /** Tasks that ended in each of the last sixty minutes, including the current one, oldest first. */
   async finishedByMinute(): Promise<FinishedMinute[]> {
     return await finishedMinutes(this.prisma.pool);
   }
 
-  /** Calls for images that ended in the last hour; of a busy hour, those of its newest tasks. */
+  /** Call figures by provider, of image tasks that ended in the last hour; in a busy hour, of its newest tasks. */
   async providers(): Promise<ProviderFigures[]> {
     return await providerFigures(this.prisma.pool, PROVIDER_FAULTS);
   }
 
-  /** How long the latest completed tasks took from start to end, oldest first: what the shared record is made of anew. */
+  /** Times of the latest completed tasks from start to end, oldest first, to rebuild the shared record from. */
   async serviceTimes(): Promise<ServiceSample[]> {
     const rows = await this.prisma.task.findMany({
       where: { AND: [ENDED, { status: 'completed', provider: { not: null }, startedAt: { not: null } }] },

@@ -8,7 +8,7 @@ const POOL_BYTES = 4_096;
 let pool = Buffer.alloc(0);
 let used = 0;
 
-/** 0 <= x < 1 from the system's secure source, drawn by the page: one call per digit would cost more than a poll. */
+/** 0 <= x < 1 from the system's secure source, read in blocks: one call per digit would cost more than a poll. */
 function random(): number {
   if (used === pool.length) {
     pool = randomBytes(POOL_BYTES);
@@ -33,12 +33,12 @@ export const newRequestId = ((): (() => string) => {
   return () => `req_${next()}`;
 })();
 
-/** Anything that is not shaped like a task id is answered like an unknown one, without a query. */
+/** Whether a text has the form of a task id; any other is answered like an unknown id, without a query. */
 export function isTaskId(text: string): boolean {
   return TASK_ID.test(text);
 }
 
-/** Whether a text can be the id of a request of ours. */
+/** Whether a text has the form of our request ids. */
 export function isRequestId(text: string): boolean {
   return REQUEST_ID.test(text);
 }

@@ -18,36 +18,36 @@ import { TaskStore } from './task-store.js';
 import type { Task, TaskCommand } from './task.js';
 import { TasksConfig } from './tasks.config.js';
 
-/** By what a request may be the repetition of another. */
+/** What marks a request as a possible repetition of an earlier one. */
 export type RequestMark =
   /** The caller's own Idempotency-Key. */
   | { readonly kind: 'key'; readonly key: string }
   /**
-   * A call of a client that may try again without saying so. `retry`: its tries before this one, as OpenAI's SDKs count
-   * them in `x-stainless-retry-count`; 0 for clients that do not count (`counted` false).
+   * A call without a key, which its client may retry silently. `retry`: the tries before this one, as OpenAI's SDKs
+   * count them in `x-stainless-retry-count`; 0 for clients that do not count (`counted` false).
    */
   | { readonly kind: 'attempt'; readonly retry: number; readonly counted: boolean };
 
 /**
- * A mark with the SHA-256 of what was asked for: path and body, however they were spelled. Requests that count their
- * tries and those that do not have different ones.
+ * A mark with the SHA-256 of the normalized path and body. Requests that count their tries and those that do not have
+ * different fingerprints.
  */
 export type RequestIdentity = RequestMark & { readonly fingerprint: Buffer };
 
-/** What a request repeats may be gone when it is read; more than once is no accident. */
+/** Tries to get the task that a request repeats: it may vanish before it is read, but hardly several times in a row. */
 const TRIES = 3;
-/** Tasks of equal requests that are looked at: a caller may have failed with the same request many times in a minute. */
+/** Most tasks of equal requests to check: the same request may have failed many times within a minute. */
 const MAX_CANDIDATES = 100;
 
-/** The task of a request: a new one, or the one that an earlier try of the same request has made. */
+/** The task of a request: a new one, or (`attached`) the one that an earlier try of the same request made. */
 export interface Intake {
   readonly task: Task;
   readonly attached: boolean;
 }
 
 /**
- * The door to the tasks table: a request that repeats another one gets that one's task, and never makes a second.
- * The database decides, so it holds for parallel calls at any number of processes.
+ * Inserts tasks, except that a request that repeats another one gets that one's task instead of making a second.
+ * The database decides, so this holds for parallel calls at any number of processes.
  */
 @Injectable()
 export class TaskIntake {
@@ -59,10 +59,10 @@ export class TaskIntake {
   ) {}
 
   /**
-   * Once this returns, the task will end.
-   * Throws AppError: `idempotency_key_reused` when the key stands for another request, `idempotency_in_progress` when
-   * it stands for a task that can't be read; `insufficient_quota` and `model_not_allowed` when a budget forbids it;
-   * `already_exists` when the failed task that it repeats was repeated before.
+   * Once this returns, the task is sure to end.
+   * Throws AppError: `idempotency_key_reused` when the key belongs to another request, `idempotency_in_progress` when
+   * it belongs to a task that can't be read; `insufficient_quota` and `model_not_allowed` when a budget forbids it;
+   * `already_exists` when the failed task that it retries was retried before.
    */
   async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
     return this.takeOnce(command, deadlineMs, identity).catch((error: unknown) => {
@@ -79,7 +79,7 @@ export class TaskIntake {
     return made(await this.store.insert(command, deadlineMs, identity?.fingerprint, this.waiterOf(command)));
   }
 
-  /** Undefined when what the request repeats was gone before it could be had. */
+  /** Undefined when the task that the request repeats vanished before it could be read. */
   private async tryTake(
     command: TaskCommand,
     deadlineMs: number,
@@ -93,7 +93,7 @@ export class TaskIntake {
     return made(await this.store.insert(command, deadlineMs));
   }
 
-  /** The task that the request repeats, if it repeats one. Throws like `take`. */
+  /** The existing task that the request repeats, if any. Throws like `take`. */
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
     if (identity === undefined) return undefined;
     if (identity.kind === 'key') return this.findKeyed(command, identity);
@@ -103,8 +103,8 @@ export class TaskIntake {
   }
 
   /**
-   * The first try of a call. The callers of equal requests at other processes are asked for only if there are any, since
-   * that takes another statement and a word with Redis.
+   * The first try of a call. It checks callers of equal requests at other processes only if there are any, because that
+   * takes another statement and a Redis command.
    */
   private async takeFirst(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake | undefined> {
     const waiter = this.waiterOf(command);
@@ -123,7 +123,7 @@ export class TaskIntake {
     return this.takeAbandoned(command, fingerprint);
   }
 
-  /** The process at which the caller waits; undefined when it does not. */
+  /** The process at which the caller waits; undefined when it does not wait. */
   private waiterOf({ asynchronous }: TaskCommand): string | undefined {
     return asynchronous ? undefined : this.lost.waiter;
   }
@@ -134,8 +134,8 @@ export class TaskIntake {
   }
 
   /**
-   * The task of an equal request that was abandoned last, or else whose failure may have been charged; insertTasks judges by
-   * the same rule. Of several requests that come at once, one gets an abandoned task.
+   * An equal request's task: the one that was abandoned last, or else one whose failure may have been charged;
+   * insertTasks uses the same rule. Of several simultaneous requests, one gets an abandoned task.
    */
   private async takeAbandoned(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
     const { apiKeyId, requestId } = command;
@@ -169,8 +169,8 @@ export class TaskIntake {
   }
 
   /**
-   * Says that somebody waits for a task that no worker has, so that RetractTasks leaves it alone; false when that was said
-   * before, or it is gone or taken. The time is one of the database's, since claims compare it with its clock.
+   * Marks a queued task as wanted, so that RetractTasks leaves it alone; false if it was marked before, claimed, or
+   * deleted. Writes a time that came from the database, because claims compare it with the database's clock.
    */
   async adopt({ id, createdAt }: Pick<Task, 'id' | 'createdAt'>): Promise<boolean> {
     const { count } = await this.prisma.task.updateMany({
@@ -180,7 +180,7 @@ export class TaskIntake {
     return count === 1;
   }
 
-  /** Undefined when the row was taken back just now. A row that a worker has, or had, stays. */
+  /** Undefined if RetractTasks has just deleted the row, which it never does once a worker has held it. */
   private async attach(id: string): Promise<Intake | undefined> {
     const [row] = await readTasks(this.prisma.pool, [id], false);
     if (row === undefined) return undefined;
@@ -199,7 +199,7 @@ export class TaskIntake {
     return task === undefined ? this.findKeyed(command, request) : made(task);
   }
 
-  /** Undefined when the key stands for nothing, or for a task that is gone. */
+  /** Undefined when the key is unused or expired, or its task is gone. */
   private async findKeyed({ accountId }: TaskCommand, { key, fingerprint }: KeyedRequest): Promise<Intake | undefined> {
     const lease = await this.prisma.idempotencyKey.findUnique({
       where: { accountId_key: { accountId, key }, expiresAt: { gt: new Date() } },
@@ -214,8 +214,8 @@ export class TaskIntake {
   }
 
   /**
-   * Retries of one request come in one after the other, because the later one must see what the earlier one made. On a
-   * connection of its own: with Prisma's, the insert would need a second one of a pool that retries may have used up.
+   * Serializes retries of one request, because a later one must see an earlier one's row. Has its own connection: with
+   * one of Prisma's, the insert would need a second one, from a pool that retries may have exhausted.
    */
   private async takeRetried(
     command: TaskCommand,
@@ -233,7 +233,7 @@ export class TaskIntake {
   }
 }
 
-/** Whether money was spent on a call that failed, as far as anybody knows. */
+/** Whether a failed call was, or may have been, charged. */
 function wasCharged(call: ProviderCall | undefined): boolean {
   return call !== undefined && !call.free && (call.charged ?? 'maybe') !== 'no';
 }
@@ -242,7 +242,7 @@ function made(task: Task): Intake {
   return { task, attached: false };
 }
 
-/** The refusal that a failed insert stands for when the task it repeats was repeated before. */
+/** The refusal for an insert that failed because the task it retries was retried before; undefined for other errors. */
 function retriedAlready(error: unknown): AppError | undefined {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   if (code !== '23505' || constraint !== 'tasks_redrive_of_key') return undefined;

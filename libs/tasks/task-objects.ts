@@ -10,7 +10,7 @@ export interface StoredTask {
   readonly isPending: boolean;
   readonly results: readonly string[];
   readonly thumbnail: string | undefined;
-  /** Of the images that came with the request, uploads among them. */
+  /** Keys of the images that came with the request, including uploads. */
   readonly sent: readonly string[];
 }
 
@@ -20,8 +20,8 @@ export class TaskObjects {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * Those of the keys that a task knows. A pending task's own writers are left alone, whatever they have stored so far; a
-   * task whose objects were deleted has none, so what a late writer left is found here. Throws when the database fails.
+   * The keys that belong to a task. A pending task owns every key under its id, because its writers may be at work; one
+   * whose objects were deleted owns none, so what a late writer left is an orphan. Throws when the database fails.
    */
   async known(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
@@ -37,7 +37,7 @@ export class TaskObjects {
     return new Set([...own, ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
   }
 
-  /** A page of the tasks that name objects, by id. */
+  /** A page of the tasks whose objects were not deleted, ordered by id. */
   async page(after: string, limit: number): Promise<StoredTask[]> {
     const rows = await this.prisma.task.findMany({
       where: { id: { gt: after }, objectsDeletedAt: null },
@@ -52,13 +52,13 @@ export class TaskObjects {
     });
   }
 
-  /** The images of an ended task are gone, as if retention had removed them. */
+  /** Marks the images of an ended task as deleted, as if retention had removed them. */
   async markDeleted(id: string): Promise<void> {
     const where = { id, status: { not: 'pending' }, objectsDeletedAt: null };
     await this.prisma.task.updateMany({ where, data: { objectsDeletedAt: new Date() } });
   }
 
-  /** Lists show the whole image instead. */
+  /** Marks a task as having no thumbnail, so that lists show the whole image instead. */
   async markWithoutThumbnail(id: string): Promise<void> {
     await this.prisma.task.updateMany({ where: { id }, data: { hasThumbnail: false } });
   }

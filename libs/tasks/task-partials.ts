@@ -12,7 +12,7 @@ export interface TaskPartial {
   readonly base64: string;
 }
 
-/** Longer base64 is dropped: partials are a courtesy, and Redis holds each for every subscriber until it is sent. */
+/** Longer base64 is dropped: partials are optional, and Redis buffers each for every subscriber until it is sent. */
 const MAX_BASE64_LENGTH = 1_500_000;
 
 /** Sends partial images through one channel per task. Redis passes them on and keeps nothing. */
@@ -33,7 +33,7 @@ export class TaskPartials {
 
 type PartialListener = (partial: TaskPartial) => void;
 
-/** Hears the partial images of chosen tasks, on the connection that task events use too. */
+/** Receives the partial images of chosen tasks, on the connection that task events use too. */
 @Injectable()
 export class TaskPartialsListener {
   private readonly listeners = new Map<string, Set<PartialListener>>();
@@ -50,13 +50,13 @@ export class TaskPartialsListener {
     });
   }
 
-  /** Hears what is sent from now on, until the returned function is called. */
+  /** Receives what is sent from now on, until the returned function is called. */
   listen(taskId: string, listener: PartialListener): () => void {
     const channel = partialChannel(this.config, taskId);
     const others = this.listeners.get(channel);
     if (others === undefined) {
       this.listeners.set(channel, new Set([listener]));
-      // ioredis subscribes again by itself after a reconnect.
+      // ioredis resubscribes by itself after a reconnect.
       this.redis.subscribe(channel).catch(() => undefined);
     } else others.add(listener);
     return () => {

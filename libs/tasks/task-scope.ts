@@ -1,16 +1,16 @@
 import { inList } from '#database/prisma-values.js';
 import type { PersonTasks } from './task.js';
 
-/** As the index of ended tasks by person says it. */
+/** Matches the condition of the index of ended tasks by person. */
 const DONE = { phase: 'done' };
 
-/** The condition that a task is one of the person's; none for whoever sees all tasks. `lookThrough` says the same in SQL. */
+/** The condition for a person's tasks; empty for readers who see all tasks. `lookThrough` has the same in SQL. */
 export function tasksOf(own: PersonTasks | undefined) {
   if (own === undefined) return {};
   return { OR: [{ orderedBy: own.personId }, { apiKeyId: { in: inList(own.keyIds) } }] };
 }
 
-/** A person's ended tasks, or those of them with one key, in parts that have an index each and no task in common. */
+/** Conditions for a person's ended tasks, or for those with one key: disjoint parts that have an index each. */
 export function endedTasksOf({ personId, keyIds }: PersonTasks, apiKeyId?: string) {
   const keys = keyIds.filter((id) => apiKeyId === undefined || id === apiKeyId);
   const ordered = { ...DONE, orderedBy: personId, NOT: { apiKeyId: { in: inList(keyIds) } } };

@@ -2,13 +2,13 @@
 export const TASK_STATUSES = ['pending', 'completed', 'failed', 'cancelled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-/** Detail inside `pending`; every terminal state is `done`. */
+/** Phases within `pending`; every final status has the phase `done`. */
 export const TASK_PHASES = ['queued', 'running', 'storing', 'done'] as const;
 export type TaskPhase = (typeof TASK_PHASES)[number];
 
 /**
- * The legal transitions. Each is one UPDATE whose WHERE names the state it leaves, so a terminal state never changes
- * and of two racing writers one finds zero rows. A running task goes back to `queued` when its worker is lost.
+ * The legal transitions. Each is one UPDATE whose WHERE names the state it leaves, so a final state never changes and
+ * one of two racing writers matches zero rows. A running task goes back to `queued` when its worker is lost.
  */
 const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   pending: ['pending', 'completed', 'failed', 'cancelled'],

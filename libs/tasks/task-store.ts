@@ -12,11 +12,11 @@ import { endedTasksOf, tasksOf } from './task-scope.js';
 import type { PersonTasks, Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from './task.js';
 import type { TaskStatus } from './task-status.js';
 
-/** In which order tasks are listed: by time, by how long they took, by what they cost. */
+/** The orders in which tasks can be listed: by time, duration or cost. */
 export const TASK_ORDERS = ['newest', 'oldest', ...RANKINGS] as const;
 export type TaskOrdering = (typeof TASK_ORDERS)[number];
 
-/** Which of an account's tasks are listed; what is absent matches all. */
+/** Which of an account's tasks to list; absent fields match all. */
 export interface TaskListQuery {
   /** 1..100 */
   readonly limit: number;
@@ -27,7 +27,7 @@ export interface TaskListQuery {
   readonly since?: Date | undefined;
   /** Only tasks created before this time. */
   readonly until?: Date | undefined;
-  /** `newest` first unless it is said. By duration or cost, only of so many tasks as `count` calls rankable. */
+  /** Default: `newest`. By duration or cost only when `count` says that the tasks are rankable. */
   readonly order?: TaskOrdering | undefined;
   readonly model?: string | undefined;
   readonly apiKeyId?: string | undefined;
@@ -35,46 +35,46 @@ export interface TaskListQuery {
   readonly favorites?: boolean | undefined;
   /** Only the tasks of one person. */
   readonly own?: PersonTasks | undefined;
-  /** Part of the prompt; for favorites, which are few. */
+  /** Part of the prompt; only for favorites, because those are few. */
   readonly prompt?: string | undefined;
 }
 
-/** How many tasks match, as far as they are counted. */
+/** How many tasks match, up to a limit. */
 export interface TaskCount {
   readonly count: number;
   /** There may be more, which are not counted. */
   readonly hasMore: boolean;
-  /** They are few enough for an order by duration or cost. */
+  /** They are few enough to be sorted by duration or cost. */
   readonly isRankable: boolean;
 }
 
-/** What tasks are narrowed to. */
+/** The filters of a list. */
 type TaskFilters = Omit<TaskListQuery, 'limit'>;
 
-/** A task that was just cancelled, and where its job and its place among its key's tasks are. */
+/** A task that was just cancelled, with what identifies its job (`epoch`) and its slot (`apiKeyId`). */
 interface CancelledTask {
   readonly task: TaskSummary;
   readonly epoch: number;
   readonly originalKeyId: string;
 }
 
-/** Of an account: their images are stored without end. */
+/** Per account, because their images are stored forever. */
 const MOST_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
 const INSERTS_AT_ONCE = 64;
-/** Tasks that are counted where an index knows all that is asked for, and those that are looked at where none does. */
+/** Most tasks to count where an index covers the whole query, and most to examine where none does. */
 const MOST_COUNTED = 10_000;
 const MOST_LOOKED_AT = 1_000;
-/** Tasks that are read to be put in an order that no index knows. */
+/** Most tasks to read and sort for an order that no index supports. */
 const MOST_RANKED = 1_000;
 
-/** As indexes say it: that of unfinished tasks, and those of ended ones by key and by model. */
+/** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
 const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
 
 const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
 
-/** The parts of a list that have an index each; tasks are pending first. */
+/** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */
 function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Prisma.TaskWhereInput[] {
   if (favorites === true) return [{ favoritedAt: { not: null }, ...tasksOf(own) }];
   const unfinished = { ...UNFINISHED, ...tasksOf(own) };
@@ -84,7 +84,7 @@ function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Pris
   return status === undefined ? [unfinished, ...ended] : ended;
 }
 
-/** What a query asks for, and more conditions. */
+/** The conditions of a query, and more. */
 function matching(
   accountId: string,
   { status, since, until, model, apiKeyId, prompt }: TaskFilters,
@@ -98,14 +98,14 @@ function matching(
 }
 
 /**
- * What callers read and write of the tasks table; the worker's transitions are in task-transitions.ts. Every query on behalf of a
- * caller names the account.
+ * Reads and writes the tasks table for callers; the worker's transitions are in task-transitions.ts. Every query on
+ * behalf of a caller filters by account.
  */
 @Injectable()
 export class TaskStore {
-  /** Polls that arrive at one moment share a query: its way through the driver costs more than the rows. */
+  /** Polls that arrive together share a query, because its way through the driver costs more than the rows. */
   private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;
-  /** Tasks of one moment are one statement, and one wait for the disk. */
+  /** Tasks that arrive together share one statement, and one wait for the disk. */
   private readonly inserts = batched(
     async (tasks: readonly NewTask[]) => insertTasks(this.prisma.pool, tasks),
     INSERTS_AT_ONCE,
@@ -115,22 +115,22 @@ export class TaskStore {
     this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
       cache: false,
       maxBatchSize: FINDS_AT_ONCE,
-      // By then all that has come in over other connections meanwhile is asked for, too.
+      // By then, polls that arrived over other connections are in the batch, too.
       batchScheduleFn: setImmediate,
     });
   }
 
-  /** Accepts the task: once this returns, it will end. The fingerprint lets a repetition of its request find it (TaskIntake). */
+  /** Accepts a task: once this returns, it is sure to end. Repeated requests find it by fingerprint (TaskIntake). */
   async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer, waiter?: string): Promise<Task> {
     const task = await this.insertUnlessFound(command, deadlineMs, { fingerprint, waiter });
     if (task === undefined) throw new Error('no key was asked for, and yet none was free');
     return task;
   }
 
-  /** Like `insert`; undefined when `foundBy` says that there is another task to be had instead. */
+  /** Like `insert`, but undefined when `foundBy` rules the task out in favor of an existing one. */
   async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
     const task = { command, deadlineMs, ...foundBy };
-    // A budget is locked until its statement ends, and refuses all of that: nobody else is to wait or fail for it.
+    // A budget is locked until its statement ends, and refuses all of that: no other task should wait or fail with it.
     const isAlone = command.cost !== null && command.budgeted !== false;
     const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.inserts(task);
     return row && toTask(row);
@@ -140,7 +140,7 @@ export class TaskStore {
     return this.finds.load({ accountId, id });
   }
 
-  /** What has happened to the account's task so far; undefined when it has none of that id. */
+  /** The history of the account's task so far; undefined when the account has no such task. */
   async history(accountId: string, id: string): Promise<TaskHistory | undefined> {
     const row = await this.prisma.task.findUnique({
       where: { id, accountId },
@@ -152,19 +152,19 @@ export class TaskStore {
     return row === null ? undefined : toHistory(row);
   }
 
-  /** Those of the ids that may be of tasks in the scope: for a whole account all of them, as its readers name it. */
+  /** The ids that may be of tasks in the scope: for a whole account all of them, since the reads filter by account. */
   async within({ accountId, own }: TaskScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
     if (own === undefined) return new Set(ids);
     const where = { id: { in: inList(ids) }, accountId, ...tasksOf(own) };
     return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
   }
 
-  /** Those of the tasks that are the account's, in no order. */
+  /** The tasks that are the account's, in no particular order. */
   async findAll(accountId: string, ids: readonly string[]): Promise<TaskSummary[]> {
     return (await findTasks(this.prisma.pool, ids, [accountId])).map(toSummary);
   }
 
-  /** The tasks as they are now; for watchers, which know only ids of their own callers. */
+  /** The tasks as they are now, of any account: for watchers, which know only ids of their own callers. */
   async look(ids: readonly string[]): Promise<TaskSummary[]> {
     return (await findTasks(this.prisma.pool, ids)).map(toSummary);
   }
@@ -186,8 +186,8 @@ export class TaskStore {
   }
 
   /**
-   * Marks a completed task whose images are still there as a favorite, which retention leaves alone, or no longer as one. Throws
-   * AppError `invalid_value` when it can't be one, or the account has too many. An unknown task is left to its reader.
+   * Makes a completed task whose images still exist a favorite, which retention keeps, or no longer one. Throws
+   * AppError `invalid_value` when it can't be a favorite (or does not exist), or the account has too many.
    */
   async setFavorite(accountId: string, id: string, isFavorite: boolean): Promise<void> {
     const { task } = this.prisma;
@@ -203,7 +203,7 @@ export class TaskStore {
     if (count === 0) throw new AppError('invalid_value', 'Only images that are still kept can become favorites.');
   }
 
-  /** Takes the stars of all of an account's favorites, so that retention removes their images. */
+  /** Makes all of an account's favorites ordinary tasks, so that retention removes their images. */
   async forgetFavorites(accountId: string): Promise<void> {
     await this.prisma.task.updateMany({
       where: { accountId, favoritedAt: { not: null } },
@@ -211,20 +211,20 @@ export class TaskStore {
     });
   }
 
-  /** Ends a pending task; undefined when it has ended already or is not the account's. `epoch` names its job. */
+  /** Cancels a pending task; undefined when it has ended already or is not the account's. */
   async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
     return row && { task: toSummary(row), epoch: row.epoch, originalKeyId: row.original_key_id };
   }
 
-  /** Those of the tasks that have ended; for waiters, which know only ids of their own callers. */
+  /** The ended ones among these tasks, of any account: for waiters, which know only ids of their own callers. */
   async finished(ids: readonly string[]): Promise<Task[]> {
     return (await readTasks(this.prisma.pool, ids, true)).map(toTask);
   }
 
   /**
-   * One page of the account's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when they are too many for
-   * an order by duration or cost.
+   * One page of the account's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
+   * are too many to sort by duration or cost.
    */
   async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
     const { task } = this.prisma;
@@ -238,7 +238,7 @@ export class TaskStore {
             select: { id: true, createdAt: true },
           });
     if (after === null) return { tasks: [], hasMore: false };
-    // Said twice, because an index can begin at the first form only.
+    // The same bound in two forms, because an index can start only from the first.
     const place = after && [
       { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
       { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
@@ -247,7 +247,7 @@ export class TaskStore {
     return await this.page(accountId, found, limit);
   }
 
-  /** How many tasks match. Where no index knows all that is asked for, those among the newest tasks are counted. */
+  /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
   async count(accountId: string, query: TaskFilters): Promise<TaskCount> {
     const { status, model, apiKeyId, own } = query;
     const isIndexed =
@@ -275,7 +275,7 @@ export class TaskStore {
   private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
     const { task } = this.prisma;
     const { since, until, apiKeyId, model, own } = query;
-    // What an index begins at: a key's tasks, or a person's, or a model's, or all.
+    // The conditions that an index can start from: a key's tasks, or a person's, or a model's, or all.
     const known =
       apiKeyId === undefined && own === undefined ? { since, until, model } : given({ since, until, apiKeyId });
     const looked = { ...matching(accountId, known), ...part };
@@ -290,7 +290,7 @@ export class TaskStore {
     return { count, hasMore: last !== null };
   }
 
-  /** No index knows these orders, so the tasks are read to be put in order. */
+  /** Reads the tasks and sorts them here, because no index supports these orders. */
   private async rank(accountId: string, query: TaskListQuery, ranking: Ranking) {
     const { task } = this.prisma;
     const { isRankable } = await this.count(accountId, query);
@@ -316,7 +316,7 @@ export class TaskStore {
     return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
   }
 
-  /** So many tasks at most. Parts are read one after the other, so that one that ends meanwhile is not missed. */
+  /** At most `take` tasks. Reads the parts one after the other, so that a task that ends meanwhile is not missed. */
   private async first(
     where: Prisma.TaskWhereInput,
     parts: readonly Prisma.TaskWhereInput[],
@@ -342,7 +342,7 @@ export class TaskStore {
     return rows.slice(0, take);
   }
 
-  /** Notes that the outcomes of the tasks were written to their callers, so that a like request is a new one. */
+  /** Records that the tasks' outcomes were sent to their callers, so that an equal request makes a new task. */
   async markDelivered(ids: readonly string[]): Promise<void> {
     await this.prisma.task.updateMany({
       where: { id: { in: inList(ids) }, deliveredAt: null },
@@ -351,8 +351,8 @@ export class TaskStore {
   }
 
   /**
-   * Notes that the request `requestId` left the task without its outcome, so that an equal request may have it
-   * (TaskIntake). Changes nothing when another request has attached to the task since, or has got the outcome.
+   * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
+   * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered.
    */
   async markAbandoned(id: string, requestId: string): Promise<void> {
     await this.prisma.task.updateMany({

@@ -23,43 +23,43 @@ import {
 } from './task.sql.js';
 import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from './task.js';
 
-/** A task in the hands of one worker. `attempt` is the fence that every later move must name. */
+/** A task held by one worker. `attempt` is the fencing token that every later transition must name. */
 export interface ClaimedTask {
   readonly task: Task & Pick<SlotTaker, 'originalKeyId'>;
   readonly prompt: string;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly attempt: number;
-  /** Which try this is, from 1: claims that only looked after a provider's job, or found none free, do not count. */
+  /** The number of this try, from 1; claims that only checked a provider's job, or found none free, do not count. */
   readonly tries: number;
-  /** Workers that fell silent while they held the task. */
+  /** How many workers let their lease of the task expire. */
   readonly losses: number;
   readonly providerStarts: number;
   readonly providerJobId: string | null;
-  /** An earlier attempt started the provider and its outcome is not known. */
+  /** An earlier attempt called a provider, and the outcome is unknown. */
   readonly providerCallOpen: boolean;
   /** The call that began last, open or not. */
   readonly lastCall: ProviderCall | undefined;
-  /** The call that this claim has begun, which is none of those above. */
+  /** The call that this claim itself has begun; the fields above leave it out. */
   readonly begun: ProviderCall | undefined;
   /** Milliseconds since the provider named its job, by the database's clock; 0 when it named none. */
   readonly waitedMs: number;
-  /** Its end is told by webhooks, if there is anyone to tell. */
+  /** Webhooks report its end, if there are any. */
   readonly asynchronous: boolean;
-  /** The W3C traceparent that it was accepted in, where that was traced. */
+  /** The W3C traceparent under which it was accepted, if that was traced. */
   readonly traceParent: string | undefined;
   /** Milliseconds until the task's deadline, by the database's clock. */
   readonly remainingMs: number;
-  /** When the claim came back, by performance.now(). */
+  /** When the claim returned, by performance.now(). */
   readonly claimedAt: number;
 }
 
-/** The database did not answer a move in time: it may have been made, or be made later. */
+/** The database did not answer a transition in time: it may have been made, or may yet be made. */
 export class TransitionUnanswered extends Error {
   override readonly name = 'TransitionUnanswered';
 }
 
-/** A completed task's row, and the process at which its caller waits; null when nobody waits, or nobody could take it over. */
+/** An outcome, and the caller's process; null if no caller waits, or no equal request could take over the task. */
 export interface Completion {
   readonly outcome: TaskOutcome;
   readonly waiter: string | null;
@@ -73,15 +73,15 @@ export interface TaskResult {
 }
 
 /**
- * Every move of a task that a worker makes: one UPDATE each, which changes nothing (and answers false) when the
- * worker no longer holds the task. Moves of one kind at one moment are one UPDATE (batched). All times are the database's.
- * Those that answer true or false throw TransitionUnanswered and nothing else.
+ * All transitions of a task that a worker makes: one UPDATE each, which changes nothing (and returns false) when the
+ * worker no longer holds the task. Simultaneous ones of one kind share an UPDATE (batched). All times are the
+ * database's. Methods that return true or false throw TransitionUnanswered and nothing else.
  */
 @Injectable()
 export class TaskTransitions {
   private readonly claims = batched(async (claims: readonly Claim[]) => {
     const rows = new Map((await claimTasks(this.prisma.pool, claims)).map((row) => [row.id, row]));
-    // A task that is wanted twice in one moment is the first one's.
+    // If a batch claims a task twice, the first claim gets it.
     return claims.map(({ id }) => {
       const row = rows.get(id);
       rows.delete(id);
@@ -123,9 +123,9 @@ export class TaskTransitions {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * Takes the task, or answers undefined: it is done, held by another, past its deadline, or not due yet. The first claim
-   * of a task that asks for nothing special begins the call that is given for its model. Such calls must be free: a claim is not
-   * durable, and when its answer is lost, so is that the call was not made.
+   * Claims the task; undefined when it has ended, is held by another, is past its deadline, or is not due yet. The
+   * first claim of a plain task also begins the call given for its model. Such calls must be free: a claim is not
+   * durable, and if its answer is lost, it is not known that the call was never made.
    */
   async claim(
     id: string,
@@ -137,41 +137,41 @@ export class TaskTransitions {
     return row && toClaimed(row);
   }
 
-  /** Extends the leases and answers with the holds that still stand; one that was given back meanwhile does not. */
+  /** Extends the leases and returns those that are still held; one that was given back meanwhile is not. */
   async renew(leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
     return renewLeases(this.prisma.pool, leases, leaseMs);
   }
 
   /**
-   * Counts a start before the provider is called, and ends the call before it if that is open; false when the cap is
-   * reached or the hold is lost.
+   * Counts a call before it is made, and ends the previous call if that is open; false when the limit is reached or the
+   * lease is lost.
    */
   async startProvider(lease: Lease, call: CallStart, maxStarts: number, before?: CallEnd): Promise<boolean> {
     return answered(this.starts({ lease, call, maxStarts, before }));
   }
 
-  /** Keeps the provider's own job id, so that a later attempt resumes instead of buying again. */
+  /** Stores the provider's own job id, so that a later attempt resumes that job instead of buying again. */
   async acceptedByProvider(lease: Lease, providerJobId: string): Promise<boolean> {
     return answered(this.names({ lease, providerJobId }));
   }
 
-  /** Progress only grows, and reaches 100 only with completion. A late write never takes a phase back. */
+  /** Progress never decreases, and reaches 100 only with completion. A late write never moves the phase back. */
   async progress(lease: Lease, percent: number, phase: 'running' | 'storing'): Promise<boolean> {
     return answered(this.steps({ lease, percent: Math.round(percent), phase }));
   }
 
-  /** `end` is that of the call that made the image. Answers with what the row says now; undefined where others answer false. */
+  /** `end` is that of the call that made the image. Returns the row's outcome; undefined where others return false. */
   async complete(lease: Lease, result: TaskResult, end?: CallEnd): Promise<Completion | undefined> {
     const ended = await answered(this.ends({ by: lease, status: 'completed', ...result, call: end }));
     return ended && { outcome: toOutcome(ended), waiter: ended.waiter };
   }
 
-  /** Whether this very hold has completed the task; for a completion whose answer was lost. */
+  /** Whether this very lease has completed the task; for a completion whose answer was lost. */
   async isCompletedBy({ id, attempt }: Lease): Promise<boolean> {
     return (await answered(this.prisma.task.count({ where: { id, attempt, status: 'completed' } }))) === 1;
   }
 
-  /** Notes that the image has a thumbnail; false when its objects, or the task, were deleted meanwhile. */
+  /** Records that the image has a thumbnail; false when its objects, or the task, were deleted meanwhile. */
   async thumbnailKept({ id, attempt }: Lease): Promise<boolean> {
     const kept = this.prisma.task.updateMany({
       where: { id, attempt, status: 'completed', objectsDeletedAt: null },
@@ -180,14 +180,14 @@ export class TaskTransitions {
     return (await answered(kept)).count === 1;
   }
 
-  /** `end` is that of the call that was the last, if it is open. */
+  /** `end` is the end of the last call, if that is open. */
   async fail(lease: Lease, error: TaskError, end?: CallEnd): Promise<boolean> {
     return (await answered(this.ends({ by: lease, status: 'failed', error, call: end }))) !== undefined;
   }
 
   /**
-   * Gives the task back for a later attempt (or at once, on shutdown), with the end of the call that was made, if any;
-   * a call that may have been charged stays open. Answers with the place in the queue to take, if still held.
+   * Releases the task for a later attempt (or at once, on shutdown), with the end of the call that was made, if any;
+   * a call that may have been charged stays open. Returns the entry to add to the queue, if the task was still held.
    */
   async giveBack(
     lease: Lease,
@@ -199,8 +199,8 @@ export class TaskTransitions {
   }
 
   /**
-   * Lets the task go while its provider works on: it keeps its phase and its open call, and is claimed again in
-   * `delayMs` to ask for the job. Answers like `giveBack`.
+   * Releases the task while its provider keeps working: it keeps its phase and its open call, and is claimed again in
+   * `delayMs` to check on the job. Returns like `giveBack`.
    */
   async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
     return this.released({ lease, delayMs, parked: true });
@@ -214,12 +214,12 @@ export class TaskTransitions {
 
 type HoldersEnd = End & { readonly by: Lease };
 
-/** Which of the leases a statement names; each that it names is one of them. */
+/** For each lease, whether the statement returned it. */
 function areAmong(named: readonly Lease[], leases: readonly Lease[]): boolean[] {
   return rowsOf(named, leases).map((row) => row !== undefined);
 }
 
-/** What a statement answers for each of the leases; a row belongs to one of them. */
+/** For each lease, the row that the statement returned for it; of equal leases, only the first gets the row. */
 function rowsOf<Row extends Lease>(rows: readonly Row[], leases: readonly Lease[]): (Row | undefined)[] {
   const byName = new Map(rows.map((row) => [nameOf(row), row]));
   return leases.map((lease) => {

@@ -6,17 +6,17 @@ import { queueFull } from './refusals.js';
 import { TaskEstimates } from './task-estimates.js';
 import type { TaskCommand } from './task.js';
 
-/** What a task needs before its row is written: a place among those of its key, and its key's next turn. */
+/** What a task gets before its row is written: its key's next turn, and the estimate that follows from it. */
 export interface Place {
   readonly turn: Turn;
-  /** Milliseconds from acceptance to the end; undefined when nobody can say. */
+  /** Milliseconds from acceptance to the end; undefined when unknown. */
   readonly estimatedMs: number | undefined;
 }
 
-/** A place, or why there is none. */
+/** A place, or the refusal of one. */
 export type Admitted = { readonly place: Place } | { readonly place: undefined; readonly refusal: AppError };
 
-/** The turns of the callers, for tasks that end in time. Throws like ImageQueue. */
+/** Takes callers' turns in the queue, for tasks that can end in time. Throws like ImageQueue. */
 @Injectable()
 export class TaskTurns {
   constructor(
@@ -25,8 +25,8 @@ export class TaskTurns {
   ) {}
 
   /**
-   * Refuses with `queue_full`, and takes nothing, when the task would wait past its deadline. With a slot it takes that as well, or
-   * neither and answers why.
+   * Refuses with `queue_full`, and takes nothing, when the task would wait past its deadline. With a slot, takes both
+   * or neither; returns why if there is no slot.
    */
   async take(command: TaskCommand, deadlineMs: number, slot?: Slot): Promise<Admitted | SlotRefusal> {
     const most = this.estimates.mostBefore(command, deadlineMs);
@@ -39,12 +39,12 @@ export class TaskTurns {
     return { place: undefined, refusal: queueFull(this.estimates.passing(command, before - (most ?? before))) };
   }
 
-  /** The turn is not needed after all. Never fails. */
+  /** Returns a turn that is not needed after all. Never fails. */
   giveBack(command: TaskCommand): void {
     void this.queue.giveBackTurn(command);
   }
 
-  /** The task's row is written: it waits in line from now on. */
+  /** Enqueues the task, once its row is written. */
   async join({ id }: TaskCommand, { turn }: Place): Promise<void> {
     await this.queue.add({ taskId: id, epoch: 0, turn });
   }

@@ -14,48 +14,48 @@ import {
 import type { TaskStatus } from './task-status.js';
 import type { Lease, TaskCommand, TaskError, TaskImage } from './task.js';
 
-// What requests and workers do to a task, as named statements: each runs once or more per task, and through Prisma it
-// would keep 60 % of its rate. All times are the database's, because leases and deadlines are told by one clock.
+// The statements of requests and workers, raw and named because each runs at least once per task and Prisma reaches
+// only 60 % of their rate. All times are the database's, so that leases and deadlines share one clock.
 
-/** How long a failure that may have been charged is answered to an equal request, in ms. */
+/** How long an equal request gets a failure that may have been charged instead of a new task, in ms. */
 export const FAILURE_REPEATED_MS = 60_000;
 
-/** A caller's Idempotency-Key and what it stands for. */
+/** A caller's Idempotency-Key, with the fingerprint of its request. */
 export interface KeyedRequest {
   readonly key: string;
   readonly fingerprint: Buffer;
 }
 
 /**
- * The rows of a batch, which is one JSON text. They come by id, so that two statements never wait for each other's rows in
- * a circle. Postgres expects 100 rows of a JSON text, and then reads a small table as a whole; a condition that says nothing
- * lets it expect one, and it finds each task by its key.
+ * The rows of a batch, sent as one JSON text and sorted by id, so that two statements never deadlock on each other's
+ * rows. Postgres assumes that a JSON text has 100 rows and would scan a small table as a whole; with the always-true
+ * condition it assumes one row, and looks each task up by its key.
  */
 const ofBatch = (columns: string): string =>
   `(SELECT * FROM jsonb_to_recordset($1::jsonb) AS item (task text, ${columns}) WHERE task = task || '') AS batch`;
 const HELD_IN_BATCH = `id = task AND attempt = fence AND status = 'pending'`;
 
-/** The parameter of such a statement. */
+/** The JSON parameter of a batch statement, sorted by id. */
 function batch(items: readonly { readonly task: string }[]): string {
   return JSON.stringify([...items].sort((a, b) => (a.task < b.task ? -1 : 1)));
 }
 
-/** The calls with the last one ended, unless it is: by the CallEnd in a parameter, or not at all when that is null. */
+/** SQL for `calls` with the last one ended by the CallEnd `end`; unchanged if it has ended already or `end` is null. */
 const callsEnded = (end: string): string =>
   `(CASE WHEN ${end}::jsonb IS NULL OR calls = '[]' OR calls->-1 ? 'endedAt' THEN calls
     ELSE jsonb_set(calls, '{-1}', calls->-1 || ${end}::jsonb || jsonb_build_object('endedAt', now())) END)`;
 
 /**
- * Commits without waiting for the disk. For transitions whose loss in a crash of the server only means doing them again:
- * a later durable commit of the same worker makes them durable too.
+ * Commits without waiting for the disk. For transitions that only have to be repeated if a server crash loses them; a
+ * later durable commit of the same worker makes them durable too.
  */
 const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
 
 /**
- * That there is no equal request whose task a new one gets instead of its own, or whose caller waits at another process: it has
- * not failed and its last caller left without the outcome, so many ms ago at most; or it failed in the last minute and may
- * have been charged. TaskIntake says the same in Prisma's words. Thousands of equal requests may be of none of them, so each
- * part has an index and its order: Postgres expects to meet an equal request soon, and would walk through all tasks.
+ * True when no equal request has a task for a new one to get, or a caller waiting at another process. A task can be had
+ * if it has not failed and its last caller left without the outcome within `attach_window_ms`, or if it failed in the
+ * last minute and may have been charged; TaskIntake has the same rule in Prisma. Each part has its own index and order:
+ * otherwise Postgres, expecting an early match, would scan all tasks when thousands of equal requests do not match.
  */
 const EQUAL = 'FROM tasks WHERE fingerprint = new.fingerprint AND api_key_id = new.api_key_id';
 const NO_EQUAL_REQUEST = `NOT EXISTS ((SELECT 1 ${EQUAL} AND abandoned_at > now() - new.attach_window_ms * interval '1 millisecond'
@@ -65,7 +65,7 @@ const NO_EQUAL_REQUEST = `NOT EXISTS ((SELECT 1 ${EQUAL} AND abandoned_at > now(
       UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter < new.unless_away_from ORDER BY waiter LIMIT 1)
       UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter > new.unless_away_from ORDER BY waiter LIMIT 1))`;
 
-// Keys are taken in one order, so that two of these never wait for each other.
+// Takes keys in sorted order, so that two of these statements never deadlock.
 const INSERT = {
   name: 'task_insert',
   text: `WITH new AS (
@@ -90,28 +90,28 @@ const INSERT = {
     RETURNING ${TASK_COLUMNS}`,
 };
 
-/** How a new row can be found again by a repetition of its request. */
+/** Lets a repetition of a request find its row. */
 export interface FoundBy {
   readonly fingerprint?: Buffer | undefined;
   readonly request?: KeyedRequest;
-  /** Makes no row when one of an equal request, abandoned so many ms ago at most, is to be had instead. */
+  /** Inserts no row if an equal request has a task to get instead, such as one abandoned at most this many ms ago. */
   readonly attachWindowMs?: number | undefined;
   /** The process at which the caller waits. */
   readonly waiter?: string | undefined;
-  /** With `attachWindowMs`: makes no row either when the caller of an equal request waits at another process than this one. */
+  /** With `attachWindowMs`: also inserts no row if an equal request's caller waits at another process than this. */
   readonly unlessAwayFrom?: string;
 }
 
-/** A command, and what its row needs besides. */
+/** A command, with the other values that its row needs. */
 export interface NewTask extends FoundBy {
   readonly command: TaskCommand;
   readonly deadlineMs: number;
 }
 
 /**
- * Makes rows of commands, all that can be made or none: it throws when the database refuses one. With a key it takes that and makes
- * the row, both or neither; undefined when the key is taken, be it by another one of these. A key whose time is over is taken again
- * by exactly one of those who try.
+ * Inserts rows for commands; throws, and inserts none, when the database refuses one. A key and its row are written
+ * together or not at all. A command gets undefined when its key is taken (also by another command of the batch) or
+ * FoundBy rules it out. If several commands try to take an expired key, exactly one gets it.
  */
 export async function insertTasks(database: Queryable, tasks: readonly NewTask[]): Promise<(TaskRow | undefined)[]> {
   const values = [JSON.stringify(tasks.map(columnsOf))];
@@ -119,7 +119,7 @@ export async function insertTasks(database: Queryable, tasks: readonly NewTask[]
   return tasks.map(({ command }) => rows.find(({ id }) => id === command.id));
 }
 
-/** A new row as the statement reads it; what is absent is null there. */
+/** A new row as the statement's JSON; absent fields become null. */
 function columnsOf({
   command,
   deadlineMs,
@@ -141,7 +141,7 @@ function columnsOf({
   };
 }
 
-/** Bytes as Postgres reads them. */
+/** Bytes in Postgres's hex format for bytea. */
 function hex(bytes: Buffer | undefined): string | undefined {
   return bytes && `\\x${bytes.toString('hex')}`;
 }
@@ -152,7 +152,7 @@ const reading = (columns: string): string =>
 const FIND = { name: 'task_find', text: reading(`${SUMMARY_COLUMNS}, account_id`) };
 const READ = { name: 'task_read', text: reading(`${TASK_COLUMNS}, next_try_at IS NOT NULL AS wanted`) };
 
-/** What polls read: those of the tasks that are of one of the accounts (absent: of any), in no order. */
+/** Reads, for polls, the tasks that belong to one of the accounts (absent: any account), in no particular order. */
 export async function findTasks(
   database: Queryable,
   ids: readonly string[],
@@ -161,12 +161,12 @@ export async function findTasks(
   return (await database.query<OwnedRow>({ ...FIND, values: [ids, accountIds ?? null, false] })).rows;
 }
 
-/** The tasks as their submitters see them, or only those that have ended. */
+/** Reads the tasks as their submitters see them; with `ended`, only those that have ended. */
 export async function readTasks(database: Queryable, ids: readonly string[], ended: boolean): Promise<FoundRow[]> {
   return (await database.query<FoundRow>({ ...READ, values: [ids, null, ended] })).rows;
 }
 
-/** A request that may get the task of an equal one, and the process at which its caller waits. */
+/** A request that may get an equal request's task, and the process at which its caller waits. */
 export interface AttachingRequest {
   readonly fingerprint: Buffer;
   readonly apiKeyId: string;
@@ -186,9 +186,9 @@ const UNDELIVERED = {
 };
 
 /**
- * Gives the request `requestId` the task of the same request whose outcome was not delivered, one that nobody waits for
- * before others, then the newest. One retry at a time: until the transaction ends the others wait. Ask twice: the first
- * answer may be from before the wait.
+ * Gives the request `requestId` an equal request's task from the last 15 minutes whose outcome was not delivered: an
+ * abandoned one first, then the newest. One retry at a time: the others wait until the transaction ends. Call it twice,
+ * because the first answer may date from before that wait.
  */
 export async function takeUndelivered(
   database: Queryable,
@@ -201,7 +201,7 @@ export async function takeUndelivered(
   return rows[0]?.id ?? undefined;
 }
 
-/** Whether a claim begins the call that is given for the task's model: the first claim of a task that asks for nothing special. */
+/** SQL for whether a claim also begins the call given for its model: the first claim of a plain task. */
 const BEGINS = `($2::jsonb ? model AND attempt = 0 AND inputs = '[]' AND NOT options ?| '{n,strict,onlyProvider}')`;
 
 const CLAIM = {
@@ -220,16 +220,16 @@ const CLAIM = {
       (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
 };
 
-/** Who wants a task, and for how long. */
+/** A worker's request for the lease of a task. */
 export interface Claim {
   readonly id: string;
   readonly owner: string;
   readonly leaseMs: number;
-  /** The same in all claims of a process at one moment, or nearly so. */
+  /** Nearly the same in all claims that a process makes at one moment, so a batch uses those of its first claim. */
   readonly firstCalls: FirstCalls;
 }
 
-/** Takes the tasks under leases; no row of one that is done, held by another, past its deadline, or not due yet. */
+/** Leases the tasks; no row for one that has ended, is held by another, is past its deadline, or is not due yet. */
 export async function claimTasks(database: Queryable, claims: readonly Claim[]): Promise<ClaimedRow[]> {
   const firstCalls = JSON.stringify(claims[0]?.firstCalls ?? {});
   const items = claims.map(({ id, owner, leaseMs }) => ({ task: id, owner, lease_ms: leaseMs }));
@@ -242,14 +242,14 @@ const RENEW = {
     WHERE ${HELD_IN_BATCH} AND lease_until IS NOT NULL RETURNING id, attempt`,
 };
 
-/** Extends many leases at once; answers with those that still stand. */
+/** Extends many leases at once; returns those that are still held. */
 export async function renewLeases(database: Queryable, leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
   const items = leases.map(({ id, attempt }) => ({ task: id, fence: attempt }));
   return (await database.query<Lease>({ ...RENEW, values: [batch(items), leaseMs] })).rows;
 }
 
-// Needs the lease too: a start that arrives late must not open a call of a task that was given back meanwhile. Those that
-// cost nothing need no durable count; a batch with one that costs something is durable.
+// Requires the lease, because a late start must not open a call of a task that was given back meanwhile. Free calls
+// need no durable count; a batch with a paid call is durable.
 const START = {
   name: 'task_start_provider',
   text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = call->>'provider', provider_call_open = true, provider_job_id = NULL,
@@ -259,7 +259,7 @@ const START = {
     RETURNING id, attempt`,
 };
 
-/** A call that is about to be made, and how the one before it ended, if that is open. */
+/** A call about to be made, and how the one before it ended, if that is still open. */
 export interface Start {
   readonly lease: Lease;
   readonly call: CallStart;
@@ -267,7 +267,7 @@ export interface Start {
   readonly before: CallEnd | undefined;
 }
 
-/** Counts starts, and writes the calls down, before they are made; answers with the leases for which that was done. */
+/** Counts and records calls before they are made; returns the leases for which it did. */
 export async function startCalls(database: Queryable, starts: readonly Start[]): Promise<Lease[]> {
   const items = starts.map(({ lease: { id, attempt }, call, maxStarts, before }) => {
     return { task: id, fence: attempt, call, max_starts: maxStarts, before };
@@ -283,13 +283,13 @@ const ACCEPTED = {
     FROM ${ofBatch('fence int, job text')} WHERE ${HELD_IN_BATCH} RETURNING id, attempt`,
 };
 
-/** The provider's own id of the job that a call began. */
+/** The provider's own job id for a call. */
 export interface NamedCall {
   readonly lease: Lease;
   readonly providerJobId: string;
 }
 
-/** Keeps the providers' own job ids; answers with the leases for which that was done. */
+/** Stores the providers' own job ids; returns the leases for which it did. */
 export async function nameCalls(database: Queryable, named: readonly NamedCall[]): Promise<Lease[]> {
   const items = named.map(({ lease: { id, attempt }, providerJobId }) => {
     return { task: id, fence: attempt, job: providerJobId };
@@ -304,7 +304,7 @@ const PROGRESS = {
     WHERE ${HELD_IN_BATCH} AND phase IN ('running', shown) AND ${NOT_DURABLE} RETURNING id, attempt`,
 };
 
-/** How far a task has come. */
+/** The progress of a task. */
 export interface Progress {
   readonly lease: Lease;
   /** A whole number. */
@@ -312,7 +312,7 @@ export interface Progress {
   readonly phase: 'running' | 'storing';
 }
 
-/** Progress that only grows; answers with the leases for which it was written. */
+/** Writes progress, which never decreases; returns the leases for which it did. */
 export async function writeProgress(database: Queryable, steps: readonly Progress[]): Promise<Lease[]> {
   const items = steps.map(({ lease: { id, attempt }, percent, phase }) => {
     return { task: id, fence: attempt, percent, shown: phase };
@@ -320,10 +320,10 @@ export async function writeProgress(database: Queryable, steps: readonly Progres
   return (await database.query<Lease>({ ...PROGRESS, values: [batch(items)] })).rows;
 }
 
-/** Ending the tasks of many owners locks their budgets in any order, so one statement does it at a time. */
+/** Ending tasks of many owners locks their budgets in any order, so only one statement does it at a time. */
 const ALONE = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many')) IS NOT NULL)`;
 
-// Who cancels does not see its call's end: that stays open, which is what the owner is told (see TaskLinks).
+// A cancellation does not know how the running call ends, so it stays open, and the owner sees that (TaskLinks).
 const END = {
   name: 'task_end',
   text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
@@ -335,7 +335,7 @@ const END = {
     RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
 };
 
-/** How a task ends, and by whom: its holder, or its owner. */
+/** How a task ends, and who ends it: its lease holder or its owner. */
 export interface End {
   readonly by: Lease | { readonly id: string; readonly accountId: string };
   readonly status: Exclude<TaskStatus, 'pending'>;
@@ -343,11 +343,11 @@ export interface End {
   readonly usage?: ImageUsage | undefined;
   readonly warnings?: readonly string[];
   readonly error?: TaskError;
-  /** Of the last call, if that is open. */
+  /** The end of the last call, if that is open. */
   readonly call?: CallEnd | undefined;
 }
 
-/** Ends pending tasks for good; no row of one that has ended, or is not the ender's. */
+/** Ends pending tasks; no row for one that has ended already, or that its lease or account does not match. */
 export async function endTasks(database: Queryable, ends: readonly End[]): Promise<EndedRow[]> {
   const items = ends.map(({ by, status, images, usage, warnings, error, call }) => ({
     ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
@@ -370,27 +370,27 @@ const LET_GO = {
     WHERE ${HELD_IN_BATCH} RETURNING id, attempt, epoch`,
 };
 
-/** How a task is let go. */
+/** How a lease is given up. */
 export interface Release {
   readonly lease: Lease;
-  /** Until its next try. */
+  /** Milliseconds until its next try. */
   readonly delayMs: number;
   /** The end of the last call, if that was made and is open. */
   readonly call?: CallEnd | undefined;
-  /** This was no try: nobody could take it. */
+  /** Does not count as a try, because no provider was free. */
   readonly wait?: boolean | undefined;
-  /** Its provider works on, so it keeps its phase, its call and its start. */
+  /** Its provider keeps working, so it keeps its phase, its call and its start. */
   readonly parked?: boolean;
-  /** The call that its claim began was not made, and is taken back. */
+  /** The call that its claim began was not made, so it is removed. */
   readonly unmade?: boolean;
 }
 
-/** A lease that has ended, and the epoch of the task from then on. */
+/** A released lease, and the task's new epoch. */
 export interface ReleasedRow extends Lease {
   readonly epoch: number;
 }
 
-/** Nobody holds the tasks until their next try, each under a new epoch; no row of one that was not held. */
+/** Releases the tasks until their next try, each under a new epoch; no row for one that is no longer held. */
 export async function releaseTasks(database: Queryable, releases: readonly Release[]): Promise<ReleasedRow[]> {
   const items = releases.map(
     ({ lease: { id, attempt }, delayMs, call, wait = false, parked = false, unmade = false }) => {

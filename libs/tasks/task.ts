@@ -5,7 +5,7 @@ import type { TaskCost } from '#billing/quote.js';
 import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
-/** What the caller asked for besides the prompt, validated and with defaults filled in. */
+/** The caller's options, without the prompt; validated and with defaults filled in. */
 export interface TaskOptions extends ImageOptionValues {
   /** As the caller wrote it: a ratio, `auto`, or `<w>x<h>`. */
   readonly size: string;
@@ -16,20 +16,20 @@ export interface TaskOptions extends ImageOptionValues {
   readonly n?: number;
   /** Partial images to send while the caller waits, 1..3; absent when none are wanted. */
   readonly partialImages?: number;
-  /** Nothing may be adapted or left out: what can't be made exactly as it was asked for fails. Absent: it may. */
+  /** Fails what can't be made exactly as requested, instead of adapting or leaving out anything. Absent: false. */
   readonly strict?: boolean;
-  /** Names of fields that mean nothing here, cut and cleaned; absent when there are none. */
+  /** Names of unknown request fields, truncated and sanitized; absent when there are none. */
   readonly ignored?: readonly string[];
-  /** The one provider that may be called, drained or not: an operator tries it out. No request can ask for this. */
+  /** The only provider that may be called, even if drained, for an operator's test. API requests can't set this. */
   readonly onlyProvider?: string;
 }
 
-/** A reference image or mask: already in the store, or an address that the worker fetches. */
+/** A reference image or mask: already in the store, or a URL that the worker fetches. */
 export type TaskInput =
   | { readonly kind: 'object'; readonly key: string; readonly bytes: number; readonly param: string }
   | { readonly kind: 'url'; readonly url: string; readonly param: string };
 
-/** What a task was made from. */
+/** What was ordered: everything a task's images are made from. */
 export interface TaskOrder {
   readonly action: 'generation' | 'edit';
   readonly model: string;
@@ -39,7 +39,7 @@ export interface TaskOrder {
   readonly mask: TaskInput | null;
 }
 
-/** A finished image: where it lies and what was measured from its bytes. */
+/** A finished image: where it is stored and what was measured from its bytes. */
 export interface TaskImage {
   readonly key: string;
   readonly contentType: string;
@@ -48,22 +48,22 @@ export interface TaskImage {
   readonly bytes: number;
   /** Hex. */
   readonly sha256: string;
-  /** What the provider was asked for (`<w>x<h>` or `auto`) and what it sent, before it was fitted. */
+  /** The size requested from the provider (`<w>x<h>` or `auto`), and the size that it sent, before fitting. */
   readonly sizes?: { readonly sent: string; readonly received: string };
-  /** Whether the file says where the image comes from; absent where nobody looked. */
+  /** Whether the file says where the image comes from; absent when not checked. */
   readonly provenance?: 'kept' | 'marked' | 'none';
-  /** What had to be adapted or ignored on the way; kept in a column of its own. */
+  /** What was adapted or ignored; stored in its own column. */
   readonly warnings?: readonly string[];
 }
 
-/** Why a task failed, as the sync endpoint would have answered. */
+/** Why a task failed, as the synchronous endpoint would have answered. */
 export interface TaskError extends ErrorDetail {
   readonly http_status: number;
 }
 
 /** The command that becomes a task row. */
 export interface TaskCommand {
-  /** From newTaskId(): made before uploads are stored, because their keys carry it. */
+  /** From newTaskId(): made before uploads are stored, because their keys contain it. */
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
@@ -73,7 +73,7 @@ export interface TaskCommand {
   readonly accountWeight: number;
   /** The key's share of these, relative to the account's other keys. */
   readonly weight: number;
-  /** Tasks the key may have in flight, if that is not what every key may; 0 = any number. */
+  /** Tasks the key may have in flight, if that differs from the default; 0 = any number. */
   readonly maxInFlight?: number | undefined;
   /** The same for all keys of its account together. */
   readonly accountMaxInFlight?: number | undefined;
@@ -85,31 +85,31 @@ export interface TaskCommand {
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly callbackUrl: string | null;
-  /** The call is answered with the task, so that its end is told by webhooks; a callback has no effect without. */
+  /** The request is answered with the task, so webhooks report its end; without this, a callback has no effect. */
   readonly asynchronous: boolean;
-  /** What it costs, if anything is charged for it. */
+  /** What it costs; null when nothing is charged for it. */
   readonly cost: TaskCost | null;
-  /** Whether its key or account has a budget, as far as is known; absent: it may. */
+  /** Whether its key or account has a budget; absent: unknown, so it may. */
   readonly budgeted?: boolean | undefined;
-  /** How long it is expected to take from acceptance to its end, in ms; undefined when nobody can say. */
+  /** Estimated milliseconds from acceptance to its end; undefined when unknown. */
   readonly estimatedMs?: number | undefined;
-  /** Milliseconds it has from acceptance to its end, where that is less than every task has. */
+  /** Milliseconds from acceptance to its deadline, if less than the default. */
   readonly deadlineMs?: number;
   /** The W3C traceparent that its attempts and webhooks belong to. */
   readonly traceParent?: string | undefined;
-  /** The failed task whose order it repeats; there is one repetition of each at most. */
+  /** The failed task that it retries; each is retried at most once. */
   readonly retryOf?: string;
-  /** The person who orders it in the console; absent: whoever holds the key. */
+  /** The person who orders it in the console; absent: the holder of the key. */
   readonly orderedBy?: string | undefined;
 }
 
-/** Where a task is that has not ended, by the database's clock when its row was read. */
+/** How far a pending task was when its row was read, by the database's clock. */
 export interface PendingTask {
   /** Milliseconds since it was accepted. */
   readonly ageMs: number;
-  /** Milliseconds since it was first started; null when it was not. */
+  /** Milliseconds since it was first started; null if it was not. */
   readonly runningMs: number | null;
-  /** Names its job. */
+  /** Part of its job's id. */
   readonly epoch: number;
 }
 
@@ -123,13 +123,13 @@ export interface TaskSummary {
   readonly status: TaskStatus;
   readonly phase: TaskPhase;
   readonly progress: number;
-  /** Who was called without anyone having learned how that ended: yet, or ever when the task was cancelled. */
+  /** The provider whose last call has no known end: not yet, or never if the task was cancelled. */
   readonly openProvider: string | null;
-  /** Money may have been spent on a call without anybody knowing; told of tasks that run or were cancelled. */
+  /** Whether it is unknown if some call was charged; true only of tasks that are running or were cancelled. */
   readonly mayBeCharged: boolean;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
-  /** What was estimated when it was accepted: milliseconds from then to its end. */
+  /** Milliseconds from acceptance to its end, as estimated at acceptance. */
   readonly estimatedMs: number | null;
   /** Null once it has ended. */
   readonly underway: PendingTask | null;
@@ -140,18 +140,18 @@ export interface TaskSummary {
   readonly cost: TaskCost | null;
 }
 
-/** How a task has ended: all that the row of one that was accepted has changed in since, as far as it is shown. */
+/** How a task has ended: the visible fields that change between its acceptance and its end. */
 export type TaskOutcome = Pick<
   TaskSummary,
   'status' | 'progress' | 'finishedAt' | 'error' | 'images' | 'usage' | 'cost'
 >;
 
-/** A task with its outcome, where no call is left open. */
+/** Applies an outcome to a task, with no call left open. */
 export function withOutcome<T extends TaskSummary>(task: T, outcome: TaskOutcome): T {
   return { ...task, ...outcome, phase: 'done', openProvider: null, mayBeCharged: false, underway: null };
 }
 
-/** The holder's proof: which task, and which claim of it. */
+/** Proof of holding a task: its id, and the number of the claim. */
 export interface Lease {
   readonly id: string;
   readonly attempt: number;
@@ -175,7 +175,7 @@ export interface TaskHistory {
   readonly finishedAt: Date | null;
   /** In the order they began. */
   readonly calls: readonly ProviderCall[];
-  /** The last call, if it has no end, is still being made. */
+  /** Whether the last call is still running, if it has no end. */
   readonly callRuns: boolean;
 }
 
@@ -184,7 +184,7 @@ export function taskError(error: AppError): TaskError {
   return { ...errorDetail(error), http_status: error.status };
 }
 
-/** Whose tasks somebody may see. */
+/** The tasks that a reader may see. */
 export interface TaskScope {
   readonly accountId: string;
   /** Only those of one person; absent: all of the account. */

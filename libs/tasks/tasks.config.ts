@@ -23,7 +23,7 @@ export class TasksConfig {
   @Within(1, 10)
   readonly maxProviderStarts: number = 3;
 
-  // As many as a key at its usual 60 submits a minute has with images of 100 s, about the slowest there are.
+  // As many as a key has in flight with its usual 60 submits a minute and images of 100 s, about the slowest there are.
   @Setting('MAX_TASKS_IN_FLIGHT', 'Tasks of one API key that may wait or run at once; 0 = unlimited.')
   @Within(0, 1_000_000)
   readonly maxTasksInFlight: number = 100;

@@ -31,7 +31,7 @@ const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds];
 const accepted = [TaskEstimates, SubmitTask, CancelTask];
 
-/** The task rows and what keeps them moving. Whoever imports it sweeps: API and worker alike. */
+/** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({
   imports: [DatabaseModule, QueueModule, WebhooksModule],
   providers: [...rows, ...shown, ...told, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
@@ -41,6 +41,6 @@ export class TasksModule {}
 
 const listeners = [TaskEventListener, TaskPartialsListener];
 
-/** For processes that hear of tasks: workers of cancels, the API of everything. */
+/** For processes that listen to task events: workers to cancellations, the API to all events. */
 @Module({ imports: [ListeningRedisModule], providers: listeners, exports: listeners })
 export class TaskListenersModule {}

@@ -7,15 +7,15 @@ import { TaskObjects } from '#tasks/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
 import { UploadRepository } from './upload.repository.js';
 
-/** Younger objects may belong to a request that is still being accepted or an image that is just being settled. */
+/** Younger objects may belong to a request that is still being accepted or an image that is still being recorded. */
 const MIN_AGE_MS = 24 * 3_600_000;
 const BATCH = 500;
 
 const CHECKS = 'checks/';
-/** Everywhere objects are. */
+/** The prefixes of all objects. */
 const PREFIXES = ['inputs/', 'results/', 'uploads/', CHECKS];
 
-/** Objects that no row knows: of processes that died between storing bytes and writing the row, or while they checked the store. */
+/** Objects without a row, of processes that died between storing bytes and writing the row, or in a store check. */
 @Injectable()
 export class CollectOrphans {
   constructor(
@@ -25,7 +25,7 @@ export class CollectOrphans {
     private readonly logger: Logger,
   ) {}
 
-  /** Removes them in one walk over all objects; `now` in ms since the epoch. Throws when the database or the store fails. */
+  /** Removes them in one pass over all objects; `now` in ms since 1970. Throws when the database or the store fails. */
   async run(now: number): Promise<number> {
     let count = 0;
     for await (const key of this.find(now)) {
@@ -58,7 +58,7 @@ export class CollectOrphans {
   }
 }
 
-/** Checks of older versions have no time in their name; one that is under way then fails once. */
+/** Store checks of older versions have no time in their name, so all count as old; one in progress fails once. */
 function isOld(key: string, now: number): boolean {
   const { ulid } = ownerOfKey(key);
   return ulid === '' ? key.startsWith(CHECKS) : now - decodeTime(ulid) > MIN_AGE_MS;

@@ -7,12 +7,12 @@ import { Logger } from '#telemetry/logger.js';
 import { UploadRepository } from './upload.repository.js';
 
 const BATCH = 200;
-/** From the look at an upload to the row of the task that names it: far more than storing its other images takes. */
+/** Time allowed from checking an upload to writing the row of the task that names it: far more than is needed. */
 const ACCEPTING_MS = 3_600_000;
 
 /**
- * Removes uploads that no task can need any more. A task may name one until the moment it expires, and ends at its
- * deadline; so an upload goes only when it has been over for longer than a task can take.
+ * Removes uploads that no task can need any more. A task may name an upload until the moment that expires, and ends at
+ * its deadline; so an upload is removed only when it has been expired for longer than a task can take.
  */
 @Injectable()
 export class ExpireUploads {
@@ -23,19 +23,19 @@ export class ExpireUploads {
     private readonly logger: Logger,
   ) {}
 
-  /** One round over everything that is due. Throws when the database or the store fails; the next round goes on. */
+  /** One round over everything that is due. Throws when the database or the store fails; the next round continues. */
   async run(): Promise<void> {
     while ((await this.remove()) === BATCH);
   }
 
-  /** Since when the oldest upload should be gone; undefined when none should. */
+  /** When the oldest expired upload became due for deletion; undefined when none is due. */
   async dueSince(): Promise<Date | undefined> {
     const spared = this.config.deadlineMs + ACCEPTING_MS;
     const oldest = await this.uploads.oldestExpired(new Date(Date.now() - spared));
     return oldest && new Date(oldest.getTime() + spared);
   }
 
-  /** The object first: a row without one is removed in the next round, an object without a row only a day later. */
+  /** Objects first: a row that is left over goes in the next round, an object without a row only a day later. */
   private async remove(): Promise<number> {
     const before = new Date(Date.now() - this.config.deadlineMs - ACCEPTING_MS);
     const ids = await this.uploads.expired(before, BATCH);

@@ -6,7 +6,7 @@ import { ownerOfKey, uploadKey } from '#storage/object-key.js';
 
 const HOUR_MS = 3_600_000;
 
-/** An image that was stored to be kept. */
+/** An uploaded image that was stored. */
 export interface NewUpload {
   readonly id: string;
   readonly accountId: string;
@@ -15,19 +15,19 @@ export interface NewUpload {
   readonly bytes: number;
 }
 
-/** What holds for all uploads of an account. */
+/** The limits for all uploads of an account. */
 export interface UploadLimits {
   readonly retentionHours: number;
-  /** Bytes an account may have that have not expired; 0 = any number. */
+  /** Most bytes of unexpired uploads per account; 0 = any number. */
   readonly bytesPerAccount: number;
 }
 
-/** The rows of kept images. Whoever asks for one names an account, and sees nothing of another's. */
+/** The rows of uploads. Reads for a caller name an account, and return nothing of other accounts. */
 @Injectable()
 export class UploadRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Throws AppError `upload_quota_exceeded` or `server_is_overloaded`; then there is no row. */
+  /** Adds a row. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`; then there is no row. */
   async insert(upload: NewUpload, limits: UploadLimits): Promise<{ createdAt: Date; expiresAt: Date }> {
     const { accountId, bytes } = upload;
     const row = await answered(
@@ -44,14 +44,14 @@ export class UploadRepository {
     return row;
   }
 
-  /** Spares an account without any room the sending. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`. */
+  /** Checks for quota before the upload is sent. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`. */
   async assertRoom(accountId: string, limits: UploadLimits): Promise<void> {
     if (limits.bytesPerAccount === 0) return;
     const kept = await answered(keptBytes(this.prisma, accountId));
     if (kept >= limits.bytesPerAccount) throw quotaExceeded(limits);
   }
 
-  /** Bytes of those of the uploads that are the account's and not over, by id. Throws AppError `server_is_overloaded`. */
+  /** Bytes of the account's unexpired uploads among these, by id. Throws AppError `server_is_overloaded`. */
   async find(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (ids.length === 0) return new Map();
     const where = { accountId, id: { in: [...ids] }, expiresAt: { gt: new Date() } };
@@ -59,7 +59,7 @@ export class UploadRepository {
     return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 
-  /** Those of the keys of objects that an upload knows. Throws when the database fails. */
+  /** The object keys that belong to an upload. Throws when the database fails. */
   async known(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
     const rows = await this.prisma.upload.findMany({ where: { id: { in: ids } }, select: { id: true } });
@@ -73,7 +73,7 @@ export class UploadRepository {
     return rows.map(({ id }) => id);
   }
 
-  /** When the oldest of those expired. */
+  /** When the oldest of the uploads expired that expired before a time; undefined when there is none. */
   async oldestExpired(before: Date): Promise<Date | undefined> {
     const [where, orderBy] = [{ expiresAt: { lt: before } }, { expiresAt: 'asc' as const }];
     return (await this.prisma.upload.findFirst({ where, orderBy, select: { expiresAt: true } }))?.expiresAt;

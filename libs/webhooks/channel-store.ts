@@ -39,7 +39,7 @@ export interface ChannelDelivery {
 const MAILTO = 'mailto:';
 const COLUMNS = { id: true, url: true, channel: true, createdAt: true, disabledAt: true } as const;
 
-/** The channels of alerts, which are endpoints that are told of no task. An id of another account is unknown. */
+/** The alert channels, which are endpoints that get no webhooks about tasks. Another account's id counts as unknown. */
 @Injectable()
 export class AlertChannelStore {
   constructor(
@@ -48,8 +48,8 @@ export class AlertChannelStore {
   ) {}
 
   /**
-   * The id of a new channel. The address must have been checked.
-   * Throws AppError `account_limit_reached` when the account has as many as it may have of endpoints.
+   * Adds a channel and returns its id. The address must have been checked.
+   * Throws AppError `account_limit_reached` when the account has as many channels as it may have endpoints.
    */
   async add(accountId: string, kind: ChannelKind, address: string): Promise<string> {
     const id = `whe_${ulid()}`;
@@ -99,7 +99,7 @@ export class AlertChannelStore {
     );
   }
 
-  /** Writes a message for one channel; undefined when the account has no such one that works. The answer is for SendDeliveries.enqueue. */
+  /** Writes a message for a channel; undefined if none such works. Pass the result to SendDeliveries.enqueue. */
   async tellOne(accountId: string, channelId: string, message: AlertMessage): Promise<WebhookEntry | undefined> {
     const where = { id: channelId, accountId, channel: { not: null }, disabledAt: null };
     if ((await this.prisma.webhookEndpoint.count({ where })) === 0) return undefined;
@@ -109,8 +109,8 @@ export class AlertChannelStore {
   }
 
   /**
-   * Writes a message for those of an account's channels that are meant, none = all; whoever commits the transaction lets
-   * SendDeliveries look. Answers how many there are.
+   * Writes a message for the given channels of an account (none given = all) and returns how many it wrote. After
+   * committing the transaction, the caller makes SendDeliveries enqueue them.
    */
   async tell(
     transaction: Transaction,
@@ -132,7 +132,7 @@ export class AlertChannelStore {
   }
 }
 
-/** An email address is kept as the URL that it has. */
+/** An email address is stored as its mailto: URL. */
 function channelUrl(kind: ChannelKind, address: string): string {
   return kind === 'email' ? MAILTO + address : address;
 }

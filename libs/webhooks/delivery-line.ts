@@ -7,8 +7,8 @@ import { WebhooksConfig } from './webhooks.config.js';
 
 /**
  * The order in which deliveries get a job. They wait in their account's line in Postgres, and only the heads of the
- * lines are in the queue: so the queue holds at most an account's places of each account, and however many deliveries
- * one of them has waiting, the first of another comes right after those.
+ * lines are in the queue. So the queue holds at most `concurrencyPerAccount` deliveries of each account, and however
+ * many one account has waiting, the first of another account comes right after those.
  */
 @Injectable()
 export class DeliveryLine {
@@ -17,7 +17,7 @@ export class DeliveryLine {
     private readonly config: WebhooksConfig,
   ) {}
 
-  /** What may be attempted now of the accounts of tasks; nothing when nobody is told of these tasks. */
+  /** What may be attempted now of the accounts of these tasks; empty when the tasks have no deliveries. */
   async headsOfTasks(taskIds: readonly string[]): Promise<WebhookEntry[]> {
     const accounts = await this.prisma.webhookDelivery.findMany({
       where: { taskId: { in: inList(taskIds) } },

@@ -8,20 +8,20 @@ import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { restartDelivery } from './delivery.sql.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from './next-step.js';
 
-/** One try to deliver, and what the address said. */
+/** One attempt to deliver, and the receiver's answer. */
 export interface LoggedAttempt {
   /** 1 = the first. */
   readonly number: number;
   readonly startedAt: Date;
-  /** Absent while it runs, and for ever when its worker died. */
+  /** Null while it runs, and forever if its worker died. */
   readonly durationMs: number | null;
   readonly status: number | null;
   readonly error: AttemptError | null;
-  /** The beginning of the answer's text. */
+  /** The beginning of the answer's body. */
   readonly answer: string | null;
 }
 
-/** One receiver of one event, with all that was tried. */
+/** The delivery of one event to one receiver, with all attempts. */
 export interface LoggedDelivery {
   readonly id: string;
   /** Null: a test of the endpoint. */
@@ -29,7 +29,7 @@ export interface LoggedDelivery {
   readonly event: SentEventType;
   /** Null: the task's own callback_url. */
   readonly endpointId: string | null;
-  /** Null when the endpoint, or the task whose callback_url it is, is no more. */
+  /** Null when the endpoint, or the task whose callback_url it is, no longer exists. */
   readonly url: string | null;
   readonly state: DeliveryState;
   readonly createdAt: Date;
@@ -38,7 +38,7 @@ export interface LoggedDelivery {
   readonly attempts: readonly LoggedAttempt[];
 }
 
-/** Which of an account's deliveries are listed; what is absent matches all. */
+/** Which of an account's deliveries to list; absent fields match all. */
 export interface DeliveryQuery {
   readonly taskId?: string | undefined;
   readonly endpointId?: string | undefined;
@@ -52,12 +52,12 @@ export interface DeliveryQuery {
 /** What a delivery is about. */
 type FoundDelivery = Pick<LoggedDelivery, 'id' | 'taskId' | 'endpointId' | 'event' | 'createdAt'>;
 
-/** What was delivered, what was tried, and once more on request. Every query names the account. */
+/** The log of deliveries and their attempts, with tests and resends on request. Every query filters by account. */
 @Injectable()
 export class DeliveryLogStore {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Newest first. After a delivery that is no more comes nothing: what is older went with it. */
+  /** Newest first. After a delivery that no longer exists comes nothing: older ones were deleted with it. */
   async list(accountId: string, { taskId, endpointId, state, after, limit }: DeliveryQuery): Promise<LoggedDelivery[]> {
     const last = after === undefined ? undefined : await this.placeOf(accountId, after);
     if (last === null) return [];
@@ -69,7 +69,7 @@ export class DeliveryLogStore {
         ...(taskId === undefined ? {} : { taskId }),
         ...(endpointId === undefined ? {} : { endpointId }),
         ...(state === undefined ? {} : { state }),
-        // The first condition is what an index is entered by.
+        // The first condition lets an index be used.
         ...(last === undefined
           ? {}
           : {
@@ -94,7 +94,7 @@ export class DeliveryLogStore {
     }));
   }
 
-  /** One delivery; undefined when the account has no such one. */
+  /** One delivery; undefined when the account has no such delivery. */
   async find(accountId: string, id: string): Promise<FoundDelivery | undefined> {
     const select = { id: true, taskId: true, endpointId: true, event: true, createdAt: true };
     const where = { id, accountId, message: { equals: NOT_THERE } };
@@ -104,7 +104,7 @@ export class DeliveryLogStore {
 
   /**
    * Writes a test event for an endpoint, due at once. Undefined when the account has no such endpoint, or when it is
-   * switched off. The answer is for SendDeliveries.enqueue.
+   * switched off. Pass the result to SendDeliveries.enqueue.
    */
   async addTest(accountId: string, endpointId: string): Promise<WebhookEntry | undefined> {
     const where = { id: endpointId, accountId, disabledAt: null, channel: null };
@@ -118,9 +118,9 @@ export class DeliveryLogStore {
   }
 
   /**
-   * Makes a delivery due at once, under the same webhook-id, and begins its schedule anew. Undefined when the account
-   * has no such delivery, or when it is being attempted right now. The answer is for SendDeliveries.enqueue; without
-   * it a sweep finds the delivery within seconds.
+   * Makes a delivery due at once, under the same webhook-id, and restarts its schedule. Undefined when the account
+   * has no such delivery, or when it is being attempted right now. Pass the result to SendDeliveries.enqueue; otherwise
+   * a sweep finds the delivery within seconds.
    */
   async resend(accountId: string, id: string): Promise<WebhookEntry | undefined> {
     return await restartDelivery(this.prisma, accountId, id);
@@ -133,7 +133,7 @@ export class DeliveryLogStore {
     });
   }
 
-  /** Where deliveries go, by the id of their endpoint, or of the task whose callback_url it is. */
+  /** The URLs of deliveries, by the id of their endpoint, or of the task whose callback_url it is. */
   private async urlsOf(
     accountId: string,
     rows: readonly Pick<LoggedDelivery, 'taskId' | 'endpointId'>[],

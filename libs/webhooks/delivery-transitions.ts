@@ -9,7 +9,7 @@ import { claimDelivery, finishDelivery, lockAccountOf } from './delivery.sql.js'
 import type { AttemptResult, NextStep } from './next-step.js';
 import { WebhooksConfig } from './webhooks.config.js';
 
-/** A delivery in the hands of one worker; `attempt` is the fence that its outcome must name. */
+/** A delivery held by one worker; `attempt` is the fencing token that its outcome must name. */
 export interface ClaimedDelivery {
   readonly id: string;
   readonly accountId: string;
@@ -20,23 +20,23 @@ export interface ClaimedDelivery {
   readonly event: SentEventType;
   readonly createdAt: Date;
   readonly attempt: number;
-  /** Attempts of the running schedule, this one included. */
+  /** Attempts of the current schedule, including this one. */
   readonly tries: number;
-  /** Where to; undefined when the endpoint or the task is no more. */
+  /** The receiver's URL; undefined when the endpoint, the task or the account no longer exists. */
   readonly url: string | undefined;
-  /** W3C traceparent of the task that it tells of, where that was traced. */
+  /** W3C traceparent of its task, if that was traced. */
   readonly traceParent: string | null;
   /** The endpoint is switched off. */
   readonly disabled: boolean;
-  /** What an alert says; null: a task, or a test of an endpoint. */
+  /** The message of an alert; null: about a task, or a test of an endpoint. */
   readonly message: AlertMessage | null;
-  /** Null: the endpoint is no channel of alerts. */
+  /** Null: the endpoint is not an alert channel. */
   readonly channel: ChannelKind | null;
 }
 
 /**
- * The transitions of a delivery: one statement each, fenced by the attempt like those of a task, by the database's clock.
- * That there is a delivery at all is the doing of a trigger on the tasks, or of who tests an endpoint.
+ * The transitions of a delivery: one statement each, fenced by the attempt like a task's, by the database's clock.
+ * Deliveries are created by a trigger on the tasks table, by tests of endpoints, and for alerts.
  */
 @Injectable()
 export class DeliveryTransitions {
@@ -47,8 +47,8 @@ export class DeliveryTransitions {
   ) {}
 
   /**
-   * Begins an attempt, or answers undefined: it has ended, is in other hands, is not due yet, or its account or its slow
-   * endpoint has no place free. For the last reason it comes again when one of the account has ended (DeliveryLine).
+   * Begins an attempt; undefined when it has ended, is held by another worker, is not due, or its account or slow
+   * endpoint has no slot free. In the last case, it is enqueued again when one of the account's ends (DeliveryLine).
    */
   async claim(id: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
     const claimed = await this.prisma.$transaction(async (transaction) => {
@@ -63,7 +63,7 @@ export class DeliveryTransitions {
     };
   }
 
-  /** Notes an attempt's outcome and carries out its step; undefined when the delivery is in other hands meanwhile. */
+  /** Records an attempt's outcome and applies its next step; undefined when another attempt has begun meanwhile. */
   async finish(
     claimed: ClaimedDelivery,
     result: AttemptResult,

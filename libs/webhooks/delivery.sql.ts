@@ -6,10 +6,10 @@ import type { AttemptError, NextStep } from './next-step.js';
 
 /** Clocks of Redis and the database may differ by this much, in ms. */
 const TOLERANCE_MS = 1_000;
-/** After so many timeouts in a row an endpoint gets one delivery at a time, until it answers again. */
+/** After this many timeouts in a row, an endpoint gets one delivery at a time, until it answers again. */
 const SLOW_AFTER = 3;
 
-/** Whose deliveries are asked for. */
+/** Whose deliveries to read. */
 export type LineScope = { readonly accountId: string } | 'all';
 
 function inScope(scope: LineScope): Prisma.Sql {
@@ -17,10 +17,10 @@ function inScope(scope: LineScope): Prisma.Sql {
 }
 
 /**
- * The deliveries that may be attempted now: the heads of each account's line, so many that with those being sent they
- * are no more than its places, and of a slow endpoint one. The receivers of an account (its endpoints, and all of its
- * callback_urls together) take turns, and so do the accounts. Raw: receivers are walked from one to the next along the
- * index, however many deliveries each has waiting, and leases end by the database's clock.
+ * The deliveries that may be attempted now: the heads of each account's line, at most `places` including those being
+ * sent, and at most one for a slow endpoint. The receivers of an account (its endpoints, and all of its callback_urls
+ * together) take turns, and so do the accounts. Raw, because it steps from receiver to receiver along the index,
+ * however many deliveries each has waiting, and leases end by the database's clock.
  */
 export async function headsOfLines(database: Transaction, scope: LineScope, places: number): Promise<WebhookEntry[]> {
   const receiver = Prisma.sql`COALESCE(endpoint_id, '')`;
@@ -52,14 +52,14 @@ export async function headsOfLines(database: Transaction, scope: LineScope, plac
     SELECT id AS "deliveryId", epoch FROM shared WHERE of_account <= ${places} ORDER BY of_account, next_try_at`;
 }
 
-/** Until the transaction has ended no other delivery of the account is claimed. Raw: an advisory lock. */
+/** Prevents other claims of the account's deliveries until the transaction has ended. Raw: an advisory lock. */
 export async function lockAccountOf(transaction: Transaction, deliveryId: string): Promise<void> {
   await transaction.$executeRaw`
     SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || account_id, 0)) FROM webhook_deliveries
     WHERE id = ${deliveryId}`;
 }
 
-/** A delivery in the hands of one worker, as its columns have it. */
+/** The columns of a delivery that a worker has claimed. */
 export interface ClaimedRow {
   readonly id: string;
   readonly accountId: string;
@@ -76,7 +76,7 @@ export interface ClaimedRow {
   readonly message: AlertMessage | null;
 }
 
-/** Begins an attempt where there is a place free, and notes it. Raw: lease and fence, by the database's clock. */
+/** Begins and records an attempt if a slot is free. Raw: lease and fence, by the database's clock. */
 export async function claimDelivery(
   transaction: Transaction,
   id: string,
@@ -119,7 +119,7 @@ interface Outcome {
   readonly durationMs: number;
 }
 
-/** Notes an outcome and moves the delivery on, to its new epoch; undefined when it is another attempt's. Raw: the fence. */
+/** Records an outcome and returns the delivery's new epoch; undefined if another attempt has begun. Raw: the fence. */
 export async function finishDelivery(
   database: Transaction,
   { id, attempt }: Pick<ClaimedRow, 'id' | 'attempt'>,
@@ -150,7 +150,7 @@ export async function finishDelivery(
   return rows[0]?.epoch;
 }
 
-/** Begins the schedule of a delivery anew unless it is in a worker's hands. Raw: leases end by the database's clock. */
+/** Restarts the schedule of a delivery unless a worker holds it. Raw: leases end by the database's clock. */
 export async function restartDelivery(
   database: Transaction,
   accountId: string,

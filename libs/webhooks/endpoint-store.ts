@@ -8,7 +8,7 @@ import { oneOf } from './one-of.js';
 import type { DeliveryState } from './next-step.js';
 import { WebhooksConfig } from './webhooks.config.js';
 
-/** Where an account is told of the ends of its tasks. */
+/** A receiver of webhooks about the ends of an account's tasks. */
 export interface WebhookEndpoint {
   readonly id: string;
   readonly url: string;
@@ -19,12 +19,12 @@ export interface WebhookEndpoint {
   readonly disabledReason: 'gone' | 'owner' | null;
 }
 
-/** How an endpoint has been doing: its newest deliveries that have ended. */
+/** How many of an endpoint's newest deliveries were delivered or failed. */
 export interface EndpointRecord {
   readonly endpointId: string;
   readonly delivered: number;
   readonly failed: number;
-  /** When it was told of something last, or should have been. */
+  /** When its newest delivery was created. */
   readonly lastAt: Date;
 }
 
@@ -33,7 +33,7 @@ const RECORD = 100;
 const REASONS = ['gone', 'owner'] as const;
 const COLUMNS = { id: true, url: true, events: true, createdAt: true, disabledAt: true, disabledReason: true } as const;
 
-/** The endpoints of accounts. An id of another account is unknown, as everywhere. */
+/** The endpoints of accounts. Another account's id counts as unknown, as everywhere. */
 @Injectable()
 export class WebhookEndpointStore {
   constructor(
@@ -42,8 +42,8 @@ export class WebhookEndpointStore {
   ) {}
 
   /**
-   * The id of a new endpoint. The URL must have been checked (publicUrlProblem).
-   * Throws AppError `account_limit_reached` when the account has as many as it may have.
+   * Adds an endpoint and returns its id. The URL must have been checked (publicUrlProblem).
+   * Throws AppError `account_limit_reached` when the account has reached its limit of endpoints.
    */
   async add(accountId: string, url: string, events: readonly WebhookEventType[] = WEBHOOK_EVENTS): Promise<string> {
     const id = `whe_${ulid()}`;
@@ -76,7 +76,7 @@ export class WebhookEndpointStore {
     return row === null ? undefined : endpointOf(row);
   }
 
-  /** Of each of an account's endpoints that was told of anything that is still in the log. */
+  /** The records of the endpoints among these that have deliveries in the log. */
   async records(accountId: string, ids: readonly string[]): Promise<EndpointRecord[]> {
     const newest = await this.prisma.$transaction(
       ids.map((endpointId) =>
@@ -102,12 +102,12 @@ export class WebhookEndpointStore {
     return await this.update(accountId, id, { events: [...events] });
   }
 
-  /** What is waiting for it goes on. False when the account has no such endpoint. */
+  /** Switches it on; its pending deliveries continue. False when the account has no such endpoint. */
   async enable(accountId: string, id: string): Promise<boolean> {
     return await this.update(accountId, id, { disabledAt: null, disabledReason: null, timeouts: 0 });
   }
 
-  /** It is told of nothing new, and what was waiting for it ends when its time comes. False when there is none. */
+  /** Switches it off: it gets nothing new, and its pending deliveries fail when due. False when there is none. */
   async disable(accountId: string, id: string): Promise<boolean> {
     const { count } = await this.prisma.webhookEndpoint.updateMany({
       where: { id, accountId, channel: null, disabledAt: null },
@@ -116,12 +116,12 @@ export class WebhookEndpointStore {
     return count === 1 || (await this.find(accountId, id)) !== undefined;
   }
 
-  /** Like `disable`, for good; its deliveries stay in the log. */
+  /** Removes it: like `disable`, but permanent. Its deliveries stay in the log. */
   async remove(accountId: string, id: string): Promise<boolean> {
     return (await this.prisma.webhookEndpoint.deleteMany({ where: { id, accountId, channel: null } })).count === 1;
   }
 
-  /** Removes all endpoints of an account and what they were signed with; deliveries of deleted accounts are not sent. */
+  /** Removes an account's endpoints, alert channels and signing secrets; deleted accounts' deliveries are not sent. */
   async removeAll(accountId: string): Promise<void> {
     const { webhookEndpoint, webhookSecret } = this.prisma;
     await this.prisma.$transaction([
@@ -159,7 +159,7 @@ function tooMany(most: number): AppError {
   );
 }
 
-/** A receiver's address as it may stay in a log for ever: queries of receivers hold tokens. */
+/** A receiver's URL as it may stay in a log forever: without its query, which may contain tokens. */
 export function shownUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;

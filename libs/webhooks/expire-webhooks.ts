@@ -5,7 +5,7 @@ import { Logger } from '#telemetry/logger.js';
 const BATCH = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Removes the log of deliveries as old as the tasks they told of, and secrets that are valid no more. */
+/** Removes logged deliveries past the retention of tasks, and expired secrets. */
 @Injectable()
 export class ExpireWebhooks {
   constructor(
@@ -13,7 +13,7 @@ export class ExpireWebhooks {
     private readonly logger: Logger,
   ) {}
 
-  /** Since when the oldest delivery should be gone; undefined when none should. */
+  /** When the oldest delivery became due for deletion; undefined when none is due. */
   async dueSince({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<Date | undefined> {
     const keptMs = taskRetentionHours * HOUR_MS;
     const oldest = await this.prisma.webhookDelivery.findFirst({
@@ -24,7 +24,7 @@ export class ExpireWebhooks {
     return oldest === null ? undefined : new Date(oldest.createdAt.getTime() + keptMs);
   }
 
-  /** One round over everything that is due. Throws when the database fails; the next round goes on. */
+  /** One round over everything that is due. Throws when the database fails; the next round continues. */
   async run({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<void> {
     await this.prisma.webhookSecret.deleteMany({ where: { expiresAt: { lte: new Date() } } });
     const where = { createdAt: { lt: new Date(Date.now() - taskRetentionHours * HOUR_MS) } };

@@ -1,20 +1,20 @@
-/** Why an attempt brought no answer; receivers' owners read it, so it tells nothing of our network. */
+/** Why an attempt got no answer; receivers' owners read it, so it reveals nothing about our network. */
 export const ATTEMPT_ERRORS = [
   /** No answer in time. */
   'timeout',
   /** The receiver's certificate is not valid. */
   'tls',
-  /** Name, address, port or connection; which of them is not told. */
+  /** Name, address, port or connection failed; it does not tell which. */
   'unreachable',
-  /** Our process was told to stop in the middle. */
+  /** Our process was shut down during the attempt. */
   'interrupted',
-  /** The account's secret can't be read: SECRET_KEY is another one. */
+  /** The account's secret can't be decrypted: SECRET_KEY has changed. */
   'secret_unreadable',
-  /** Nobody was asked, because the installation sends no email. */
+  /** Not attempted, because the installation sends no email. */
   'email_disabled',
-  /** Nobody was asked, because the endpoint is off. */
+  /** Not attempted, because the endpoint is off. */
   'endpoint_disabled',
-  /** Nobody was asked, because the endpoint or the task is no more. */
+  /** Not attempted, because the endpoint or the task no longer exists. */
   'removed',
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
@@ -33,7 +33,7 @@ export type AttemptResult =
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** What becomes of a delivery after an attempt. */
+/** What happens to a delivery after an attempt. */
 export interface NextStep {
   readonly state: DeliveryState;
   /** Milliseconds until the next attempt, when pending. */
@@ -44,10 +44,10 @@ export interface NextStep {
   readonly counts: boolean;
 }
 
-/** Nothing that time could change. */
+/** Errors that a retry can't fix. */
 const FINAL: ReadonlySet<AttemptError> = new Set(['endpoint_disabled', 'removed']);
 
-/** Decides by the result of the schedule's try number `tries` (1 = the first). `retrySeconds` are the pauses between. */
+/** Decides what follows the schedule's try number `tries` (1 = the first). `retrySeconds`: the pauses between tries. */
 export function nextStep(result: AttemptResult, tries: number, retrySeconds: readonly number[]): NextStep {
   const ended = { delayMs: 0, gone: false, counts: true };
   if ('error' in result) {

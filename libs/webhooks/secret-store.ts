@@ -4,7 +4,7 @@ import { ulid } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
 import { TextSealer, type SealedText } from '#secrets/sealed-text.js';
 
-/** For the TextSealer of this store. */
+/** Purpose of this store's TextSealer. */
 export const WEBHOOK_SECRETS = 'webhook secrets';
 const SECRET_BYTES = 32;
 
@@ -24,7 +24,7 @@ interface SecretRow extends SealedText {
   readonly expiresAt: Date | null;
 }
 
-/** The signing secrets of accounts: one that is current, and after a rotation the one before it for a while. */
+/** The signing secrets of accounts: the current one and, for a while after a rotation, the previous one. */
 @Injectable()
 export class WebhookSecretStore {
   constructor(
@@ -32,11 +32,11 @@ export class WebhookSecretStore {
     private readonly sealer: TextSealer,
   ) {}
 
-  /** The secrets that are valid now, the current one first; an account that has none gets one. Throws UnreadableSecret. */
+  /** The valid secrets, the current one first; an account that has none gets one. Throws UnreadableSecret. */
   async valid(accountId: string): Promise<[WebhookSecret, ...WebhookSecret[]]> {
     let rows = await this.read(accountId);
     if (rows[0]?.expiresAt !== null) {
-      // Of two processes that do this at once one writes; both read what was written.
+      // If two processes do this at once, one writes, and both read what it wrote.
       await this.makeFirst(accountId);
       rows = await this.read(accountId);
     }
@@ -46,8 +46,8 @@ export class WebhookSecretStore {
   }
 
   /**
-   * Makes a new secret. The one before stays valid for `overlapMs`; one that was on its way out ends at once, so that
-   * there are never more than two. Throws when another rotation of the account happens at the same moment.
+   * Makes a new secret. The previous one stays valid for `overlapMs`; one that was already expiring ends at once, so
+   * that there are never more than two. Throws when another rotation of the account happens at the same time.
    */
   async rotate(accountId: string, overlapMs: number): Promise<WebhookSecret> {
     const { id, secret, sealed } = this.make();
@@ -61,7 +61,7 @@ export class WebhookSecretStore {
     return { id, secret, createdAt: now, expiresAt: null };
   }
 
-  /** How many secrets that are valid are under the current SECRET_KEY, and under another. */
+  /** How many valid secrets are encrypted under the current SECRET_KEY, and how many under another. */
   async use(): Promise<{ current: number; outdated: number }> {
     const where = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] };
     const rows = await this.prisma.webhookSecret.groupBy({ by: ['keyId'], where, _count: true });
@@ -89,7 +89,7 @@ export class WebhookSecretStore {
     return { id, secret, sealed: columnsOf(this.sealer.seal(id, secret)) };
   }
 
-  /** A secret under the previous SECRET_KEY is sealed anew, so that this key can go one day. */
+  /** Decrypts a secret. Encrypts one under the previous SECRET_KEY anew, so that this key can be retired one day. */
   private async open(accountId: string, row: SecretRow): Promise<WebhookSecret> {
     const { id, createdAt, expiresAt } = row;
     const secret = this.sealer.open(id, row);

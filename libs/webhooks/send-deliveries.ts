@@ -4,7 +4,7 @@ import { WebhookQueue, type WebhookEntry } from '#queue/webhook-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { DeliveryLine } from './delivery-line.js';
 
-/** Rings for deliveries. Nothing depends on being heard: the row says what is due, and the sweep asks it. */
+/** Enqueues deliveries at once. Nothing depends on it: rows say what is due, and the sweep enqueues what was missed. */
 @Injectable()
 export class SendDeliveries {
   private readonly lookAt = batched(async (taskIds: readonly string[]) => {
@@ -18,28 +18,28 @@ export class SendDeliveries {
     private readonly logger: Logger,
   ) {}
 
-  /** The task has ended: what is to be told of it is told as soon as its account has a place free. Never fails. */
+  /** Enqueues the deliveries of an ended task, as soon as its account has a slot free. Never fails. */
   announce(taskId: string): void {
     this.lookAt(taskId).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { taskId, error });
     });
   }
 
-  /** A place of the account is free again: the next in its line get it. Never fails. */
+  /** Enqueues the next deliveries in an account's line, after one of its slots became free. Never fails. */
   async follow(accountId: string): Promise<void> {
     await this.enqueueHeads(this.line.headsOfAccount(accountId)).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { accountId, error });
     });
   }
 
-  /** A delivery has become due in another way. Never fails. */
+  /** Enqueues a delivery that became due in another way. Never fails. */
   async enqueue(entry: WebhookEntry): Promise<void> {
     await this.queue.addAll([entry]).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { deliveryId: entry.deliveryId, error });
     });
   }
 
-  /** Enqueues what may be sent without a job: whoever ended its task died just then, or Redis lost it. Answers how many. */
+  /** Enqueues due deliveries without a job, because its process died or Redis lost it. Returns how many. */
   async enqueueForgotten(): Promise<number> {
     const missing = await this.enqueueHeads(this.line.heads());
     for (const { deliveryId } of missing) this.logger.debug('webhook.was_not_queued', { deliveryId });

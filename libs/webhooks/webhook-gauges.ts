@@ -2,11 +2,11 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { Metrics, rarely } from '#telemetry/metrics.js';
 
-/** Deliveries that are looked at: no scrape reads a long backlog to its end. */
+/** Most deliveries to read, so that no scrape reads a long backlog to its end. */
 const MOST = 10_000;
 const READ_EVERY_MS = 10_000;
 
-/** What every process can tell of the webhooks that are still to be delivered. */
+/** Metrics of the webhooks that are still to be delivered. */
 @Injectable()
 export class WebhookGauges implements OnModuleInit {
   constructor(

@@ -12,7 +12,7 @@ import { WebhookEndpointStore } from './endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
 import { SendDeliveries } from './send-deliveries.js';
 
-/** This room's own: its key is no other room's. */
+/** This room's own sealer, whose key no other room uses. */
 const sealer = {
   provide: TextSealer,
   inject: [SecretsConfig],
@@ -28,6 +28,6 @@ const parts = [
   AlertChannelStore,
 ];
 
-/** What every process does for webhooks: enqueue what is due. The worker delivers. */
+/** The webhook work of every process: enqueueing what is due. The worker delivers. */
 @Module({ imports: [DatabaseModule, QueueModule], providers: [...parts, sealer, WebhookGauges], exports: parts })
 export class WebhooksModule {}
