@@ -36,7 +36,10 @@ describe('more than ten instances', () => {
 
   async function startStandIn(address: string): Promise<Server> {
     const server = createServer((request, response) => {
-      if (request.url === '/cut') return request.socket.destroy();
+      if (request.url === '/cut') {
+        request.socket.destroy();
+        return;
+      }
       const ready = request.url !== '/failed' && (request.url !== '/readyz' || !unready.has(address));
       response.writeHead(ready ? 200 : 503, { 'x-request-id': `req "of" ${address}`, connection: 'close' });
       response.end(address);
