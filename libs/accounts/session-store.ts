@@ -177,6 +177,11 @@ export class SessionStore {
   }
 }
 
+/** Whether a text has the form of a session's token; any other is none. */
+export function isSessionToken(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}
+
 /** Sessions that are not over. */
 export function aliveSessions() {
   const now = Date.now();

@@ -6,11 +6,6 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Whether a text has the form of a token; any other is none. */
-export function isToken(text: string): boolean {
-  return /^[\w-]{43}$/.test(text);
-}
-
 /** What tokens are hashed under; the key before this one is for looking up alone. */
 export interface TokenSecrets {
   readonly secretKey: string;

@@ -194,10 +194,8 @@ export async function takeUndelivered(
   database: Queryable,
   { fingerprint, apiKeyId, requestId, waiter }: AttachingRequest,
 ): Promise<string | undefined> {
-  const { rows } = await database.query<{ id: string | null }>({
-    ...UNDELIVERED,
-    values: [fingerprint, apiKeyId, requestId, waiter ?? null],
-  });
+  const values = [fingerprint, apiKeyId, requestId, waiter ?? null];
+  const { rows } = await database.query<{ id: string | null }>({ ...UNDELIVERED, values });
   return rows[0]?.id ?? undefined;
 }
 

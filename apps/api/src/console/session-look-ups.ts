@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
-import type { Session, SessionStore } from '#accounts/session-store.js';
-import { isToken } from '#accounts/tokens.js';
+import { isSessionToken, type Session, type SessionStore } from '#accounts/session-store.js';
 import { SecretLookUps } from '../auth/secret-look-ups.js';
 import type { UnknownKeyLimiter } from '../auth/unknown-key-limiter.js';
 
@@ -21,7 +20,7 @@ export class SessionLookUps {
    * network sends too many unknown ones, or `server_is_overloaded` when the database does not answer.
    */
   async find(token: string, address: string): Promise<Session | undefined> {
-    if (!isToken(token)) return undefined;
+    if (!isSessionToken(token)) return undefined;
     return await this.lookUps.run(hash('sha256', token, 'base64'), address, () =>
       this.sessions.find(token).catch((cause: unknown) => {
         throw new AppError('server_is_overloaded', 'The console is unavailable right now. Try again shortly.', {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { may } from '#accounts/person-rules.js';
-import type { ApiKey } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
@@ -10,8 +10,9 @@ import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
 /** A key with what an admin has set for it, if it is one of a person. */
-type PayingKey = Pick<ApiKey, 'id'> &
-  Partial<Pick<ApiKey, 'originalKeyId' | 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>>;
+type PayingKey = Pick<ApiKeyRow, 'id'> & { readonly originalKeyId?: string | null } & Partial<
+    Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>
+  >;
 
 /** Names of the keys that an account's playground and its operators' tests of providers generate with. */
 const PLAYGROUND_KEY = 'Playground';
