@@ -41,6 +41,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   private text: string;
   private timer: NodeJS.Timeout | undefined;
   private adapterProblems: AdapterProblems = () => [];
+  private readonly listeners: (() => void)[] = [];
 
   /** Throws CatalogError, or the file system's error when MODELS_FILE can't be read. */
   constructor(
@@ -60,6 +61,11 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   check(adapterProblems: AdapterProblems): void {
     this.adapterProblems = adapterProblems;
     this.held = this.checked(this.own);
+  }
+
+  /** Calls this after each change of the catalog in force. */
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
   get current(): Catalog {
@@ -137,8 +143,9 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   private hold(merged: MergedCatalog): void {
     this.held = merged;
     this.logger.info('catalog.loaded', { count: this.current.models.size });
-    if (merged.leftOut.length === 0) return;
-    this.logger.warn('catalog.left_out', { reason: merged.leftOut.map(problemText).join('; ') });
+    if (merged.leftOut.length > 0)
+      this.logger.warn('catalog.left_out', { reason: merged.leftOut.map(problemText).join('; ') });
+    for (const listener of this.listeners) listener();
   }
 
   private async reload(modelsFile: string): Promise<void> {
@@ -158,11 +165,16 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
 }
 
 /** The catalog as it is now, for a command that calls nobody: secrets that are not set are empty. Throws like CatalogSource. */
-export function readCatalog(config: CatalogConfig, env: Environment, added = NOTHING.entries): Catalog {
+export function readCatalog(
+  config: CatalogConfig,
+  env: Environment,
+  added = NOTHING.entries,
+  adapterProblems: AdapterProblems = () => [],
+): Catalog {
   const file = parseEntries(textOf(config, env), nameOf(config), undefined);
   const own: OwnEntries = { owner: ownerOf(config), file };
   const make = (entries: typeof file): Catalog => toCatalog(entries, env, secretsIn(env));
-  return mergeCatalog(own, added, { secretOf: undefined, make, adapterProblems: () => [] }).catalog;
+  return mergeCatalog(own, added, { secretOf: undefined, make, adapterProblems }).catalog;
 }
 
 function ownEntries(text: string, config: CatalogConfig, env: Environment): OwnEntries {

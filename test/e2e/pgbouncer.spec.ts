@@ -94,11 +94,12 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 
   it('is asked by doctor for the limits of its sessions; migrations and commands go past it', async () => {
     const [[, said], direct, [migrated, reason]] = await Promise.all([
-      command(['doctor']),
+      command(['doctor'], { SHUTDOWN_GRACE_MS: '870000', OPENAI_API_KEY: 'sk-nobody' }),
       command(['migrate']),
       command(['migrate'], { DATABASE_DIRECT_URL: '' }),
     ]);
     expect(said).toMatch(/ok +postgres pooler +transaction mode, statement_timeout 5000 ms/);
+    expect(said).toMatch(/ok +worker grace +870000 ms; the longest call takes 840000 ms at most \(openai\)/);
     expect(direct).toEqual([true, 'The database is up to date.\n']);
     expect(migrated).toBe(false);
     expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { startApi, startUnreachedWorker, startWorker } from '../support/processes.js';
+import { startApi, startUnreachedWorker, startWorker, type TestProcess } from '../support/processes.js';
 
 /** Nobody listens there. */
 const NOBODY = 'http://127.0.0.1:1/v1';
@@ -81,6 +84,37 @@ describe('stopping an API process', () => {
     // One that waited for its grace time, over ten minutes, would be ended by force.
     expect(await worker.stop()).toMatchObject({ code: 0, signal: null });
   });
+
+  it('says of a worker whose grace time is shorter than a call of its catalog, which may change while it runs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-grace-'));
+    const catalog = (timeoutMs: number): string =>
+      [
+        `providers: { far: { type: openai, base_url: "${NOBODY}", options: { total_timeout_ms: ${timeoutMs} } } }`,
+        'models: { gpt-image-2: { kind: image, routes: [{ provider: far }] } }',
+      ].join('\n');
+    const file = join(folder, 'models.yaml');
+    const settings = { ...platform.settings, MODELS_FILE: file, MODELS_RELOAD_MS: '200', SHUTDOWN_GRACE_MS: '870000' };
+    const start = async (timeoutMs: number): Promise<TestProcess> => {
+      await writeFile(file, catalog(timeoutMs));
+      const worker = await startWorker(settings);
+      await worker.logged('worker.ready');
+      return worker;
+    };
+    const said = (worker: TestProcess): unknown[] =>
+      worker
+        .logs()
+        .filter(({ event }) => event === 'shutdown.grace_short')
+        .map(({ level, reason }) => [level, /may take (\d+) ms/.exec(String(reason))?.[1]]);
+    const short = await start(900_000);
+    expect(said(short)).toEqual([['warn', '900000']]);
+    const worker = await start(840_000);
+    expect(said(worker)).toEqual([]);
+    await writeFile(file, catalog(1_800_000));
+    await worker.logged('shutdown.grace_short');
+    expect(said(worker)).toEqual([['warn', '1800000']]);
+    await Promise.all([short.stop(), worker.stop()]);
+    await rm(folder, { recursive: true });
+  }, 120_000);
 
   it('refuses to start in production with a secret that can be guessed, and names it', async () => {
     const settings = { ...platform.settings, NODE_ENV: 'production', SECRET_KEY: 'a'.repeat(40) };

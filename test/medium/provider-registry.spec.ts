@@ -6,10 +6,10 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { adapterProblems, loadAdapters } from '../../apps/worker/src/images/make-provider.js';
+import { adapterProblems, loadAdapters, type MakeProvider } from '#providers/descriptors.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { openAiSettings } from '#providers/openai/openai-settings.js';
-import { ProviderRegistry, type MakeProvider } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { Logger } from '#telemetry/logger.js';
 
 const ENV = { KEY_A: 'secret-a', KEY_B: 'secret-b' };
@@ -94,7 +94,7 @@ describe('the adapters of the catalog', () => {
   });
 
   it('refuse a catalog of which they can’t be made, and say which option is wrong', async () => {
-    source.check((catalog) => adapterProblems(catalog, make));
+    source.check(({ providers }) => adapterProblems(providers.values(), make));
     const before = source.current;
     await writeFile(path, file('{ stream: "perhaps" }'));
     // It may also be read, and refused, while it is still empty.

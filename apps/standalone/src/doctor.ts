@@ -14,6 +14,8 @@ import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from './data-folder.js';
 import { connectionBudget, poolerSession } from './database-checks.js';
+import { workerGrace } from './grace-check.js';
+import { Inconclusive } from './inconclusive.js';
 import { mailServer } from './mail-check.js';
 import { secretRotation } from './secret-check.js';
 import { checkSettings, unknownText } from './settings-check.js';
@@ -21,9 +23,6 @@ import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from './running.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** What can't be told from here, and is no failure. */
-class Inconclusive extends Error {}
 
 /** Answers with what was found; throws with what is wrong, or Inconclusive. */
 type Check = readonly [name: string, run: () => Promise<string> | string];
@@ -65,6 +64,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running):
     ...redisChecks(env, config, running),
     ['storage', () => storage(env, config)],
     ['models', () => models(env, running)],
+    ...graceChecks(env, config, running),
     ['public url', () => publicUrl(config, running)],
   ];
 }
@@ -149,6 +149,18 @@ function poolChecks(env: Environment, { databaseUrl }: Running): Check[] {
   const budget = (): Promise<string> =>
     withDatabase(databaseUrl, ({ pool }) => connectionBudget(pool, config().databasePool));
   return [['postgres pools', budget]];
+}
+
+/** Nothing to check where workers go by the catalog. */
+function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }: Running): Check[] {
+  const { shutdownGraceMs } = config;
+  if (shutdownGraceMs === undefined || databaseUrl === undefined) return [];
+  return [
+    [
+      'worker grace',
+      () => withDatabase(databaseUrl, (database) => workerGrace(shutdownGraceMs, config, env, database)),
+    ],
+  ];
 }
 
 function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {

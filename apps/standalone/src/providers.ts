@@ -1,7 +1,4 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { CatalogConfig } from '#catalog/catalog.config.js';
-import { readCatalog } from '#catalog/catalog-source.js';
-import { RevisionRepository } from '#catalog/revision.repository.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
@@ -11,6 +8,7 @@ import { STARTS_KEPT } from '#routing/limiter.js';
 import { LimiterState, type ProviderState } from '#routing/limiter-state.js';
 import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
+import { catalogInForce } from './catalog-in-force.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { findRunning, reasonOf, requireDatabaseUrl, withDatabase, withRedis } from './running.js';
@@ -52,7 +50,7 @@ async function withSwitches(
   work: (opened: Opened) => Promise<void>,
 ): Promise<void> {
   await withDatabase(requireDatabaseUrl(config), async (database) => {
-    const known = await catalogOf(config, env, database);
+    const { providers: known } = await catalogInForce(config, env, database);
     const switches = new ProviderSwitches(database);
     const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
     await work({ database, switches, known, drained });
@@ -81,23 +79,6 @@ function reasonFrom(given: string): string {
 function assertKnown(name: string, { known, drained }: Pick<Opened, 'known' | 'drained'>): void {
   const names = new Set([...known.keys(), ...drained.keys()]);
   if (!names.has(name)) throw new SetupError(`There is no provider ${name}; there are ${[...names].join(', ')}.`);
-}
-
-/** What the settings name, else what runs on DATA_DIR was started with; and what the console adds. */
-async function catalogOf(
-  config: StandaloneConfig,
-  env: Environment,
-  database: PrismaService,
-): Promise<ReadonlyMap<string, ProviderEntry>> {
-  const [catalog] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: findRunning(config).modelsFile });
-  const added = await new RevisionRepository(database).find();
-  try {
-    return readCatalog(catalog, env, added?.entries).providers;
-  } catch (error) {
-    if (error instanceof Error && 'syscall' in error)
-      throw new SetupError(`MODELS_FILE can't be read: ${error.message}`);
-    throw error;
-  }
 }
 
 async function list(

@@ -47,6 +47,11 @@ export class StandaloneConfig {
   @Within(1, 1_000)
   readonly logFilesKept: number = 4;
 
+  @Setting('SHUTDOWN_GRACE_MS', 'Held by doctor against the longest time limit of the providers.', { unit: 'ms' })
+  @IsOptional()
+  @Within(0, 3_630_000)
+  readonly shutdownGraceMs?: number;
+
   @Setting('BOOTSTRAP_API_KEY', 'An API key that is created at start unless it exists.', { secret: true })
   @IsOptional()
   @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })

@@ -5,7 +5,8 @@ import { ConsoleCatalog } from '#catalog/console-catalog.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
-import { adapterProblems, loadAdapters } from './make-provider.js';
+import { adapterProblems, loadAdapters } from '#providers/descriptors.js';
+import { GraceWarning } from './grace-warning.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { ShutdownGrace } from './shutdown-grace.js';
 
@@ -22,7 +23,7 @@ export class ProviderRegistryModule {
     return {
       module: ProviderRegistryModule,
       global: true,
-      providers: [provider, ShutdownGrace],
+      providers: [provider, ShutdownGrace, GraceWarning],
       exports: [provider, ShutdownGrace],
     };
   }
@@ -37,6 +38,6 @@ async function registryOf(
 ): Promise<ProviderRegistry> {
   const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_IMAGE_BYTES });
   const make = await loadAdapters({ settings: (config) => configs.get(config, { strict: false }), fetcher });
-  source.check((catalog) => adapterProblems(catalog, make));
+  source.check(({ providers }) => adapterProblems(providers.values(), make));
   return new ProviderRegistry(source, make, () => added.refresh());
 }

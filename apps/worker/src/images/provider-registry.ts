@@ -1,11 +1,9 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
+import { longestCall, type LongestCall, type MakeProvider } from '#providers/descriptors.js';
 import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
 import type { ImageProvider } from '#providers/image-provider.js';
-
-/** Makes the adapter of one key of a provider; the key is absent where the provider has none. */
-export type MakeProvider = (entry: ProviderEntry, key: ProviderKey | undefined) => ImageProvider;
 
 interface Made {
   readonly entry: ProviderEntry;
@@ -55,10 +53,9 @@ export class ProviderRegistry {
     return provider;
   }
 
-  /** The longest that one call of a provider in the catalog may take, in milliseconds. */
-  longestCallMs(): number {
-    const entries = [...this.catalog.providers.values()];
-    return Math.max(0, ...entries.map((entry) => this.imageProvider(entry, entry.keys[0]).longestCallMs ?? 0));
+  /** That of the catalog's providers; undefined where each call ends at once when it is aborted. */
+  longestCall(): LongestCall | undefined {
+    return longestCall(this.catalog.providers.values(), (entry, key) => this.imageProvider(entry, key));
   }
 
   /** A catalog that was replaced leaves no adapters behind of providers that it alone had. */

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { graceFor, graceProblem } from '#providers/descriptors.js';
 import { WorkerConfig } from '../worker.config.js';
 import { ProviderRegistry } from './provider-registry.js';
 
-/** For finishing and storing an image that arrives in the last moment of its provider's time. */
-const FINISH_MS = 30_000;
-
-/** How long a stopping worker waits for what is in hand: a call that may be paid gets the time that its provider has. */
+/** How long a stopping worker waits for what is in hand. */
 @Injectable()
 export class ShutdownGrace {
   constructor(
@@ -15,6 +13,11 @@ export class ShutdownGrace {
 
   /** By the catalog in force when it is asked for, unless the settings say otherwise. */
   get ms(): number {
-    return this.config.shutdownGraceMs ?? this.providers.longestCallMs() + FINISH_MS;
+    return this.config.shutdownGraceMs ?? graceFor(this.providers.longestCall());
+  }
+
+  /** What the settings cut off of the catalog in force, as a sentence; undefined when nothing. */
+  get problem(): string | undefined {
+    return graceProblem(this.ms, this.providers.longestCall());
   }
 }
