@@ -93,13 +93,19 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
   }, 60_000);
 
   it('is asked by doctor for the limits of its sessions; migrations and commands go past it', async () => {
-    const [[, said], direct, [migrated, reason]] = await Promise.all([
-      command(['doctor'], { SHUTDOWN_GRACE_MS: '870000', OPENAI_API_KEY: 'sk-nobody' }),
+    const plan = ['--apis', '3', '--workers', '2', '--worker-pool', '4'];
+    const [[, said], misspelt, direct, [migrated, reason]] = await Promise.all([
+      command(['doctor', ...plan], { SHUTDOWN_GRACE_MS: '870000', OPENAI_API_KEY: 'sk-nobody' }),
+      command(['doctor', '--apis', 'many']),
       command(['migrate']),
       command(['migrate'], { DATABASE_DIRECT_URL: '' }),
     ]);
     expect(said).toMatch(/ok +postgres pooler +transaction mode, statement_timeout 5000 ms/);
+    expect(said).toMatch(
+      /warn +planned pools +APIs: 3 with 10 each, workers: 2 with 4 each; they may open 38 connections to the pooler; .* \d+ connections of Postgres/,
+    );
     expect(said).toMatch(/ok +worker grace +870000 ms; the longest call takes 840000 ms at most \(openai\)/);
+    expect(misspelt).toEqual([false, expect.stringContaining('It takes a whole number up to 10000.')]);
     expect(direct).toEqual([true, 'The database is up to date.\n']);
     expect(migrated).toBe(false);
     expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);

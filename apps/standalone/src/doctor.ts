@@ -13,10 +13,11 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from './data-folder.js';
-import { connectionBudget, poolerSession } from './database-checks.js';
+import { connectionBudget, plannedConnections, poolerSession } from './database-checks.js';
 import { workerGrace } from './grace-check.js';
 import { Inconclusive } from './inconclusive.js';
 import { mailServer } from './mail-check.js';
+import type { PlanOptions } from './plan-options.js';
 import { secretRotation } from './secret-check.js';
 import { checkSettings, unknownText } from './settings-check.js';
 import { StandaloneConfig } from './standalone.config.js';
@@ -30,15 +31,15 @@ type Check = readonly [name: string, run: () => Promise<string> | string];
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 1_000;
 
-/** Checks the whole set-up, one line each; true when everything is well. Throws ConfigError. */
-export async function doctor(env: Environment, say: (line: string) => void): Promise<boolean> {
+/** Checks the whole set-up, and what is planned, one line each; true when everything is well. Throws ConfigError. */
+export async function doctor(env: Environment, say: (line: string) => void, plan: PlanOptions = {}): Promise<boolean> {
   const [config] = loadConfig([StandaloneConfig], env);
   const running = findRunning(config);
   const known = [running.databaseUrl, running.redisUrl, running.url].some((address) => address !== undefined);
   const checks: Check[] = [
     ['node version', nodeVersion],
     ['settings', () => settings(env, say)],
-    ...(known ? checksOf(env, config, running) : nothingToCheck(config)),
+    ...(known ? checksOf(env, config, running, plan) : nothingToCheck(config)),
     ...signInChecks(env),
     ...mailChecks(env),
   ];
@@ -55,11 +56,11 @@ export async function doctor(env: Environment, say: (line: string) => void): Pro
   return well;
 }
 
-function checksOf(env: Environment, config: StandaloneConfig, running: Running): Check[] {
+function checksOf(env: Environment, config: StandaloneConfig, running: Running, plan: PlanOptions): Check[] {
   return [
     ['secrets', () => secrets(config, running)],
     ...postgresChecks(config, running),
-    ...poolChecks(env, running),
+    ...poolChecks(env, running, plan),
     ...secretChecks(config, running),
     ...redisChecks(env, config, running),
     ['storage', () => storage(env, config)],
@@ -141,14 +142,22 @@ function secretChecks({ secretKeyPrevious }: StandaloneConfig, { databaseUrl, se
   return [['secret rotation', () => withDatabase(databaseUrl, look)]];
 }
 
-function poolChecks(env: Environment, { databaseUrl }: Running): Check[] {
+function poolChecks(env: Environment, { databaseUrl }: Running, plan: PlanOptions): Check[] {
   if (databaseUrl === undefined) return [];
   const config = (): DatabaseConfig => loadConfig([DatabaseConfig], { DATABASE_URL: databaseUrl, ...env })[0];
-  // Behind a pooler, its own size is what Postgres gets to see.
-  if (env['DATABASE_POOLER']) return [['postgres pooler', () => poolerSession(config())]];
+  const pooler = Boolean(env['DATABASE_POOLER']);
   const budget = (): Promise<string> =>
     withDatabase(databaseUrl, ({ pool }) => connectionBudget(pool, config().databasePool));
-  return [['postgres pools', budget]];
+  const planned = (): Promise<string> => {
+    const { apis = 0, workers = 0, workerPool = config().databasePool } = plan;
+    const processes = { apis, workers, workerPool, apiPool: config().databasePool };
+    return withDatabase(databaseUrl, ({ pool }) => plannedConnections(pool, processes, pooler));
+  };
+  return [
+    // Behind a pooler, its own size is what Postgres gets to see.
+    pooler ? ['postgres pooler', () => poolerSession(config())] : ['postgres pools', budget],
+    ...(Object.keys(plan).length === 0 ? [] : [['planned pools', planned] as const]),
+  ];
 }
 
 /** Nothing to check where workers go by the catalog. */

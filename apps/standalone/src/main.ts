@@ -1,3 +1,4 @@
+import type { PlanOptions } from './plan-options.js';
 import { listenForStop } from './stop-signals.js';
 
 /** Errors whose message is meant for whoever started this; any other one is a bug and shows its stack. */
@@ -23,11 +24,13 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     }
     case 'doctor': {
       const { doctor } = await import('./doctor.js');
+      const { planOptions } = await import('./plan-options.js');
       const { runTerminalCommand, terminalCommand } = await import('./terminal-command.js');
       const exit = { code: 0 };
       const checks = terminalCommand('doctor', 'Checks the set-up, a line for each part of it.', say);
-      checks.action(async () => {
-        exit.code = (await doctor(process.env, say)) ? 0 : 1;
+      for (const option of planOptions()) checks.addOption(option);
+      checks.action(async (plan: PlanOptions) => {
+        exit.code = (await doctor(process.env, say, plan)) ? 0 : 1;
       });
       await runTerminalCommand(checks, args);
       return exit.code;
