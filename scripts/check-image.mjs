@@ -54,7 +54,7 @@ try {
   await Promise.all([step('image', makeImage), step('services', startServices)].map(settled)).then(throwFirst);
   await step('set-up', setUp);
   await step('processes', startProcesses);
-  await step('first image', generate);
+  await step('first image', async () => [await generate(), ...(await memory())].join('; '));
   await step('doctor', checkSetUp);
   await step('stop', stopWithTaskInHand);
 } catch (error) {
@@ -158,7 +158,6 @@ async function startProcesses() {
   const worker = { WORKER_HEALTH_PORT: String(await freePort()), SANDBOX_DIRECTIVES: 'true', ...(await metrics()) };
   engine.start('api', flagsOf('api', api), TAG, services.api.command);
   engine.start('worker', flagsOf('worker', worker), TAG, services.worker.command);
-  const told = [];
   for (const name of ['api', 'worker']) {
     await untilHealthy(name);
     const processes = await engine.processesOf(name);
@@ -167,9 +166,7 @@ async function startProcesses() {
     if (!(await engine.succeeds(name, ['env', '-i', '/usr/local/bin/node', ...probe])))
       problems.push('compiles what the build compiled');
     if (problems.length > 0) throw new Error(`the ${name}'s process ${problems.join(', ')}`);
-    told.push(`${name} ${figuresOf(processes)}`);
   }
-  return told.join('; ');
 }
 
 /** As compose finds out: by the health check, inside the container. */
@@ -205,6 +202,13 @@ async function generate(prompt = 'A lighthouse at dusk') {
   const { info } = await sharp(Buffer.from(data[0].b64_json, 'base64')).raw().toBuffer({ resolveWithObject: true });
   if (info.width * info.height < 500_000) throw new Error(`it has ${info.width}x${info.height} pixels only`);
   return `${info.width}x${info.height}`;
+}
+
+/** Of both processes, once an image has gone through them. */
+async function memory() {
+  return await Promise.all(
+    ['api', 'worker'].map(async (name) => `${name} ${figuresOf(await engine.processesOf(name))}`),
+  );
 }
 
 async function checkSetUp() {

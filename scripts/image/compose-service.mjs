@@ -36,3 +36,10 @@ export function secondsOf(duration) {
   if (number === undefined) throw new Error(`${duration} is no duration in s or m`);
   return Number(number) * (unit === 'm' ? 60 : 1);
 }
+
+/** Bytes of an amount of memory of compose, such as 512m or 2g. */
+export function bytesOf(amount) {
+  const [, number, unit] = /^(\d+)(m|g)$/.exec(amount) ?? [];
+  if (number === undefined) throw new Error(`${amount} is no amount of memory in m or g`);
+  return Number(number) * (unit === 'g' ? 1024 ** 3 : 1024 ** 2);
+}

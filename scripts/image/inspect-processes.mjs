@@ -1,5 +1,10 @@
 // What the kernel knows of the processes in a container.
-import { readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { bytesOf } from './compose-service.mjs';
+
+/** Where a container finds the limits of its control group, in version 2 or 1. */
+const MEMORY = ['memory.max', 'memory/memory.limit_in_bytes'];
+const PIDS = ['pids.max', 'pids/pids.max'];
 
 /** What of a service's hardening the kernel does not hold its processes to, as ends of a sentence. */
 export async function hardeningProblems(pids, service) {
@@ -7,6 +12,7 @@ export async function hardeningProblems(pids, service) {
   const status = statusOf(node);
   const root = /^\S+ \S+ \S+ \S+ \/ (\S+)/m.exec(readFileSync(`/proc/${node}/mountinfo`, 'utf8'))?.[1] ?? '';
   const preload = service.environment.LD_PRELOAD;
+  const { memory, pids: most } = service.deploy.resources.limits;
   const checks = [
     [status('Uid').split(/\s+/)[0] === '1000', 'does not run as user 1000'],
     [/^0+$/.test(status('CapEff')) && /^0+$/.test(status('CapBnd')), 'has capabilities'],
@@ -17,6 +23,8 @@ export async function hardeningProblems(pids, service) {
       preload === undefined || readFileSync(`/proc/${node}/maps`, 'utf8').includes('libjemalloc'),
       'has not loaded jemalloc',
     ],
+    [limitOf(node, MEMORY) === bytesOf(memory), `is not held to ${memory} of memory`],
+    [limitOf(node, PIDS) === most, `is not held to ${most} processes`],
   ];
   return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
 }
@@ -25,6 +33,14 @@ export async function hardeningProblems(pids, service) {
 export function figuresOf(pids) {
   const kilobytes = Number.parseInt(statusOf(nodeOf(pids))('VmRSS'), 10);
   return `${Math.round(kilobytes / 1_000)} MB RSS`;
+}
+
+/** A limit as the container itself reads it; NaN for none. */
+function limitOf(pid, files) {
+  const paths = files.map((file) => `/proc/${pid}/root/sys/fs/cgroup/${file}`);
+  const path = paths.find((one) => existsSync(one));
+  if (path === undefined) throw new Error(`the container can't read its limits: none of ${paths.join(', ')} is there`);
+  return Number(readFileSync(path, 'utf8'));
 }
 
 function nodeOf(pids) {
