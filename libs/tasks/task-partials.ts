@@ -31,6 +31,9 @@ export class TaskPartials {
   }
 }
 
+/** Who comes later to the same task hears nothing: a partial image is written out anew for each. */
+const MAX_LISTENERS = 10;
+
 type PartialListener = (partial: TaskPartial) => void;
 
 /** Receives the partial images of chosen tasks, on the connection that task events use too. */
@@ -58,7 +61,7 @@ export class TaskPartialsListener {
       this.listeners.set(channel, new Set([listener]));
       // ioredis resubscribes by itself after a reconnect.
       this.redis.subscribe(channel).catch(() => undefined);
-    } else others.add(listener);
+    } else if (others.size < MAX_LISTENERS) others.add(listener);
     return () => {
       const rest = this.listeners.get(channel);
       if (rest?.delete(listener) !== true || rest.size > 0) return;

@@ -149,5 +149,5 @@ function tell(what: string, { longestLoopMs, grownMb, nowMb }: Seen): void {
 
 function expectCalm({ longestLoopMs, grownMb }: Seen): void {
   expect(longestLoopMs).toBeLessThan(1_000);
-  expect(grownMb).toBeLessThan(500);
+  expect(grownMb).toBeLessThan(400);
 }

@@ -3,6 +3,8 @@ import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
+import { bodyRoutes } from '../support/body-routes.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { answerOf, contractError } from '../support/contract-answer.js';
 import { LONG } from '../support/effort.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -70,6 +72,25 @@ describe('a storm of bad callers', () => {
       expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'request_timeout' } });
     }
     await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
+  }, 90_000);
+
+  it('H1: a body that never comes is hung up on, whatever route it is sent to', async () => {
+    const { cookie = '' } = await signInFirstAdmin(platform);
+    const calls = bodyRoutes().flatMap(({ method, path, isConsole }) =>
+      ['application/json', 'multipart/form-data; boundary=b'].map((type) => {
+        const known = isConsole ? `cookie: ${cookie}\r\norigin: ${platform.url}\r\nx-darkroom-csrf: 1` : '';
+        const own = known === '' ? `authorization: Bearer ${platform.key}` : known;
+        const start = `${method} ${path} HTTP/1.1\r\nhost: x\r\n${own}\r\ncontent-type: ${type}\r\n`;
+        return { what: `${method} ${path} ${type}`, start: `${start}content-length: 5000\r\n\r\n{"a":"` };
+      }),
+    );
+    const answers = await Promise.all(
+      calls.map(async ({ what, start }) => [what, Number((await drip(start)).split(' ')[1])]),
+    );
+    // Some are refused before their body is asked for.
+    expect(answers.filter(([, status]) => ![400, 403, 404, 405, 408, 413, 415].includes(Number(status)))).toEqual([]);
+    expect(answers.filter(([, status]) => status === 408).length).toBeGreaterThan(answers.length / 4);
+    expect((await platform.call('/v1/models')).status).toBe(200);
   }, 90_000);
 
   /** An upload that breaks off after so many bytes. */

@@ -74,7 +74,7 @@ export class ApiConfig {
 
   @Setting(
     'BODY_MEMORY',
-    'Bytes of request bodies one process holds at once, at most two thirds of them for one account or network; more are rejected. Never less than 1.5 x JSON_BODY_LIMIT.',
+    'Bytes of request bodies, and of partial images that wait for slow readers, one process holds at once, at most two thirds of them for one account or network; more are rejected. Never less than 1.5 x JSON_BODY_LIMIT.',
     { unit: 'bytes' },
   )
   @Within(1_048_576)

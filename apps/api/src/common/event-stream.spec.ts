@@ -1,6 +1,9 @@
 import { jest } from '@jest/globals';
 import { text } from 'node:stream/consumers';
+import { loadConfig } from '#config/load-config.js';
+import { ApiConfig } from './api.config.js';
 import { EventStream } from './event-stream.js';
+import { BodyHold, BodyMemory } from './fastify/body-memory.js';
 
 const noop = (): void => undefined;
 
@@ -30,6 +33,18 @@ describe('EventStream', () => {
     expect(received.length).toBeLessThan(100_000);
     expect(received).toContain('"count":0,');
     expect(received.trimEnd().split('\n\n').at(-1)).toContain('"count":10000,');
+  });
+
+  it('leaves out what it is offered while there is no memory for it, and says the end all the same', async () => {
+    const [config] = loadConfig([ApiConfig], { JSON_BODY_LIMIT: '1048576', BODY_MEMORY: '3000000' });
+    const hold = new BodyHold(new BodyMemory(config), 'account a');
+    const events = new EventStream(15_000, noop, hold);
+    for (let index = 0; index < 10; index++) events.offer('partial', { index, image: 'x'.repeat(450_000) });
+    events.event('error', {});
+    events.end();
+    const received = await text(events.body);
+    expect([...received.matchAll(/"index":(\d)/g)].map(([, index]) => index)).toEqual(['0', '1', '2', '3']);
+    expect(received).toContain('event: error\n');
   });
 
   it('tells once when its caller has left, and takes what is sent after that', async () => {

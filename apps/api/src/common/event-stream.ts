@@ -1,18 +1,26 @@
 import type { FastifyReply } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { BodyHold } from './fastify/body-memory.js';
 
 /** Server-sent events as the body of a reply. What is said after the caller has gone is dropped. */
 export class EventStream {
   readonly body = new PassThrough();
   private readonly ping: NodeJS.Timeout;
   private held: string | undefined;
+  private response: ServerResponse | undefined;
 
   /**
    * A comment is sent every `pingMs`, so that nothing between here and the caller takes the silence for an end.
-   * `onClose` is called once, when the stream has ended or its caller has left.
+   * `onClose` is called once, when the stream has ended or its caller has left. What is offered counts in `memory`
+   * until it is read.
    */
-  constructor(pingMs: number, onClose: () => void = () => undefined) {
+  constructor(
+    pingMs: number,
+    onClose: () => void = () => undefined,
+    private readonly memory?: BodyHold,
+  ) {
     this.ping = setInterval(() => this.comment(), pingMs).unref();
     this.body.on('drain', () => this.flush());
     this.body.once('close', () => {
@@ -25,7 +33,12 @@ export class EventStream {
 
   /** Answers with status 200. A first comment takes the headers along at once. */
   open(reply: FastifyReply): void {
-    reply.raw.once('close', () => this.body.destroy());
+    this.response = reply.raw;
+    reply.raw.on('drain', () => this.settle());
+    reply.raw.once('close', () => {
+      this.body.destroy();
+      this.memory?.give();
+    });
     this.comment();
     void reply
       .code(200)
@@ -37,6 +50,19 @@ export class EventStream {
 
   event(name: string, data: object): void {
     this.write(textOf(name, data));
+  }
+
+  /** Like `event`, for what a caller can do without: left out when there is no memory for it to wait in until it is read. */
+  offer(name: string, data: object): void {
+    if (!this.body.writable) return;
+    this.settle();
+    const text = textOf(name, data);
+    try {
+      this.memory?.take(text.length);
+    } catch {
+      return;
+    }
+    this.write(text);
   }
 
   /** An event without a name, as chats are streamed. */
@@ -72,6 +98,12 @@ export class EventStream {
     const text = this.held;
     this.held = undefined;
     if (text !== undefined) this.write(text);
+  }
+
+  /** Gives the memory back once nothing waits any more. */
+  private settle(): void {
+    if (this.body.readableLength + this.body.writableLength + (this.response?.writableLength ?? 0) > 0) return;
+    this.memory?.give();
   }
 
   private comment(): void {

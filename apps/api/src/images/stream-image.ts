@@ -5,9 +5,9 @@ import { completedEvent, partialEvent } from '#contract/image-response.js';
 import type { StoredObject } from '#storage/object-store.js';
 import { TaskPartialsListener } from '#tasks/task-partials.js';
 import type { Task, TaskSummary } from '#tasks/task.js';
-import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
-import { EventStream } from '../common/event-stream.js';
+import type { EventStream } from '../common/event-stream.js';
+import { EventStreams } from '../common/event-streams.js';
 import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
@@ -26,7 +26,7 @@ export class StreamImage {
     private readonly partials: TaskPartialsListener,
     private readonly images: OpenImages,
     private readonly marks: DeliveryMarks,
-    private readonly config: ApiConfig,
+    private readonly streams: EventStreams,
   ) {}
 
   /**
@@ -35,7 +35,7 @@ export class StreamImage {
    */
   async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     nameTask(request, reply, accepted);
-    const events = new EventStream(this.config.streamPingMs);
+    const events = this.streams.begin(request);
     const silence = this.partialsOf(accepted.task, events);
     try {
       events.open(reply);
@@ -63,7 +63,7 @@ export class StreamImage {
       if (partial.index < next || partial.index >= wanted) return;
       next = partial.index + 1;
       const data = partialEvent(task, partial);
-      events.event(data.type, data);
+      events.offer(data.type, data);
     });
   }
 

@@ -3,9 +3,9 @@ import type { FastifyReply } from 'fastify';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
-import { ApiConfig } from '../common/api.config.js';
 import { Draining } from '../common/draining.js';
-import { EventStream } from '../common/event-stream.js';
+import type { EventStream } from '../common/event-stream.js';
+import { EventStreams } from '../common/event-streams.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 
@@ -23,7 +23,7 @@ export class FollowTask {
     private readonly watchers: TaskWatchers,
     private readonly draining: Draining,
     private readonly links: TaskLinks,
-    private readonly config: ApiConfig,
+    private readonly streams: EventStreams,
   ) {}
 
   /**
@@ -68,7 +68,7 @@ export class FollowTask {
     const call = new AbortController();
     let stopWatching = (): void => undefined;
     let stopRest = (): void => undefined;
-    const events = new EventStream(this.config.streamPingMs, () => {
+    const events = this.streams.begin(reply.request, () => {
       stopWatching();
       stopRest();
       this.draining.release(call);

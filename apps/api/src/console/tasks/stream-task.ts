@@ -22,7 +22,7 @@ export class StreamTask {
     if (options.partialImages === undefined) return () => undefined;
     return this.partials.listen(id, ({ index, format, base64 }) => {
       const image: PartialPictureView = { index, b64_json: base64, output_format: format };
-      events.event('partial', image);
+      events.offer('partial', image);
     });
   }
 }

@@ -1,0 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { ApiConfig } from './api.config.js';
+import { EventStream } from './event-stream.js';
+import { BodyHold, BodyMemory } from './fastify/body-memory.js';
+import { sourceOf } from './fastify/json-body.js';
+
+/** Begins event streams. Partial images that wait for a slow reader share the memory for bodies, so that no number of readers exceeds it. */
+@Injectable()
+export class EventStreams {
+  constructor(
+    private readonly config: ApiConfig,
+    private readonly memory: BodyMemory,
+  ) {}
+
+  /** `onClose` as EventStream has it. */
+  begin(request: FastifyRequest, onClose?: () => void): EventStream {
+    return new EventStream(this.config.streamPingMs, onClose, new BodyHold(this.memory, sourceOf(request)));
+  }
+}
