@@ -12,12 +12,26 @@ import { schemaProblems } from './deploy-rules/kubernetes.mjs';
 import { ROOT } from './prepare.mjs';
 
 const EXAMPLES = join(ROOT, 'deploy', 'helm', 'examples');
+/** What Postgres has for everybody unless it is told otherwise: max_connections of 100, less 3 for its administrators. */
+const DEFAULT_CONNECTIONS = 97;
 /** ConfigMaps that the examples take for granted. */
 const CONFIG_MAPS = ['models', 'authority'];
 const URL_SET = 'publicUrl=https://images.example.org';
 
 const CASES = [
   ...readdirSync(EXAMPLES).map((file) => ({ name: file, files: [join(EXAMPLES, file)], set: [] })),
+  { name: 'defaults', files: [], set: [URL_SET] },
+  { name: 'PgBouncer and one Secret', files: [], set: [URL_SET, 'settings.DATABASE_POOLER=transaction'] },
+  {
+    name: 'IPv6 alone',
+    files: [],
+    set: [URL_SET, ...['HOST', 'METRICS_HOST', 'WORKER_HEALTH_HOST'].map((name) => `settings.${name}=::`)],
+  },
+  {
+    name: 'slow calls of an own catalog',
+    files: [],
+    set: [URL_SET, `models.inline=${catalogOf(1_800_000)}`, 'worker.longestProviderTimeoutSeconds=1800'],
+  },
   {
     name: 'nothing optional',
     files: [],
@@ -33,12 +47,17 @@ const CASES = [
     set: [URL_SET, `fullnameOverride=${'n'.repeat(45)}`, `image.digest=sha256:${'0'.repeat(64)}`],
   },
 ];
+/** Those that find most in the copy of a chart. */
+const TELLING = ['production.yaml', 'defaults', 'PgBouncer and one Secret'];
 /** What must not become a release, and why. */
 const REFUSED = [
   [[], 'publicUrl is required'],
   [[`${URL_SET}/v1`], "at '/publicUrl'"],
   [[URL_SET, 'worker.autoscaling.minReplica=3'], "additional properties 'minReplica' not allowed"],
   [[URL_SET, 'settings.SECRET_KEY=0123456789'], "invalid propertyName 'SECRET_KEY'"],
+  [[URL_SET, 'settings.EGRESS_PROXY=http://us:er@filter:4750'], "at '/settings/EGRESS_PROXY'"],
+  [[URL_SET, 'storage.endpoint=http://us:er@minio:9000'], "at '/storage/endpoint'"],
+  [[URL_SET, 'api.settings.DATABASE_POOLER=transaction'], 'DATABASE_POOLER belongs under settings'],
   [[URL_SET, 'secrets.existingSecret='], 'secrets.existingSecret is required'],
   [[URL_SET, 'ingress.enabled=true', 'ingress.hosts={a.example.org}'], 'ingress.enabled needs trustedProxies'],
   [[URL_SET, 'ingress.enabled=true', 'trustedProxies={10.0.0.0/8}'], 'ingress.hosts is required'],
@@ -62,12 +81,12 @@ const objects = [];
 for (const chart of charts) {
   // A folder that is given is a copy with a change, which need not be seen from all sides.
   const label = chart === CHART ? '' : `${chart}: `;
-  const cases = chart === CHART ? CASES : CASES.filter(({ name }) => name === 'production.yaml');
+  const cases = chart === CHART ? CASES : CASES.filter(({ name }) => TELLING.includes(name));
   const versions = chart === CHART ? KUBERNETES : KUBERNETES.slice(-1);
   for (const one of cases) {
     for (const kubernetes of versions) problems.push(...problemsOf(chart, one, kubernetes).map((text) => label + text));
   }
-  problems.push(...valueProblems(chart).map((text) => label + text));
+  problems.push(...valueProblems(chart, facts).map((text) => label + text));
   if (chart === CHART) problems.push(...thoroughProblems());
 }
 problems.push(...(await schemaProblems(objects)));
@@ -76,6 +95,14 @@ const distinct = [...new Set(problems)];
 for (const problem of distinct) console.error(problem);
 console.log(`${CASES.length} sets of values, ${objects.length} objects, ${distinct.length} problems in the chart`);
 process.exitCode = distinct.length === 0 && objects.length > 0 ? 0 : 1;
+
+/** A models.yaml of one provider, in which --set finds no comma or quote. */
+function catalogOf(timeoutMs) {
+  return [
+    ...['providers:', '  far:', '    type: openai', '    options:', `      total_timeout_ms: ${timeoutMs}`],
+    ...['models:', '  gpt-image-2:', '    kind: image', '    routes:', '      - provider: far'],
+  ].join('\n');
+}
 
 function problemsOf(chart, { name, files, set }, kubernetes) {
   const { documents = [], problem } = renderChart(chart, files, { kubernetes, set });
@@ -87,6 +114,8 @@ function problemsOf(chart, { name, files, set }, kubernetes) {
     budgets: !set.includes('api.podDisruptionBudget.enabled=false'),
     policies: !set.includes('networkPolicy.enabled=false'),
     configMaps: CONFIG_MAPS,
+    // Who changes the defaults has a database to go with them.
+    connections: name === 'defaults' ? DEFAULT_CONNECTIONS : Infinity,
   };
   return [...podProblems(documents, wanted), ...objectProblems(documents, wanted)].map((text) => `${name}: ${text}`);
 }

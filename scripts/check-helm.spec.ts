@@ -12,6 +12,8 @@ const SCALER = 'templates/worker-autoscaler.yaml';
 const MIGRATE = 'templates/migrate.yaml';
 const HELPERS = 'templates/_helpers.tpl';
 const ENVIRONMENT = 'templates/_environment.tpl';
+const DOCTOR = 'templates/tests/doctor.yaml';
+const SCHEMA = 'values.schema.json';
 const POLICIES = 'templates/network-policies.yaml';
 
 afterAll(() => {
@@ -21,12 +23,27 @@ afterAll(() => {
 /** One change to the chart, and what must be said about it. */
 type Fault = readonly [file: string, from: string, to: string, problem: string];
 
+/** One of its calls takes longer than the grace of workers. */
+const SLOW_CATALOG =
+  'providers: { far: { type: openai, options: { total_timeout_ms: 900000 } } }\n' +
+  'models: { gpt-image-2: { kind: image, routes: [{ provider: far }] } }\n';
+
 /** Each list is one broken chart: what would hide something else comes in another. */
 const charts: readonly (readonly Fault[])[] = [
   [
     [ENVIRONMENT, 'max .Values.api.longestCallSeconds', 'max 90', 'an update cuts off chats'],
     [API, 'livenessProbe:', 'livenesProbe:', `'"livenesProbe"' does not exist in type`],
     [API, 'minReadySeconds: 5', 'minReadySeconds: soon', 'data/spec/minReadySeconds must be integer'],
+    [API, ' "DATABASE_DIRECT_URL" }}', ' }}', 'Deployment release-darkroom-api: behind a pooler, commands need'],
+    [DOCTOR, ' "DATABASE_DIRECT_URL" }}', ' }}', 'Pod release-darkroom-doctor: behind a pooler, commands need'],
+    [MIGRATE, '(list "DATABASE_DIRECT_URL")', 'list', 'Job release-darkroom-migrate: behind a pooler, commands need'],
+    [DOCTOR, '(pick $worker "SHUTDOWN_GRACE_MS")', 'dict', 'SHUTDOWN_GRACE_MS must be that of workers'],
+    [ENVIRONMENT, 'add 1 (ternary .replicas', 'add 0 (ternary .replicas', 'args must be doctor --apis=21 --workers=41'],
+    ['values.yaml', 'maxReplicas: 4', 'maxReplicas: 5', '6 APIs and 11 workers open 104 connections, 97 are allowed'],
+    [SCHEMA, 'DATABASE_DIRECT_URL|', '', 'api.settings: DATABASE_DIRECT_URL may be given in plain'],
+    [SCHEMA, 'HEADERS$|', '', ': settings: OTEL_EXPORTER_OTLP_HEADERS may be given in plain'],
+    [SCHEMA, '://[^/?#]*@', '@$', 'worker.settings: PROVIDER_PROXY may be given in plain'],
+    [ENVIRONMENT, 'METRICS_HOST: 0.0.0.0', 'METRICS_HOST: 127.0.0.1', 'METRICS_HOST must be 0.0.0.0 or ::'],
     [API, 'path: /readyz', 'path: /ready', 'readinessProbe must ask /readyz'],
     [API, 'containerPort: 8080', 'containerPort: 8088', 'the port http must be PORT'],
     [ENVIRONMENT, 'mul .Values.api.drainSeconds 1000', 'mul 0 1000', 'SHUTDOWN_DELAY_MS is needed'],
@@ -76,6 +93,7 @@ const charts: readonly (readonly Fault[])[] = [
     ],
   ],
   [
+    [DOCTOR, '(omit .Values.worker.settings "DATABASE_POOL")', '$worker', 'DATABASE_POOL must be that of the API'],
     [API, 'name: http, containerPort', 'name: web, containerPort', 'the port of startupProbe is not named'],
     [API, 'add .Values.api.drainSeconds', 'add 0', 'terminationGracePeriodSeconds must exceed'],
     [ENVIRONMENT, '.longestProviderTimeoutSeconds 30', '.concurrency 30', 'must reach the longest call to a provider'],
@@ -97,6 +115,7 @@ const charts: readonly (readonly Fault[])[] = [
   ],
   [[API, 'args: [api]', 'args: [app]', 'args must name a role']],
   [['values.yaml', 'drainSeconds: 10', 'drainSeconds: soon', "at '/api/drainSeconds': got string, want integer"]],
+  [['values.yaml', "inline: ''", `inline: ${JSON.stringify(SLOW_CATALOG)}`, 'a call may take 900000 ms']],
   [['values.yaml', 'drainSeconds: 10', 'drainSeconds: 10\n  warmUp: 3', 'api.warmUp: the schema does not know it']],
 ];
 
@@ -131,6 +150,8 @@ it('refuses misspelt values and secrets among them, in every place', () => {
   const accepts = new Ajv({ strict: false }).compile(schema);
   const taken = [
     { settings: { LOG_LEVEL: 'debug', DATABASE_POOL: 5 } },
+    { settings: { EGRESS_PROXY: 'http://filter.internal:4750', MAIL_FROM: 'Darkroom <darkroom@example.org>' } },
+    { storage: { endpoint: 'https://s3.example.org/a@b' }, publicUrl: 'https://images.example.org' },
     { secrets: { from: { DATABASE_URL: { name: 'postgres-app', key: 'uri' } } } },
   ].filter((values) => !accepts(values));
   const refused = [
@@ -145,6 +166,13 @@ it('refuses misspelt values and secrets among them, in every place', () => {
     ...['SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'OPENAI_API_KEY', 'DATABASE_URL', 'S3_ACCESS_KEY_ID', 'log-level'].map(
       (name) => ({ worker: { settings: { [name]: 'x' } } }),
     ),
+    ...['DATABASE_DIRECT_URL', 'OTEL_EXPORTER_OTLP_HEADERS'].map((name) => ({ settings: { [name]: 'x' } })),
+    { settings: { SMTP_URL: 'smtp://me:it@mail.example.org:587' } },
+    { api: { settings: { EGRESS_PROXY: 'http://token@filter.internal:4750' } } },
+    { worker: { settings: { PROVIDER_PROXY: 'http://me:it@proxy.internal:3128' } } },
+    { storage: { endpoint: 'http://me:it@minio:9000' } },
+    { publicUrl: 'https://me:it@images.example.org' },
+    { worker: { autoscaling: { keda: { prometheusAddress: 'http://me:it@prometheus:9090' } } } },
   ].filter((values) => accepts(values));
   expect([taken, refused]).toEqual([[], []]);
 });

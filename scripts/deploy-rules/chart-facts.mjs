@@ -21,9 +21,10 @@ export async function chartFacts() {
     built('apps/api/src/chat/chat.config.js'),
     built('libs/storage/storage.config.js'),
   ]);
-  const [{ loadConfig }, { settingsOf }] = await Promise.all([
+  const [{ loadConfig }, { settingsOf }, { DatabaseConfig }] = await Promise.all([
     built('libs/config/load-config.js'),
     built('libs/config/setting.js'),
+    built('libs/database/database.config.js'),
   ]);
   const classes = {
     api: API_CONFIGS,
@@ -32,14 +33,16 @@ export async function chartFacts() {
     bucket: [StorageConfig],
     doctor: [StandaloneConfig],
   };
-  const every = [...API_CONFIGS, ...WORKER_CONFIGS, StandaloneConfig];
+  const every = [...API_CONFIGS, ...WORKER_CONFIGS, StandaloneConfig].flatMap((one) => settingsOf(one));
   const schema = JSON.parse(readFileSync(join(ROOT, 'models.schema.json'), 'utf8'));
   delete schema.$schema;
   const isCatalog = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(schema);
   const defaultOf = (configClass, name) =>
     new configClass()[settingsOf(configClass).find(({ env }) => env === name).property];
   return {
-    settings: new Set([...FOREIGN, ...every.flatMap((one) => settingsOf(one).map(({ env }) => env))]),
+    settings: new Set([...FOREIGN, ...every.map(({ env }) => env)]),
+    /** Those with secrets in them, by whether they are addresses, which may also have none. */
+    secrets: new Map(every.filter(({ secret }) => secret).map(({ env, unit }) => [env, unit === 'URL'])),
     /** What the process itself would say of the values when it starts. */
     refusals(role, environment) {
       try {
@@ -54,6 +57,8 @@ export async function chartFacts() {
       return isCatalog.errors.map(({ instancePath, message }) => `models.yaml${instancePath} ${message}`);
     },
     longestCallMs: defaultOf(OpenAiConfig, 'OPENAI_TOTAL_TIMEOUT_MS'),
+    longestCallOf: await callTimer(loadConfig),
+    pool: defaultOf(DatabaseConfig, 'DATABASE_POOL'),
     longestChatMs: defaultOf(ChatConfig, 'CHAT_TOTAL_TIMEOUT_MS'),
     paths: {
       api: new Set(Object.keys(JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')).paths)),
@@ -62,6 +67,22 @@ export async function chartFacts() {
     metrics: new Set(
       quoted(/\.(?:gauges?|counter|histogram)\(\s*'([a-z_]+)'/g, ['apps', 'libs']).map((name) => `darkroom_${name}`),
     ),
+  };
+}
+
+/** Makes what tells how many ms a call of the providers in the text of a models.yaml may take, with a worker's settings. */
+async function callTimer(loadConfig) {
+  const [{ loadAdapters, longestCall }, { parseEntries }, { toCatalog }] = await Promise.all([
+    built('libs/providers/descriptors.js'),
+    built('libs/catalog/parse-catalog.js'),
+    built('libs/catalog/to-catalog.js'),
+  ]);
+  let settings = {};
+  const make = await loadAdapters({ settings: (of) => loadConfig([of], settings)[0], fetcher: undefined });
+  return (text, environment) => {
+    settings = environment;
+    const { providers } = toCatalog(parseEntries(text, 'models.yaml', undefined), environment, () => undefined);
+    return longestCall(providers.values(), make)?.ms ?? 0;
   };
 }
 

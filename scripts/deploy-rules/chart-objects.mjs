@@ -1,4 +1,4 @@
-import { podsOf } from './chart-pods.mjs';
+import { environmentOf, podsOf } from './chart-pods.mjs';
 
 const HOOK = 'helm.sh/hook';
 const METRIC = /\bdarkroom_[a-z_]+/g;
@@ -21,6 +21,7 @@ export function objectProblems(documents, facts) {
 const RULES = {
   Deployment: [rolling, scaled, budgeted, guarded, mounted],
   Job: [hooked, guarded],
+  Pod: [planned],
   HorizontalPodAutoscaler: [target],
   ScaledObject: [target, measured],
   Service: [targetPorts],
@@ -125,9 +126,47 @@ function hooked({ metadata, spec }, documents) {
   return problems;
 }
 
-/** The catalog is one that the service would take. */
-function catalogd({ data }, _documents, { catalogProblems }) {
-  return catalogProblems(data['models.yaml'] ?? '');
+/** The catalog is one that the service would take, and whose calls a stopping worker waits for. */
+function catalogd({ data }, documents, { catalogProblems, longestCallOf }) {
+  const text = data['models.yaml'] ?? '';
+  const problems = catalogProblems(text);
+  if (problems.length > 0) return problems;
+  const { settings } = componentOf('worker', documents);
+  const longest = longestCallOf(text, settings);
+  if (longest <= Number(settings.SHUTDOWN_GRACE_MS)) return [];
+  return [`a call may take ${longest} ms: worker.longestProviderTimeoutSeconds must reach that`];
+}
+
+/** The pod of a component and the object that makes it; one that is not there is empty. */
+function componentOf(name, documents) {
+  const isIts = ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === name;
+  const { owner, spec } = podsOf(documents).find(isIts) ?? { owner: {}, spec: { containers: [{}] } };
+  return { owner, settings: environmentOf(spec.containers[0]) };
+}
+
+/** The doctor adds up the connections of all pods that there may be at a time, and knows the grace of workers. */
+function planned({ spec }, documents, { pool, connections }) {
+  const [doctor, api, worker] = ['doctor', 'api', 'worker'].map((name) => componentOf(name, documents));
+  const [apis, workers] = [api, worker].map(({ owner }) => mostOf(owner, documents));
+  const [apiPool, workerPool] = [api, worker].map(({ settings }) => Number(settings.DATABASE_POOL ?? pool));
+  const wanted = `doctor --apis=${apis} --workers=${workers} --worker-pool=${workerPool}`;
+  const sum = apis * apiPool + workers * workerPool;
+  const problems = [];
+  if (spec.containers[0].args.join(' ') !== wanted) problems.push(`args must be ${wanted}`);
+  if (doctor.settings.DATABASE_POOL !== api.settings.DATABASE_POOL)
+    problems.push('DATABASE_POOL must be that of the API');
+  if (doctor.settings.SHUTDOWN_GRACE_MS !== worker.settings.SHUTDOWN_GRACE_MS)
+    problems.push('SHUTDOWN_GRACE_MS must be that of workers');
+  if (sum > connections)
+    problems.push(`${apis} APIs and ${workers} workers open ${sum} connections, ${connections} are allowed`);
+  return problems;
+}
+
+/** Pods of a Deployment while an update runs at the upper end of its autoscaler. */
+function mostOf({ metadata, spec }, documents) {
+  const scaler = documents.find((one) => one.spec?.scaleTargetRef?.name === metadata?.name)?.spec;
+  const most = scaler?.maxReplicas ?? scaler?.maxReplicaCount ?? spec?.replicas;
+  return most + spec?.strategy.rollingUpdate.maxSurge;
 }
 
 function target({ spec }, documents) {

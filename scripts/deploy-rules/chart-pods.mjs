@@ -1,11 +1,16 @@
 /** Named like secrets, and none. */
 const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
-const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|^(DATABASE|REDIS)_URL$|(^|_)KEY(_ID|_PREVIOUS)?$/;
+const SECRET_NAME =
+  /PASSWORD|SECRET|TOKEN|PRIVATE|^(DATABASE|DATABASE_DIRECT|REDIS)_URL$|HEADERS$|(^|_)KEY(_ID|_PREVIOUS)?$/;
 /** A process notices the end of its grace time and closes before it is killed. */
 const MARGIN_SECONDS = 5;
 /** What may run as a role of the image. */
 const ROLES = ['api', 'worker', 'migrate', 'bucket', 'doctor'];
 const SERVERS = ['api', 'worker'];
+/** Those in which the operator's commands run, in an API by `kubectl exec`. */
+const COMMANDED = ['api', 'migrate', 'doctor'];
+/** What leads in from outside the container: everything of IPv4, or of IPv6 and where the kernel has both of both. */
+const EVERYWHERE = ['0.0.0.0', '::'];
 
 /** The pods that the chart makes, each with the object that makes it. */
 export function podsOf(documents) {
@@ -17,7 +22,7 @@ export function podsOf(documents) {
 }
 
 /** A container's settings, with what could be a secret in place of each reference; what may be missing is missing. */
-function environmentOf(container) {
+export function environmentOf(container) {
   return Object.fromEntries(
     (container.env ?? []).flatMap(({ name, value, valueFrom }) => {
       if (valueFrom === undefined) return [[name, value]];
@@ -27,7 +32,8 @@ function environmentOf(container) {
 }
 
 function placeholder(name) {
-  if (name === 'DATABASE_URL') return 'postgresql://someone:unknown@postgres:5432/darkroom';
+  if (name === 'DATABASE_URL' || name === 'DATABASE_DIRECT_URL')
+    return 'postgresql://someone:unknown@postgres:5432/darkroom';
   if (name === 'REDIS_URL') return 'redis://redis:6379/0';
   return 'q7Xw2LmZ9pRt4VbN8sKd3HfJ6yGc1TzQ5uEa';
 }
@@ -93,6 +99,8 @@ function environmentProblems(container, role, { settings, refusals }) {
       problems.push(`${name} must come from a Secret`);
     if (/^[a-z0-9+]+:\/\/[^/]*:[^/]*@/i.test(value ?? '')) problems.push(`${name} holds a password`);
   }
+  if (seen.has('DATABASE_POOLER') && COMMANDED.includes(role) && !seen.has('DATABASE_DIRECT_URL'))
+    problems.push('behind a pooler, commands need DATABASE_DIRECT_URL');
   return [...problems, ...refusals(role, environmentOf(container))];
 }
 
@@ -112,8 +120,10 @@ function probeProblems(container, role, { paths }) {
   if (ports.has('metrics')) listens.metrics = 'METRICS_PORT';
   for (const [name, setting] of Object.entries(listens))
     if (port(name) !== environment[setting]) problems.push(`the port ${name} must be ${setting}`);
-  const host = role === 'api' ? 'HOST' : 'WORKER_HEALTH_HOST';
-  if (environment[host] !== '0.0.0.0') problems.push(`probes come from outside the container: ${host} must be 0.0.0.0`);
+  const hosts = [role === 'api' ? 'HOST' : 'WORKER_HEALTH_HOST', ...(ports.has('metrics') ? ['METRICS_HOST'] : [])];
+  for (const host of hosts)
+    if (!EVERYWHERE.includes(environment[host]))
+      problems.push(`probes and scrapes come from outside the container: ${host} must be ${EVERYWHERE.join(' or ')}`);
   return problems;
 }
 

@@ -1,3 +1,4 @@
+import Ajv from 'ajv';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -6,8 +7,8 @@ import { ROOT } from '../prepare.mjs';
 /** Where Helm itself puts values for all charts. */
 const HELMS_OWN = new Set(['global']);
 
-/** Values that no template reads or the schema does not know, and the other way round; one sentence each. */
-export function valueProblems(chart) {
+/** Values that no template reads or the schema does not know, and the other way round, and secrets among them; one sentence each. */
+export function valueProblems(chart, { secrets }) {
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
   const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
   const folder = join(chart, 'templates');
@@ -15,7 +16,12 @@ export function valueProblems(chart) {
     .filter((file) => /\.(ya?ml|tpl|txt)$/.test(file))
     .map((file) => readFileSync(join(folder, file), 'utf8'))
     .join('\n');
-  return [...versions(chart), ...differences(values, schema, ''), ...unread(values, schema, '', templates)];
+  return [
+    ...versions(chart),
+    ...differences(values, schema, ''),
+    ...unread(values, schema, '', templates),
+    ...plainSecrets(schema, secrets),
+  ];
 
   function definition(part) {
     return part.$ref === undefined ? part : schema.$defs[part.$ref.split('/').at(-1)];
@@ -57,4 +63,17 @@ function versions(chart) {
   const { appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   return appVersion === version ? [] : [`the appVersion must be ${version}, as in package.json`];
+}
+
+/** An address may be a value unless it holds a password; any other secret may not. */
+function plainSecrets(schema, secrets) {
+  const accepts = new Ajv({ strict: false, logger: false }).compile(schema);
+  return [...secrets].flatMap(([name, isAddress]) => {
+    const value = isAddress ? 'scheme://someone:unknown@host.example:1' : 'unknown';
+    return ['settings', 'api', 'worker']
+      .filter((part) =>
+        accepts(part === 'settings' ? { settings: { [name]: value } } : { [part]: { settings: { [name]: value } } }),
+      )
+      .map((part) => `${part === 'settings' ? part : `${part}.settings`}: ${name} may be given in plain`);
+  });
 }

@@ -1,9 +1,12 @@
+{{/* A value of a setting. YAML's numbers arrive as floats, which would be written with an exponent. */}}
+{{- define "darkroom.text" -}}
+{{- if kindIs "float64" . }}{{ printf "%.0f" . }}{{ else }}{{ toString . }}{{ end }}
+{{- end }}
+
 {{/* Settings as environment variables, in order of their names; what is empty is left out. */}}
 {{- define "darkroom.plain" -}}
 {{- range $name, $value := . }}
-{{- /* YAML's numbers arrive as floats, which are written with an exponent. */}}
-{{- $text := "" }}
-{{- if kindIs "float64" $value }}{{ $text = printf "%.0f" $value }}{{ else }}{{ $text = toString $value }}{{ end }}
+{{- $text := include "darkroom.text" $value }}
 {{- if ne $text "" }}
 - { name: {{ $name }}, value: {{ $text | quote }} }
 {{- end }}
@@ -48,6 +51,8 @@ TRUSTED_PROXIES: {{ join "," .Values.trustedProxies | quote }}
 {{- define "darkroom.workerSettings" -}}
 {{ include "darkroom.sharedSettings" . }}
 WORKER_CONCURRENCY: {{ .Values.worker.concurrency | quote }}
+# Few are enough: a worker mostly waits for its providers.
+DATABASE_POOL: "4"
 WORKER_HEALTH_PORT: "8081"
 WORKER_HEALTH_HOST: 0.0.0.0
 SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.workerGrace" .) 1000 | quote }}
@@ -63,6 +68,14 @@ LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
 {{/* Seconds a stopping worker gives its tasks: the longest call, and a little to finish and store the image. */}}
 {{- define "darkroom.workerGrace" -}}
 {{- add .Values.worker.longestProviderTimeoutSeconds 30 }}
+{{- end }}
+
+{{/* How many APIs and workers there may be at a time: their most, and the one that an update adds. */}}
+{{- define "darkroom.mostApis" -}}
+{{- with .Values.api }}{{ add 1 (ternary .autoscaling.maxReplicas .replicas .autoscaling.enabled) }}{{ end }}
+{{- end }}
+{{- define "darkroom.mostWorkers" -}}
+{{- with .Values.worker }}{{ add 1 (ternary .replicas .autoscaling.maxReplicas (eq .autoscaling.mode "none")) }}{{ end }}
 {{- end }}
 
 {{/* Secret settings by reference; (list . required-names optional-names all-of-from). */}}
