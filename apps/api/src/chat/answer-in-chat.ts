@@ -14,7 +14,7 @@ import {
 import type { TaskSummary } from '#tasks/task.js';
 import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
-import { EventStream } from '../common/event-stream.js';
+import { EventStream } from '../common/events/event-stream.js';
 import type { Accepted } from '../images/accept-image.js';
 import { notYet } from '../images/answer-image.js';
 import { failureOf, stillRunning } from '../images/answer-parts.js';

@@ -3,7 +3,7 @@ import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { ContractPipe } from './contract.pipe.js';
 import { Draining } from './draining.js';
 import { ErrorFilter } from './error.filter.js';
-import { EventStreams } from './event-streams.js';
+import { EventStreams } from './events/event-streams.js';
 import { BodyMemory } from './fastify/body-memory.js';
 import { ConnectionCap } from './fastify/connection-cap.js';
 import { KnownRoutes } from './known-routes.js';

@@ -4,8 +4,8 @@ import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { Draining } from '../common/draining.js';
-import type { EventStream } from '../common/event-stream.js';
-import { EventStreams } from '../common/event-streams.js';
+import type { EventStream } from '../common/events/event-stream.js';
+import { EventStreams } from '../common/events/event-streams.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 

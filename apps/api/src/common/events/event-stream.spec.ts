@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
 import { text } from 'node:stream/consumers';
 import { loadConfig } from '#config/load-config.js';
-import { ApiConfig } from './api.config.js';
+import { ApiConfig } from '../api.config.js';
 import { EventStream } from './event-stream.js';
-import { BodyHold, BodyMemory } from './fastify/body-memory.js';
+import { BodyHold, BodyMemory } from '../fastify/body-memory.js';
 
 const noop = (): void => undefined;
 

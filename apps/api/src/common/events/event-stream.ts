@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { BodyHold } from './fastify/body-memory.js';
+import type { BodyHold } from '../fastify/body-memory.js';
 
 /** Server-sent events as the body of a reply. What is said after the caller has gone is dropped. */
 export class EventStream {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ApiConfig } from './api.config.js';
+import { ApiConfig } from '../api.config.js';
 import { EventStream } from './event-stream.js';
-import { BodyHold, BodyMemory } from './fastify/body-memory.js';
-import { sourceOf } from './fastify/json-body.js';
+import { BodyHold, BodyMemory } from '../fastify/body-memory.js';
+import { sourceOf } from '../fastify/json-body.js';
 
 /** Begins event streams. Partial images that wait for a slow reader share the memory for bodies, so that no number of readers exceeds it. */
 @Injectable()
