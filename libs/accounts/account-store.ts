@@ -10,46 +10,46 @@ import { erasedPerson } from './person-store.js';
 import { forgetSecondFactors } from './second-factor-store.js';
 import { leaveSignIn } from './shared-sign-in.js';
 
-/** What an account may do with all its keys together. Numbers: null = the deployment's default, 0 = unlimited. */
+/** Limits of an account across all its keys. Numbers: null = the deployment's default, 0 = unlimited. */
 export interface AccountLimits {
   /** Share of the queue relative to other accounts, 1 to 100. */
   readonly weight: number;
   readonly submitsPerMinute: number | null;
   readonly pollsPerMinute: number | null;
   readonly chatsPerMinute: number | null;
-  /** Tasks that may wait or run at a time. */
+  /** Maximum number of tasks in flight. */
   readonly tasksInFlight: number | null;
-  /** Keys that may work at a time. */
+  /** Maximum number of active keys. */
   readonly maxKeys: number | null;
 }
 
-/** Whoever owns keys, tasks, uploads, webhooks and budgets. */
+/** The owner of keys, tasks, uploads, webhooks and budgets. */
 export interface Account {
   readonly id: string;
-  /** Not unique: a name that is taken would tell one account of another. */
+  /** Not unique: a "name taken" error would reveal other accounts. */
   readonly name: string;
   readonly createdAt: Date;
   readonly disabledAt: Date | null;
-  /** For good: its row stays for the ledger. */
+  /** Set when the account is deleted for good; the row stays for the ledger. */
   readonly deletedAt: Date | null;
   readonly limits: AccountLimits;
-  /** For keys without one of their own; null = as the deployment has it. */
+  /** For keys without their own setting; null = the deployment's default. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
-  /** Whoever has a password there needs an authenticator app as well. */
+  /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
 
-/** An account, and how many it has of what. */
+/** An account with its counts. */
 export interface AccountRow extends Account {
-  /** Who may sign in. */
+  /** People who may sign in. */
   readonly people: number;
-  /** Those of them who manage the account. */
+  /** Those of them who may manage the account. */
   readonly admins: number;
-  /** Keys that work. */
+  /** Active keys. */
   readonly keys: number;
 }
 
-/** Who owns keys, tasks and people. */
+/** Accounts: the owners of keys, tasks and people. */
 @Injectable()
 export class AccountStore {
   constructor(private readonly prisma: PrismaService) {}
@@ -79,13 +79,13 @@ export class AccountStore {
     });
   }
 
-  /** Undefined for one that was deleted, too. */
+  /** Undefined for a deleted account, too. */
   async find(id: string): Promise<Account | undefined> {
     const row = await this.prisma.account.findUnique({ where: { id, deletedAt: null } });
     return row === null ? undefined : accountOf(row);
   }
 
-  /** `id` as `newAccountId` makes them. */
+  /** `id` comes from `newAccountId`. */
   async create(id: string, name: string, limits: Partial<AccountLimits> = {}): Promise<void> {
     await this.prisma.account.create({ data: { id, name, ...limits } });
   }
@@ -94,12 +94,12 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { name } });
   }
 
-  /** Sets the limits that are named, and leaves the others. */
+  /** Sets only the limits that are given. */
   async setLimits(id: string, limits: Partial<AccountLimits>): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: limits });
   }
 
-  /** What its keys without a format of their own answer with; null = the default of the deployment. */
+  /** Response format for keys without their own setting; null = the deployment's default. */
   async setResponseFormat(id: string, format: DefaultResponseFormat | null): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { defaultResponseFormat: format } });
   }
@@ -109,7 +109,7 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { requireTwoFactor: required } });
   }
 
-  /** Shuts an account and ends the sessions of its people, or opens it again; one that is so already stays as it is. */
+  /** Disables an account and ends the sessions of its people, or enables it again; does nothing when it already is. */
   async setDisabled(id: string, disabled: boolean): Promise<void> {
     const { account, session } = this.prisma;
     if (disabled) {
@@ -120,13 +120,13 @@ export class AccountStore {
     } else await account.updateMany({ where: { id, deletedAt: null }, data: { disabledAt: null } });
   }
 
-  /** Revokes all keys of an account, its hidden ones too. */
+  /** Revokes all keys of an account, including hidden ones. */
   async revokeKeys(id: string): Promise<void> {
     const where = { accountId: id, revokedAt: null };
     await this.prisma.apiKey.updateMany({ where, data: { revokedAt: new Date() } });
   }
 
-  /** Deletes an account with its people and links, and revokes its keys; what it has used and spent stays. */
+  /** Deletes an account with its people and links, and revokes its keys; its usage and spend stay. */
   async delete(id: string): Promise<void> {
     await this.revokeKeys(id);
     await this.prisma.$transaction(async (transaction) => {
@@ -143,7 +143,7 @@ export class AccountStore {
         await transaction.person.update({ where: { id: personId }, data: erasedPerson(personId) });
       }
       await forgetSecondFactors(transaction, { accountId: id });
-      // Behind their people, as whoever switches accounts does it, so that the two don't wait in a circle.
+      // After the people: switching accounts locks in the same order, so the two can't deadlock.
       await transaction.session.deleteMany({ where: { person: { accountId: id } } });
     });
   }
@@ -157,7 +157,7 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, requireTwoFactor };
 }
 
-/** A new id, `acct_` and a ULID: ids of later accounts sort after it. */
+/** A new id, `acct_` and a ULID, so ids sort by creation time. */
 export function newAccountId(): string {
   return `acct_${ulid()}`;
 }

@@ -2,7 +2,7 @@ import { IsBoolean, IsOptional, Matches, ValidateBy } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 import { isLoopback } from './loopback.js';
 
-/** Limits of an account that are not stored with it. */
+/** Default limits for accounts that don't have their own. */
 export class AccountsConfig {
   @Setting('KEYS_PER_ACCOUNT', 'Active API keys an account may have; 0 = unlimited.')
   @Within(0, 1_000_000)
@@ -11,7 +11,7 @@ export class AccountsConfig {
 
 const DOMAIN = /^(?=.{4,190}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/i;
 
-/** A rule that looks at the other settings too. */
+/** A rule that also checks other settings. */
 const Must = (name: string, message: string, holds: (config: SignInConfig) => boolean): PropertyDecorator =>
   ValidateBy({
     name,
@@ -72,7 +72,7 @@ function hasIssuer({ oidcIssuer }: SignInConfig): boolean {
   return oidcIssuer !== undefined;
 }
 
-/** The address of a discovery document is refused: whose issuer it is would not be checked. */
+/** Rejects the address of a discovery document, because its issuer would not be checked. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, search, hash, pathname } = new URL(text);

@@ -32,7 +32,7 @@ const sealer = {
   useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, SECOND_FACTORS),
 };
 
-/** The rows of accounts, of their keys and people, and of what these did. */
+/** Accounts, their keys and people, and the audit log. */
 @Module({
   imports: [DatabaseModule],
   providers: [...stores, HashPlaces, Passwords, sealer],

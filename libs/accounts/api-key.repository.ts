@@ -24,7 +24,7 @@ import {
 } from './api-keys.js';
 
 type KeyChange = Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>>;
-/** A key just made; nowhere else can it be read. */
+/** A new key: the only place where its text can be read. */
 interface MadeKey {
   readonly id: string;
   readonly key: string;
@@ -40,8 +40,8 @@ export class ApiKeyRepository {
   ) {}
 
   /**
-   * Does the work in one transaction, while no other key of the account is created, rotated or changed. The account's
-   * row is the lock, so its limits stay as they are as well. Throws what the work throws; nothing of it stays then.
+   * Runs `work` in one transaction while no other key of the account is created, rotated or changed. It locks the
+   * account's row, so the account's limits can't change either. Throws what `work` throws, after a rollback.
    */
   async withAccountKeys<T>(accountId: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return await this.prisma.$transaction(async (transaction) => {
@@ -51,8 +51,8 @@ export class ApiKeyRepository {
   }
 
   /**
-   * Makes a key; the answer is the only place where it can be read. Throws AppError `account_limit_reached` when the
-   * account has as many as it may: its own limit, or else `keysPerAccount`; 0 = unlimited.
+   * Creates a key; its text can be read only in the result. Throws AppError `account_limit_reached` when the account
+   * has reached its own limit, or else `keysPerAccount`; 0 = unlimited.
    */
   async create(
     { name, accountId = DEFAULT_ACCOUNT, settings = {}, createdBy = null }: NewApiKey,
@@ -64,7 +64,7 @@ export class ApiKeyRepository {
     });
   }
 
-  /** Makes the given key known unless it is, as created at setup; a revoked one stays revoked. */
+  /** Registers the given key, created at setup, if it is not known yet; a revoked one stays revoked. */
   async ensure(key: string, name: string): Promise<{ id: string; created: boolean; revoked: boolean }> {
     await this.renewHash(key);
     const hash = this.hash(key);
@@ -81,11 +81,11 @@ export class ApiKeyRepository {
     return { id: row.id, created, revoked: row.revokedAt !== null };
   }
 
-  /** The id of the account's hidden key of this name, made when there is none; its secret is known to nobody. */
+  /** The id of the account's hidden key of this name, created if missing; its secret does not exist. */
   async ensureHidden(accountId: string, name: string): Promise<string> {
     const { row } = await findOrCreate(
       () => this.prisma.apiKey.findFirst({ where: { accountId, name, hidden: true } }),
-      // Random bits that are the HMAC of nothing that anyone could find.
+      // Random bits instead of the HMAC of a key, so no key matches them.
       () =>
         this.prisma.apiKey.create({
           data: newRow({ accountId, name, prefix: '', hash: randomBytes(32), hidden: true }),
@@ -95,19 +95,19 @@ export class ApiKeyRepository {
   }
 
   /**
-   * The row of a key, with its account; undefined when there is none. Its hash may be under the SECRET_KEY before this
-   * one: the key works under either, and gets a new hash.
+   * The row of a key, with its account; undefined when there is none. The hash may still use the previous SECRET_KEY:
+   * the key works with either, and its hash is then renewed.
    */
   async findByKey(key: string) {
     const hashes = this.hashes(key);
     const rows = await this.prisma.apiKey.findMany({ where: { hash: { in: hashes } }, include: { account: true } });
     const current = rows.find(({ hash }) => hashes[0] !== undefined && Buffer.compare(hash, hashes[0]) === 0);
-    // The next look-up tries again.
+    // The next lookup tries again.
     if (rows.length > 0 && current?.secretId !== this.secretId) await this.renewHash(key).catch(() => undefined);
     return current ?? rows[0];
   }
 
-  /** The account's keys that somebody holds, or those of them that one person made, newest first. */
+  /** The account's visible keys, or those that one person created, newest first. */
   async list(
     accountId = DEFAULT_ACCOUNT,
     createdBy?: string,
@@ -124,15 +124,15 @@ export class ApiKeyRepository {
     return rows.map((row) => shown(row, makers));
   }
 
-  /** Ids of all keys that a person created, ended ones included. */
+  /** Ids of all keys that a person created, including revoked and expired ones. */
   async idsOf(accountId: string, createdBy: string): Promise<string[]> {
     const where = { accountId, createdBy, hidden: false };
     return (await this.prisma.apiKey.findMany({ where, select: { id: true } })).map(({ id }) => id);
   }
 
   /**
-   * Sets what is named for the key with this id or prefix, and leaves the rest. `unknown` when there is none,
-   * `ambiguous` when several keys share the prefix: nothing is changed then.
+   * Changes the given settings of the key with this id or prefix. `unknown` when there is none, `ambiguous` when
+   * several keys share the prefix; nothing changes then.
    */
   async update(
     idOrPrefix: string,
@@ -147,8 +147,8 @@ export class ApiKeyRepository {
   }
 
   /**
-   * Revokes the key with this id or prefix, and says whether that changed anything: one that is revoked already keeps
-   * its time. 'unknown' and 'ambiguous' as `update`.
+   * Revokes the key with this id or prefix and returns whether that changed anything: a key that is already revoked
+   * keeps its time. 'unknown' and 'ambiguous' as in `update`.
    */
   async revoke(
     idOrPrefix: string,
@@ -162,14 +162,14 @@ export class ApiKeyRepository {
     return typeof key === 'string' ? key : { key, changed: count > 0 };
   }
 
-  /** Revokes the keys that a person made, and says how many that were. */
+  /** Revokes the keys that a person created, and returns their number. */
   async revokeOf(accountId: string, createdBy: string): Promise<number> {
     return await revokeKeysOf(this.prisma, accountId, createdBy);
   }
 
   /**
-   * Makes a key with the settings of another one, which it takes the place of, counts with as one, and which ends at `end`
-   * or before. The one that this had taken the place of ends at once, so that there are never more than two.
+   * Creates a key with the settings of another one. The two count as one key, and the old one ends at `end` or before.
+   * The key that the old one had replaced ends at once, so there are never more than two.
    */
   async rotate(transaction: Transaction, id: string, end: Date): Promise<MadeKey> {
     const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
@@ -189,19 +189,19 @@ export class ApiKeyRepository {
     return made;
   }
 
-  /** Notes that keys were used just now. */
+  /** Records that keys were just used. */
   async touch(ids: readonly string[]): Promise<void> {
     await touchKeys(this.prisma.pool, ids);
   }
 
-  /** Stores a key's hash under this SECRET_KEY, if it is under the one before it. */
+  /** Rehashes a key with the current SECRET_KEY if its hash uses the previous one. */
   private async renewHash(key: string): Promise<void> {
     const hashed = this.hashed(key);
     const isOutdated = { OR: [{ secretId: null }, { secretId: { not: this.secretId } }] };
     try {
       await this.prisma.apiKey.updateMany({ where: { hash: { in: this.hashes(key) }, ...isOutdated }, data: hashed });
     } catch (error) {
-      // It is known under this one as well, and stays so.
+      // The key is already stored with the new hash as well.
       if (!isUniqueViolation(error)) throw error;
     }
   }
@@ -239,7 +239,7 @@ export class ApiKeyRepository {
     return new Uint8Array(hashApiKey(this.secrets.secretKey, key));
   }
 
-  /** Under this SECRET_KEY, and under the one before it. */
+  /** With the current SECRET_KEY, and with the previous one. */
   private hashes(key: string): Uint8Array<ArrayBuffer>[] {
     const { secretKeyPrevious: previous } = this.secrets;
     return [this.hash(key), ...(previous === undefined ? [] : [new Uint8Array(hashApiKey(previous, key))])];
@@ -247,8 +247,8 @@ export class ApiKeyRepository {
 }
 
 /**
- * Counts the keys that work; those that replaced each other count as one, for as long as any of them works. Throws
- * AppError `account_limit_reached` when the account has as many as it may.
+ * Counts the active keys; a key and its replacements count as one, as long as any of them is active. Throws AppError
+ * `account_limit_reached` when the account has reached its limit.
  */
 async function assertRoomForKey(transaction: Transaction, accountId: string, keysPerAccount: number): Promise<void> {
   const account = await transaction.account.findUnique({ where: { id: accountId }, select: { maxKeys: true } });
@@ -267,19 +267,19 @@ async function assertRoomForKey(transaction: Transaction, accountId: string, key
   );
 }
 
-/** Revokes the keys that a person of an account made, and says how many that were. */
+/** Revokes the keys that a person of an account created, and returns their number. */
 export async function revokeKeysOf(database: Transaction, accountId: string, createdBy: string): Promise<number> {
   const where = { accountId, createdBy, hidden: false, revokedAt: null };
   return (await database.apiKey.updateMany({ where, data: { revokedAt: new Date() } })).count;
 }
 
-/** Keys that somebody holds and that work at this moment. */
+/** Filter for visible keys that are active now. */
 export function workingKeys() {
   const alive = [{ expiresAt: null }, { expiresAt: { gt: new Date() } }];
   return { hidden: false, revokedAt: null, OR: alive };
 }
 
-/** The row that there is, or is made; whoever comes second at the same moment gets the first one's. */
+/** Finds the row or creates it; when two callers create it at once, the second gets the row of the first. */
 async function findOrCreate<T>(
   find: () => Promise<T | null>,
   create: () => Promise<T>,

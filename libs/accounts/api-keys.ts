@@ -1,45 +1,45 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
-/** The account that owns everything until accounts are told apart; made by the first migration. */
+/** The account that owns everything until more accounts exist; created by the first migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
 
-/** Where keys come from that nobody created in the console: the first start, and an operator's command. */
+/** What creates keys outside the console: the first start, and an operator's command. */
 export const KEY_MAKERS = ['setup', 'command'] as const;
 export type KeyMaker = (typeof KEY_MAKERS)[number];
 
-/** Characters of a key that are stored and shown, and the share of a short foreign key that may be. */
+/** How many characters of a key are stored and shown, and at most which share of a short key from elsewhere. */
 const PREFIX_LENGTH = 12;
 const PREFIX_SHARE = 1 / 4;
 
 /**
- * What a key may be used for. `images`: to make images, upload references, and read and cancel tasks;
- * `tasks`: only to read tasks; `chat`: for chats, and with `images` for images in chats.
+ * What a key may be used for. `images`: generate images, upload references, and read and cancel tasks; `tasks`: only
+ * read tasks; `chat`: chats, and with `images` also images in chats.
  */
 export const KEY_SCOPES = ['images', 'tasks', 'chat'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
-/** What can be set for one key. */
+/** Settings of one key. */
 export interface ApiKeySettings {
-  /** Turns in the queue, relative to other keys; at least 1. */
+  /** Share of the queue relative to other keys; at least 1. */
   readonly weight: number;
-  /** These three: 0 = any number, null = as many as the deployment allows each key. */
+  /** These three: 0 = unlimited, null = the deployment's default for each key. */
   readonly submitsPerMinute: number | null;
   readonly pollsPerMinute: number | null;
   readonly tasksInFlight: number | null;
-  /** Models it may use; empty means all. */
+  /** Models that it may use; empty = all. */
   readonly models: readonly string[];
-  /** What it may be used for; empty means everything. */
+  /** What it may be used for; empty = everything. */
   readonly scopes: readonly KeyScope[];
-  /** What `response_format` is when a request does not say; null = as the account, or else the deployment, has it. */
+  /** Default for `response_format`; null = the account's default, or else the deployment's. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
-  /** Whether generations take `<w>x<h>` sizes; null = as the deployment has it. */
+  /** Whether generations accept `<w>x<h>` sizes; null = the deployment's default. */
   readonly allowPixelSize: boolean | null;
   readonly submitMode: 'sync' | 'apimart';
   readonly expiresAt: Date | null;
 }
 
-/** What the list of keys shows; never the key. */
+/** A key as lists show it, without its secret. */
 export interface ApiKeyRow extends ApiKeySettings {
   readonly id: string;
   readonly name: string;
@@ -48,25 +48,27 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly revokedAt: Date | null;
   /** To the minute; null = never. */
   readonly lastUsedAt: Date | null;
-  /** Who made it in the console; null = nobody did, or a version that did not keep it. */
+  /**
+   * The user who created it in the console; null = not created in the console, or by a version that did not record it.
+   */
   readonly createdBy: { readonly id: string; readonly name: string } | null;
-  /** What made it in place of a person; null = a person, or a version that did not keep it. */
+  /** What created it instead of a user; null = a user, or a version that did not record it. */
   readonly madeBy: KeyMaker | null;
-  /** Id of the key that a rotation made in its place. */
+  /** Id of the key that replaced it by rotation. */
   readonly replacedBy: string | null;
 }
 
-/** A key that is to be made. */
+/** A key to create. */
 export interface NewApiKey {
   readonly name: string;
   readonly accountId?: string;
-  /** What is left out is as usual. */
+  /** Settings that are left out have their defaults. */
   readonly settings?: Partial<ApiKeySettings>;
-  /** Id of the person who makes it in the console, or what else does. */
+  /** Id of the user who creates it in the console, or what else does. */
   readonly createdBy?: string | null;
 }
 
-/** The `default_response_format` column of a key's or an account's row; null for what is none. */
+/** The `default_response_format` column of a key's or an account's row; null for an unknown value. */
 export function storedResponseFormat(text: string | null): DefaultResponseFormat | null {
   return DEFAULT_RESPONSE_FORMATS.find((format) => format === text) ?? null;
 }
@@ -76,13 +78,13 @@ export function newApiKey(): string {
   return `sk-dr-${randomBytes(32).toString('base64url')}`;
 }
 
-/** What is stored of a key: its HMAC-SHA-256 under a key of its own, derived from SECRET_KEY. */
+/** The stored form of a key: its HMAC-SHA-256 under a key derived from SECRET_KEY for this purpose only. */
 export function hashApiKey(secretKey: string, key: string): Buffer {
   const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', 'api-key', 32));
   return createHmac('sha256', pepper).update(key).digest();
 }
 
-/** What is shown of a key. */
+/** The part of a key that may be shown. */
 export function prefixOf(key: string): string {
   return key.slice(0, Math.min(PREFIX_LENGTH, Math.floor(key.length * PREFIX_SHARE)));
 }

@@ -1,20 +1,20 @@
-/** What an entry's sentence is made from. */
+/** The parts of an entry's sentence. */
 interface Told {
-  /** What it is about, in quotes: by its name of that time, or by its id where no name was written. */
+  /** Its target in quotes: the name it had then, or the id where no name was recorded. */
   readonly name: string;
   readonly target: string | null;
-  /** A detail that is a text or a number. */
+  /** A detail, if it is a string or a number. */
   readonly text: (field: string) => string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
 interface ActionMeaning {
   readonly kind: AuditKind;
-  /** What somebody did, to follow their name. */
+  /** The sentence after the user's name. */
   readonly says: (told: Told) => string;
 }
 
-/** Groups of actions that one looks for together. */
+/** Groups of actions to filter by. */
 export const AUDIT_KINDS = ['keys', 'tasks', 'webhooks', 'alerts', 'providers', 'team', 'sign_in'] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
@@ -66,19 +66,19 @@ function listed({ fields }: Told['details']): string {
     .join(', ')}`;
 }
 
-/** One of the console takes the place of a built-in one of the same name. */
+/** An entry from the console replaces a built-in one of the same name. */
 function added(noun: 'model' | 'provider', { name, details }: Told): string {
   return details['replaces_built_in'] === true ? `replaced the built-in ${noun} ${name}` : `added the ${noun} ${name}`;
 }
 
-/** A revision is a version of providers and models: one change leads from each to the next. */
+/** Revisions are numbered versions of the catalog, each one change after the last. */
 function catalogRestored({ target, text }: Told): string {
   const [old, made] = [Number(target ?? 0), Number(text('revision') ?? 0)];
   if (made - old === 2) return 'undid the last change of providers and models';
   return old === 0 ? 'removed all added providers and models' : `restored version ${old} of providers and models`;
 }
 
-/** Everything that is written into the audit log. An action is a noun and a verb. */
+/** All actions of the audit log, each named noun and verb. */
 export const AUDIT_ACTIONS = {
   'key.created': { kind: 'keys', says: ({ name }) => `created the key ${name}` },
   'key.changed': { kind: 'keys', says: keyChange },
@@ -188,7 +188,7 @@ export function actionsOf(kind: AuditKind): string[] {
   return Object.entries(AUDIT_ACTIONS).flatMap(([action, meaning]) => (meaning.kind === kind ? [action] : []));
 }
 
-/** What was done, as a sentence without its subject; an action of another version speaks for itself. */
+/** What was done, as a sentence without its subject; for an action of another version, its name. */
 export function auditSentence(
   action: string,
   target: string | null,

@@ -7,43 +7,43 @@ import type { AuditAction } from './audit-actions.js';
 const BATCH = 1_000;
 const DAY_MS = 86_400_000;
 
-/** One change may be several entries of the same millisecond; they keep their order. */
+/** One change may write several entries in the same millisecond; monotonic ids keep their order. */
 const nextId = monotonicFactory();
 
-/** Something that somebody did. */
+/** An action to record. */
 export interface AuditEvent {
   readonly accountId: string;
-  /** Null when nobody of the account did it; a command says `via: 'command'` in the details. */
+  /** Null when it was not done by a person of the account; commands add `via: 'command'` to the details. */
   readonly personId: string | null;
   readonly action: AuditAction;
   readonly target?: string;
-  /** Enough to tell it later, names of that time among it; never a secret. */
+  /** Enough to describe it later, including names as they were then; never a secret. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
 type Actor = Pick<AuditEvent, 'accountId' | 'personId'>;
 
-/** An audit event as it is shown. */
+/** An entry of the audit log as the API shows it. */
 export interface AuditEntry {
   readonly id: string;
-  /** Null when no member of the account did it. */
+  /** Null when it was not done by a person of the account. */
   readonly person: { readonly id: string; readonly name: string; readonly email: string } | null;
-  /** An AuditAction of this version, or of another. */
+  /** An AuditAction of this version or of another. */
   readonly action: string;
   readonly target: string | null;
   readonly details: Readonly<Record<string, unknown>>;
   readonly createdAt: Date;
 }
 
-/** Newest first; whether there are older entries that match. */
+/** One page, newest first; `hasMore`: whether older entries match. */
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
   readonly hasMore: boolean;
 }
 
-/** What is asked of an account's log; what is absent matches everything. */
+/** Filter of an account's log; absent fields match everything. */
 export interface AuditQuery {
-  /** Id of the last entry of the page before. */
+  /** Id of the last entry of the previous page. */
   readonly after?: string | undefined;
   /** Id of a person, or NOBODY. */
   readonly who?: string | undefined;
@@ -51,10 +51,10 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** Stands for whoever is nobody of the account. */
+/** Stands for everything that no person of the account did. */
 const NOBODY = 'nobody';
 
-/** Who did what. Entries are never changed, and removed when their time is over. */
+/** The audit log. Entries never change, and are removed when their retention has ended. */
 @Injectable()
 export class AuditLog {
   constructor(private readonly prisma: PrismaService) {}
@@ -68,13 +68,13 @@ export class AuditLog {
     });
   }
 
-  /** What a signed-in user did. */
+  /** Records an action of a signed-in user. */
   async record(by: Actor, action: AuditAction, target?: string, details: object = {}): Promise<void> {
     const { accountId, personId } = by;
     await this.write({ accountId, personId, action, ...(target !== undefined && { target }), details: { ...details } });
   }
 
-  /** Like `write`, but not when the same was done to the same target within the last `quietMs`. */
+  /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`. */
   async writeSeldom(event: AuditEvent, quietMs: number): Promise<void> {
     const { accountId, action, target = null } = event;
     const since = `audit_${encodeTime(Date.now() - quietMs)}`;
@@ -82,7 +82,7 @@ export class AuditLog {
     if (same === null) await this.write(event);
   }
 
-  /** Removes the entries whose time is over, which their ids begin with. Throws when the database fails. */
+  /** Removes expired entries; their ids begin with their time. Throws when the database fails. */
   async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
     const before = `audit_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
     let count: number;
@@ -109,7 +109,7 @@ export class AuditLog {
       select: { id: true, name: true, email: true, deletedAt: true },
     });
     const byId = new Map(
-      // The address of somebody who was deleted is gone.
+      // Deleted people no longer have an address.
       people.map(({ deletedAt, email, ...person }) => [
         person.id,
         { ...person, email: deletedAt === null ? email : '' },

@@ -5,7 +5,10 @@ import { aliveSessions } from './session-store.js';
 
 const BATCH = 1_000;
 
-/** Removes one-time links whose day is over, used or not, sessions that are over, and used challenges of passkeys that are too old to be taken. What they led to is in the audit log. */
+/**
+ * Removes expired one-time links (used or not), expired sessions, and used passkey challenges that have expired. What
+ * they led to is in the audit log.
+ */
 @Injectable()
 export class ExpireSignIns {
   constructor(
@@ -13,7 +16,7 @@ export class ExpireSignIns {
     private readonly logger: Logger,
   ) {}
 
-  /** One round over everything that is due. Throws when the database fails; the next round goes on. */
+  /** Removes everything that has expired. Throws when the database fails; the next run continues. */
   async run(): Promise<void> {
     const { signInLink, session, usedPasskeyChallenge } = this.prisma;
     await this.removeAll('links', () =>

@@ -2,21 +2,23 @@ import { Injectable, Optional } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 
 /**
- * Passwords hashed at the same time in one process. Hashing shares the four threads of libuv with every file that is
- * read, so that some must be left over.
+ * Passwords hashed at the same time in one process. Hashing shares the four threads of libuv with file reads, which
+ * need the others.
  */
 const AT_ONCE = 2;
-/** Who may wait for a place: in all, and of one network, so that one that guesses leaves room for others. */
+/** How many requests may wait: in all, and from one network, so that guessing from one leaves room for others. */
 const WAITING = 128;
 const WAITING_OF_ONE = 32;
 const RETRY_SECONDS = 2;
 
-/** Places for hashing. Networks that wait take turns, each served in the order in which its people came. */
+/**
+ * Limits concurrent password hashing. Waiting networks take turns; requests from one network run in order of arrival.
+ */
 @Injectable()
 export class HashPlaces {
   private running = 0;
   private waiting = 0;
-  /** By network; the one whose turn is next stands first. */
+  /** By network; the next one to run is first. */
   private readonly queues = new Map<string, (() => void)[]>();
 
   constructor(
@@ -25,7 +27,7 @@ export class HashPlaces {
     @Optional() private readonly maxOfOne = WAITING_OF_ONE,
   ) {}
 
-  /** Does the work once there is a place. Throws AppError `server_is_overloaded` when too many wait already. */
+  /** Runs `work` once there is a place. Throws AppError `server_is_overloaded` when too many wait already. */
   async run<T>(network: string, work: () => Promise<T>): Promise<T> {
     await this.enter(network);
     try {
@@ -55,7 +57,7 @@ export class HashPlaces {
     await new Promise<void>((resolve) => queue.push(resolve));
   }
 
-  /** The place goes straight to whoever is next. */
+  /** Passes the place to the next waiting request, or frees it. */
   private leave(): void {
     const [next] = this.queues;
     if (next === undefined) {

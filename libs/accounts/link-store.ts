@@ -10,7 +10,7 @@ import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 /** How long a link works. */
 export const LINK_HOURS = 24;
 
-/** Somebody who was asked to join, and has not yet. */
+/** An invitation that has not been accepted yet. */
 export interface Invitation {
   readonly id: string;
   readonly email: string;
@@ -19,32 +19,32 @@ export interface Invitation {
   readonly expiresAt: Date;
 }
 
-/** What links are for: to become the first admin, to join an account, to choose a new password. */
+/** Purposes of links: become the first admin, join an account, choose a new password. */
 export const LINK_PURPOSES = ['first_admin', 'invite', 'password'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
-/** A link that still works. */
+/** A link that can be used. */
 interface OpenLink {
-  /** Whom it is for; null = whoever holds it. */
+  /** Address of its user; null = anyone who has the link. */
   readonly email: string | null;
-  /** Name of the account that it opens. */
+  /** Name of its account. */
   readonly account: string;
 }
 
 interface LinkFor {
   readonly purpose: LinkPurpose;
   readonly accountId?: string;
-  /** Whom it is for, as `storedEmailOf` spells it; null = whoever holds it. */
+  /** Address of its user, as `storedEmailOf` spells it; null = anyone who has the link. */
   readonly email?: string | null;
   readonly role?: InvitedRole;
-  /** Of a link for a new password: for all accounts of the user; otherwise for this one alone. */
+  /** For password links: whether the new password is for all accounts of the user, or for this one only. */
   readonly allAccounts?: boolean;
 }
 
-/** Where the console's pages take each kind of link; the token is a fragment, which browsers never send. */
+/** The console page for each kind of link; the token is in the fragment, which browsers never send. */
 const PAGES = { first_admin: 'first-run', invite: 'invite', password: 'reset-password' } as const;
 
-/** The links that people are sent: to join an account, and to choose a new password. A link is told as its path. */
+/** One-time links: to join an account, or to choose a new password. A link is returned as its path. */
 @Injectable()
 export class LinkStore {
   constructor(
@@ -53,8 +53,8 @@ export class LinkStore {
   ) {}
 
   /**
-   * Makes a link that works once, for 24 hours. The answer is the only place where it can be read. It takes the place of
-   * an unused one of the same purpose for the same person; of links for the first admin only the newest works.
+   * Creates a link that works once, for 24 hours; its token can be read only in the result. It replaces an unused link
+   * of the same purpose for the same person; of first-admin links, only the newest works.
    */
   async create(wanted: LinkFor): Promise<string> {
     const { purpose, accountId = DEFAULT_ACCOUNT, email = null, role = 'admin', allAccounts = false } = wanted;
@@ -73,7 +73,7 @@ export class LinkStore {
     return `/console/${PAGES[purpose]}#token=${token}`;
   }
 
-  /** A link, unless it was used, its time is over, or what it is for was done without it. */
+  /** A link, unless it was used, has expired, or is no longer needed. */
   async findOpen(token: string, purpose: LinkPurpose): Promise<OpenLink | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: {
@@ -89,7 +89,7 @@ export class LinkStore {
     return { email, account: account.name };
   }
 
-  /** Why a link that is not open does not work; undefined where its row is gone, or what it is for was done without it. */
+  /** Why a link is closed; undefined when its row is gone, or when it is no longer needed. */
   async whyClosed(token: string, purpose: LinkPurpose): Promise<'used' | 'expired' | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: { purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
@@ -100,20 +100,20 @@ export class LinkStore {
     return link.expiresAt <= new Date() ? 'expired' : undefined;
   }
 
-  /** A link with which somebody joins an account, once, within 24 hours; an older one for them ends. */
+  /** Creates a link to join an account, once, within 24 hours; an older one for the same address ends. */
   async invite(accountId: string, { email, role }: Pick<Invitation, 'email' | 'role'>): Promise<string> {
     return await this.create({ purpose: 'invite', accountId, email, role });
   }
 
   /**
-   * A link with which a person chooses a new password, once, within 24 hours; an older one ends. `allAccounts` is for whoever
-   * has asked for it from their own mailbox, and for the operator's command: an admin has no say in other accounts.
+   * Creates a link to choose a new password, once, within 24 hours; an older one ends. `allAccounts` is for users who
+   * requested it from their own mailbox, and for the operator's command: an admin has no say in other accounts.
    */
   async resetPassword({ accountId, email, role }: Person, allAccounts = false): Promise<string> {
     return await this.create({ purpose: 'password', accountId, email, role: roleColumns(role).role, allAccounts });
   }
 
-  /** The open invitations of an account, also those whose time is over, oldest first. */
+  /** The unused invitations of an account, including expired ones, oldest first. */
   async invitations(accountId: string): Promise<Invitation[]> {
     const rows = await this.prisma.signInLink.findMany({
       where: { accountId, purpose: 'invite', usedAt: null },
@@ -131,7 +131,7 @@ export class LinkStore {
     );
   }
 
-  /** Ends an open invitation of an account; undefined when there is none. */
+  /** Revokes an unused invitation of an account; undefined when there is none. */
   async withdraw(accountId: string, id: string): Promise<Invitation | undefined> {
     const invitation = (await this.invitations(accountId)).find((one) => one.id === id);
     if (invitation === undefined) return undefined;

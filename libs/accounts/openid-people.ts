@@ -7,41 +7,41 @@ import { forgetSecondFactors } from './second-factor-store.js';
 import { newPersonId, personOf, useLink, writePerson, type Person } from './person-store.js';
 import { leaveSignIn } from './shared-sign-in.js';
 
-/** A person whom the provider vouches for. */
+/** A user whose email address the provider has verified. */
 interface Vouched extends Identity {
   readonly email: string;
   readonly name: string;
 }
 
-/** How somebody was found: known before, or linked or made just now. */
+/** How a user was admitted: known before, or linked or joined just now. */
 interface Admitted {
   readonly person: Person;
   readonly how: 'known' | 'linked' | 'joined';
-  /** Keys of the person that ended with the link, because somebody else may have made them. */
+  /** Number of the person's keys that linking revoked, because another user may have created them. */
   readonly revokedKeys?: number;
 }
 
 /**
- * Who in the console somebody at the provider is.
+ * Finds or creates the person for a user of the OpenID Connect provider.
  *
- * Why nobody is taken over, or lured into a stranger's account: the operator chose the one provider, and only it is
- * asked. A person belongs to an (issuer, subject) once they came with it, whatever becomes of their email address.
- * The address decides only before that, only when the provider has verified it, and opens the first account alone,
- * whose admins are the operators: any admin of another account may claim any address, so other accounts are entered by
- * their links. What somebody set up before the mailbox was proven (a password, two-factor authentication, sessions, API
- * keys) ends when it is.
+ * How this prevents account takeover: the operator chose the one provider, and no other is asked. Once a person has
+ * signed in with an (issuer, subject), that identity decides, whatever becomes of the email address. The address
+ * decides only before that, only when the provider has verified it, and only for the first account, whose admins are
+ * the operators: admins of other accounts could claim any address, so those are joined by link. Everything set up
+ * before the mailbox was proven (password, two-factor authentication, sessions, API keys) ends when the identity is
+ * linked.
  */
 @Injectable()
 export class OpenIdPeople {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Whoever has this identity. */
+  /** The person with this identity. */
   async find({ issuer, subject }: Identity): Promise<Person | undefined> {
     const row = await this.prisma.person.findFirst({ where: { openidIssuer: issuer, openidSubject: subject } });
     return row === null ? undefined : personOf(row);
   }
 
-  /** `domains`, in lower case, are those whose people join by themselves. Throws OpenIdRefusal. */
+  /** Users whose address is in one of `domains` (lower case) join without an invitation. Throws OpenIdRefusal. */
   async admit(claims: Claims, domains: readonly string[]): Promise<Admitted> {
     const known = await this.find(claims);
     if (known !== undefined) return { person: known, how: 'known' };
@@ -54,16 +54,15 @@ export class OpenIdPeople {
     const mayJoin = domains.includes(email.slice(email.lastIndexOf('@') + 1));
     const joined = (await this.joinInvited(vouched)) ?? (mayJoin ? await this.joinMembers(vouched) : undefined);
     if (joined !== undefined) return { person: joined, how: 'joined' };
-    // Somebody may have come twice at the same moment.
+    // A concurrent request may have created the person.
     const meanwhile = await this.find(claims);
     if (meanwhile === undefined) throw new OpenIdRefusal('not_invited');
     return { person: meanwhile, how: 'known' };
   }
 
   /**
-   * Gives the identity to the person of the first account who has the address, or to whoever proved before that it is
-   * theirs. An identity of an issuer that is not asked any more opens nothing; it gives way. Undefined when there is
-   * nobody such.
+   * Links the identity to the person of the first account with this address, or to a person who has proven to own it.
+   * An identity of a former issuer no longer opens anything, so it is replaced. Undefined when there is no such person.
    */
   private async link({ issuer, subject, email }: Vouched): Promise<Omit<Admitted, 'how'> | undefined> {
     const elsewhere = [{ openidIssuer: null }, { openidIssuer: { not: issuer } }];
@@ -74,7 +73,7 @@ export class OpenIdPeople {
           ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
           AND: [
             { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
-            // Whoever signs in with what another person holds has the identity of that one.
+            // A person who shares a sign-in has the identity of its holder.
             { OR: [{ signsInAs: null }, { signIn: { OR: elsewhere } }] },
           ],
         },
@@ -86,7 +85,7 @@ export class OpenIdPeople {
       // A write, for its lock.
       const { count } = await transaction.person.updateMany({ where: { id, OR: elsewhere }, data: { email } });
       if (count === 0) return undefined;
-      // Whoever shares this sign-in goes on without the person: the mailbox may not be theirs.
+      // The mailbox may not belong to those who share the sign-in, so the person leaves it.
       if (!proven) await leaveSignIn(transaction, id);
       const linked = await transaction.person.update({
         where: { id },
@@ -104,7 +103,7 @@ export class OpenIdPeople {
     return person && { person, revokedKeys };
   }
 
-  /** Throws OpenIdRefusal when the address is of somebody of the first account who can't be linked. */
+  /** Throws OpenIdRefusal when the address belongs to a person of the first account who can't be linked. */
   private async assertFree({ issuer, subject, email }: Vouched): Promise<void> {
     const holder = await this.prisma.person.findFirst({ where: { email, accountId: DEFAULT_ACCOUNT } });
     if (holder === null) return;
@@ -112,7 +111,7 @@ export class OpenIdPeople {
     if ((await this.find({ issuer, subject })) === undefined) throw new OpenIdRefusal('taken');
   }
 
-  /** Uses up an open invitation of the address to the first account; undefined when there is none. */
+  /** Uses an open invitation of the address to the first account; undefined when there is none. */
   private async joinInvited(vouched: Vouched): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
       const { email } = vouched;
@@ -125,7 +124,7 @@ export class OpenIdPeople {
     });
   }
 
-  /** A member of the first account; undefined before there is an admin. */
+  /** Creates a member of the first account; undefined before there is an admin. */
   private async joinMembers(vouched: Vouched): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
       if ((await transaction.person.count({ where: { founder: true } })) === 0) return undefined;
@@ -134,7 +133,7 @@ export class OpenIdPeople {
   }
 }
 
-/** Somebody new of the first account. */
+/** Columns of a new person of the first account. */
 function columnsOf({ issuer, subject, email, name }: Vouched, role: string) {
   const identity = { openidIssuer: issuer, openidSubject: subject, emailVerifiedAt: new Date() };
   return { id: newPersonId(), accountId: DEFAULT_ACCOUNT, email, name, role, ...identity };

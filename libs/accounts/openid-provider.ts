@@ -3,28 +3,28 @@ import { isLoopback } from './loopback.js';
 import { shownNameOf, storedEmailOf } from './person-rules.js';
 import type { SignInConfig } from './accounts.config.js';
 
-/** Why somebody who came back from the provider is not let in; the sign-in page has a sentence for each. */
+/** Why a user who returns from the provider can't sign in; the sign-in page has a sentence for each. */
 export type RefusalReason =
-  /** The browser did not begin here, or too long ago. */
+  /** The sign-in did not begin in this browser, or too long ago. */
   | 'not_begun'
-  /** The provider said no, or the person did there. */
+  /** The provider refused, or the user canceled there. */
   | 'denied'
-  /** What came back does not hold against what was asked for. */
+  /** The response does not match the request. */
   | 'failed'
-  /** The provider does not answer, or not as one. */
+  /** The provider does not respond, or not with a valid response. */
   | 'unavailable'
   | 'unverified'
   | 'not_invited'
-  /** The email address is of somebody whom the provider knows as another. */
+  /** The email address belongs to a person with another identity at the provider. */
   | 'taken'
   | 'disabled'
   | 'link_used'
   | 'too_often';
 
-/** A sign-in with the provider that ends on the sign-in page. */
+/** A sign-in with the provider that failed; the sign-in page says why. */
 export class OpenIdRefusal extends Error {
   override readonly name = 'OpenIdRefusal';
-  /** `code` is the field's own word for what went wrong, for the log. */
+  /** `code` is OAuth's error code, for the log. */
   constructor(
     readonly reason: RefusalReason,
     readonly code?: string,
@@ -35,26 +35,26 @@ export class OpenIdRefusal extends Error {
 
 /** For each request to the provider. */
 const TIMEOUT_SECONDS = 5;
-/** How long what the provider says of itself is believed; its keys are asked for again when one is unknown. */
+/** How long the provider's metadata is cached; an unknown key makes the client fetch the keys again. */
 const METADATA_MS = 3_600_000;
 const MAX_SUBJECT_LENGTH = 255;
-/** Codes of a provider that does not answer as one; every other failure is a refusal. */
+/** Codes of a provider without a valid response; every other failure is a refusal. */
 const SILENT = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']);
 
-/** What one way to the provider and back is checked with; known to the browser that began it alone. */
+/** What the response is checked against; known only to the browser that began the sign-in. */
 export interface Checks {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Who somebody is at a provider: an email address may change hands, this never does. */
+/** A user's identity at a provider: unlike an email address, it never changes hands. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** What the provider says of somebody. */
+/** What the provider says about a user. */
 export interface Claims extends Identity {
   /** As `storedEmailOf` spells it. */
   readonly email: string | undefined;
@@ -66,13 +66,13 @@ export interface Claims extends Identity {
 export class OpenIdProvider {
   private known: { readonly configuration: Promise<openid.Configuration>; readonly until: number } | undefined;
 
-  /** The settings must have an issuer; the provider sends people back to `redirectUri`. */
+  /** The settings must have an issuer; the provider redirects users to `redirectUri`. */
   constructor(
     private readonly config: SignInConfig,
     private readonly redirectUri: string,
   ) {}
 
-  /** Where a browser is sent to sign in, and what its return is checked with. Throws OpenIdRefusal `unavailable`. */
+  /** The URL to sign in at, and the checks for the response. Throws OpenIdRefusal `unavailable`. */
   async begin(): Promise<{ url: string; checks: Checks }> {
     const configuration = await this.discover();
     const checks = {
@@ -91,7 +91,7 @@ export class OpenIdProvider {
     return { url: url.href, checks };
   }
 
-  /** Who came back with this query (`?code=...`). Throws OpenIdRefusal. */
+  /** The user who returned with this query (`?code=...`). Throws OpenIdRefusal. */
   async finish(query: string, { state, nonce, verifier }: Checks): Promise<Claims> {
     const configuration = await this.discover();
     const url = new URL(this.redirectUri);
@@ -104,7 +104,7 @@ export class OpenIdProvider {
       });
       const claims = tokens.claims();
       if (claims === undefined || !isSubject(claims.sub)) throw new OpenIdRefusal('failed', 'subject');
-      // Many providers say who somebody is only when they are asked.
+      // Many providers return the email address only from the userinfo endpoint.
       const told =
         claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
           ? { ...(await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)) }
@@ -121,7 +121,7 @@ export class OpenIdProvider {
     }
   }
 
-  /** Finds out where the provider's endpoints are, if that is not known. Throws OpenIdRefusal `unavailable`. */
+  /** Fetches the provider's metadata unless it is cached. Throws OpenIdRefusal `unavailable`. */
   async discover(): Promise<openid.Configuration> {
     if (this.known === undefined || this.known.until < Date.now()) {
       this.known = { configuration: this.ask(), until: Date.now() + METADATA_MS };
@@ -130,7 +130,7 @@ export class OpenIdProvider {
     try {
       return await known.configuration;
     } catch (error) {
-      // Whoever comes next asks again.
+      // The next request tries again.
       if (this.known === known) this.known = undefined;
       throw new OpenIdRefusal('unavailable', codeOf(error));
     }
@@ -149,7 +149,7 @@ export class OpenIdProvider {
   }
 }
 
-/** In the header, as the standard has it unless the provider says that it can't. */
+/** In the header, as the standard says, unless the provider does not support that. */
 function withSecret(secret: string): openid.ClientAuth {
   const [basic, post] = [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)];
   return (server, ...rest) => {
@@ -168,11 +168,11 @@ function refusalOf(error: unknown): OpenIdRefusal {
   if (error instanceof openid.AuthorizationResponseError) {
     return new OpenIdRefusal(error.error === 'access_denied' ? 'denied' : 'failed', code);
   }
-  // A connection that fails is a TypeError of fetch.
+  // A failed connection is a TypeError of fetch.
   return new OpenIdRefusal(SILENT.has(code) || error instanceof TypeError ? 'unavailable' : 'failed', code);
 }
 
-/** A word for the log; whatever a provider might have put there besides is left out. */
+/** A short code for the log, without anything else that a provider may have put there. */
 function codeOf(error: unknown): string {
   const { error: told, code, cause } = error as { error?: unknown; code?: unknown; cause?: unknown };
   const word = [told, code, (cause as { code?: unknown } | undefined)?.code].find(

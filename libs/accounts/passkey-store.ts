@@ -6,59 +6,59 @@ import { PrismaService } from '#database/prisma.service.js';
 import { personOf, type Person } from './person-store.js';
 import { CAN_SIGN_IN, userHandleOf } from './shared-sign-in.js';
 
-/** Of one person at most. */
+/** Per person. */
 export const MAX_PASSKEYS = 20;
 
-/** A passkey as its person sees it. */
+/** A passkey as its owner sees it. */
 export interface Passkey {
   readonly id: string;
   readonly name: string;
-  /** Backed up by its provider, so that it may be on several devices. */
+  /** Synced by its provider, so it may be on several devices. */
   readonly synced: boolean;
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
 }
 
-/** What an authenticator has made: `credentialId` in base64url, `publicKey` in COSE. */
+/** A new credential of an authenticator: `credentialId` in base64url, `publicKey` in COSE. */
 export interface Credential {
   readonly credentialId: string;
   readonly publicKey: Uint8Array<ArrayBuffer>;
-  /** Signatures so far; 0 where the authenticator does not count. */
+  /** Signature count; 0 when the authenticator does not count. */
   readonly counter: number;
   readonly transports: readonly string[];
   readonly synced: boolean;
 }
 
-/** A passkey, and whom it signs in. */
+/** A passkey and the person it signs in. */
 export interface KnownPasskey extends Credential {
   readonly id: string;
   readonly person: Person;
   readonly userHandle: string;
 }
 
-/** The passkeys of people, who hold a sign-in where several share one, and the challenges that were answered with them. */
+/** Passkeys of people (where several share a sign-in: of its holder), and the challenges that have been used. */
 @Injectable()
 export class PasskeyStore {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Those of a person, oldest first. */
+  /** The passkeys of a person, oldest first. */
   async list(personId: string): Promise<Passkey[]> {
     const rows = await this.prisma.passkey.findMany({ where: { personId }, orderBy: { id: 'asc' } });
     return rows.map(passkeyOf);
   }
 
-  /** Those of a person, for their authenticators. */
+  /** The passkeys of a person, in the form that authenticators need. */
   async credentials(personId: string): Promise<Credential[]> {
     return (await this.prisma.passkey.findMany({ where: { personId } })).map(credentialOf);
   }
 
-  /** As what authenticators know a person. */
+  /** The user handle by which authenticators know the person. */
   async userHandle(personId: string): Promise<string> {
     const select = { id: true, userHandle: true };
     return userHandleOf(await this.prisma.person.findUniqueOrThrow({ where: { id: personId }, select }));
   }
 
-  /** Undefined when the credential is somebody's passkey already. */
+  /** Undefined when the credential is already registered. */
   async add(personId: string, name: string, { transports, ...columns }: Credential): Promise<Passkey | undefined> {
     try {
       const data = { id: `passkey_${ulid()}`, personId, name, ...columns, transports: [...transports] };
@@ -75,14 +75,14 @@ export class PasskeyStore {
     return row && passkeyOf(row);
   }
 
-  /** The passkey that is gone; undefined when the person has no such one. */
+  /** The removed passkey; undefined when the person has no such passkey. */
   async remove(personId: string, id: string): Promise<Passkey | undefined> {
     const row = await this.prisma.passkey.findFirst({ where: { id, personId } });
     const { count } = await this.prisma.passkey.deleteMany({ where: { id, personId } });
     return row === null || count === 0 ? undefined : passkeyOf(row);
   }
 
-  /** Whose passkey a credential is, as far as they may come in to their account, or to another one by the same sign-in. */
+  /** The passkey with its person, if the sign-in opens at least one account. */
   async forSignIn(credentialId: string): Promise<KnownPasskey | undefined> {
     const row = await this.prisma.passkey.findFirst({
       where: { credentialId, person: CAN_SIGN_IN },
@@ -93,7 +93,7 @@ export class PasskeyStore {
     return { id, person: personOf(person), userHandle: userHandleOf(person), ...credentialOf(row) };
   }
 
-  /** Writes down a use; false when another one came first, so that of two with one count of the authenticator one gets in. */
+  /** Records a use; false when a concurrent use came first, so one signature count signs in only once. */
   async noteUse({ id, counter }: KnownPasskey, newCounter: number, synced: boolean): Promise<boolean> {
     const { count } = await this.prisma.passkey.updateMany({
       where: { id, counter },
@@ -102,7 +102,7 @@ export class PasskeyStore {
     return count === 1;
   }
 
-  /** Uses up a challenge, which `expiresAt` ends in any case; false when it was used before. */
+  /** Uses a challenge, which expires at `expiresAt` anyway; false when it was used before. */
   async useChallenge(challenge: string, expiresAt: Date): Promise<boolean> {
     const { count } = await this.prisma.usedPasskeyChallenge.createMany({
       data: { challenge, expiresAt },

@@ -1,15 +1,15 @@
 import { INVISIBLE, VISIBLE_NAME } from '#contract/text-rules.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 
-/** From the one who may do most. Nobody gives a role above their own, or changes whoever has one. */
+/** From most to least powerful. Nobody grants a role above their own, or changes a person with one. */
 export const ROLES = ['owner', 'admin', 'member', 'viewer', 'billing'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The roles that people are invited with; owners are made of admins by other owners. */
+/** Roles for invitations; only an owner can make an admin an owner. */
 export const INVITED_ROLES = ['admin', 'member', 'viewer', 'billing'] as const;
 export type InvitedRole = (typeof INVITED_ROLES)[number];
 
-/** What somebody needs to be allowed to do, and by which roles they are. The console, its API and the docs read this table. */
+/** All abilities, and which roles have them. The console, its API and the docs read this table. */
 export const ABILITIES = {
   'self.manage': { roles: ROLES, what: 'their own name, password, and sessions' },
   'usage.read': { roles: ROLES, what: 'usage and spend' },
@@ -52,19 +52,19 @@ interface AbilityRule {
   readonly what: string;
 }
 
-/** Somebody's role in an account. */
+/** A role in an account. */
 interface Holder {
   readonly role: Role;
   readonly accountId: string;
 }
 
-/** Whether somebody has an ability. */
+/** Whether the holder of a role has an ability. */
 export function may({ role, accountId }: Holder, ability: Ability): boolean {
   const rule: AbilityRule = ABILITIES[ability];
   return rule.roles.includes(role) && (rule.operators === undefined || accountId === DEFAULT_ACCOUNT);
 }
 
-/** Everything that somebody may do. */
+/** All abilities of the holder of a role. */
 export function abilitiesOf(who: Holder): Ability[] {
   return (Object.keys(ABILITIES) as Ability[]).filter((ability) => may(who, ability));
 }
@@ -83,34 +83,37 @@ const MAX_NAME_LENGTH = 100;
 const MAX_EMAIL_TEXT = 1_000;
 
 /**
- * The one spelling of an email address, in which it is stored, counted and looked up: NFKC, trimmed, in lower case.
- * Undefined for what is none, such as a text with control or invisible characters.
+ * The normalized form in which an email address is stored, counted and looked up: NFKC, trimmed, lower case. Undefined
+ * for a text that is not an address, such as one with control or invisible characters.
  */
 export function storedEmailOf(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length > MAX_EMAIL_TEXT) return undefined;
-  // Lower case may take a text apart that NFKC joins.
+  // Lower case may split a character that NFKC joins.
   const email = text.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
   return EMAIL.test(email) ? email : undefined;
 }
 
-/** A name that can be shown, from what somebody else says; undefined when nothing of it can. */
+/** A name from outside, without invisible characters; undefined when nothing is left. */
 export function shownNameOf(text: unknown): string | undefined {
   if (typeof text !== 'string') return undefined;
   const visible = [...text.replace(INVISIBLE, '').trim()].slice(0, MAX_NAME_LENGTH).join('');
   return VISIBLE_NAME.test(visible) ? visible : undefined;
 }
 
-/** The role of a row of people, or of a link, which makes no owners; the least of all for a role of a later version. */
+/**
+ * The role of a person's row, or of a link, which never grants ownership; the least powerful for a role of a later
+ * version.
+ */
 export function roleOf({ role, owner = false }: { readonly role: string; readonly owner?: boolean }): Role {
   return role === 'admin' && owner ? 'owner' : invitedRoleOf(role);
 }
 
-/** The role that a link gives. */
+/** The role that a link grants. */
 export function invitedRoleOf(text: string): InvitedRole {
   return INVITED_ROLES.find((role) => role === text) ?? 'billing';
 }
 
-/** The columns of a role: what the version before knows as admins includes owners. */
+/** The columns of a role: the previous version knows owners as admins. */
 export function roleColumns(role: Role): { role: InvitedRole; owner: boolean } {
   return { role: role === 'owner' ? 'admin' : role, owner: role === 'owner' };
 }

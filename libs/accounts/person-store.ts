@@ -12,11 +12,11 @@ import { forgetSecondFactors } from './second-factor-store.js';
 import { CAN_SIGN_IN, leaveSignIn, withSignIn } from './shared-sign-in.js';
 import { tokenHashes } from './tokens.js';
 
-/** Somebody who may use the console for one account. */
+/** A user of the console, in one account. */
 export interface Person {
   readonly id: string;
   readonly accountId: string;
-  /** As `storedEmailOf` spells it; one of an account's people has it at most. */
+  /** As `storedEmailOf` spells it; unique within the account. */
   readonly email: string;
   readonly name: string;
   readonly role: Role;
@@ -28,33 +28,33 @@ export interface Person {
   readonly hasPassword: boolean;
   /** Whether they sign in with the OpenID Connect provider. */
   readonly hasIdentity: boolean;
-  /** The person who holds what they sign in with: themselves, or one of another account. */
+  /** The person who holds their sign-in: themselves, or a person of another account. */
   readonly signInId: string;
 }
 
-/** What others may change of somebody. */
+/** What others may change about a person. */
 interface PersonChange {
   readonly role?: Role | undefined;
   readonly disabled?: boolean | undefined;
   readonly deleted?: true;
 }
 
-/** What somebody signs in with: a password, or who they are at the provider. */
+/** What a user signs in with: a password, or an identity at the provider. */
 export type Credential =
   | { readonly passwordHash: string; readonly identity?: undefined; readonly vouchedEmail?: undefined }
   | {
       readonly identity: Identity;
-      /** The address that the provider has verified, if it has. */
+      /** The address that the provider has verified, if any. */
       readonly vouchedEmail?: string | undefined;
       readonly passwordHash?: undefined;
     };
 
-/** Who a link makes. */
+/** The person that a link creates. */
 type NewPerson = Credential & {
   readonly name: string;
 };
 
-/** Somebody who has shown who they are; with a session, for as long as that lasts. */
+/** An authenticated user; with the session, when there is one. */
 interface SignedIn {
   readonly signInId: string;
   readonly email: string;
@@ -65,12 +65,12 @@ interface SignedIn {
 /** A person who signs in with a password. */
 export type WithPassword = Person & { readonly passwordHash: string };
 
-/** What people sign in with is in their own row, or in this. */
+/** The credentials of a person are in their own row, or in this one. */
 const SIGN_IN = { signIn: { select: { passwordHash: true, openidSubject: true } } } as const;
-/** Accounts in which one address is looked up. */
+/** Maximum number of people with the same address that a sign-in checks. */
 const MAX_NAMESAKES = 100;
 
-/** The people of the console. */
+/** The users of the console. */
 @Injectable()
 export class PersonStore {
   private founded = false;
@@ -80,13 +80,13 @@ export class PersonStore {
     private readonly secrets: SecretsConfig,
   ) {}
 
-  /** Whether somebody is the first admin already; once they are, they stay it, and the database is not asked again. */
+  /** Whether the first admin exists; once true, it stays true, and the database is not asked again. */
   async hasFounder(): Promise<boolean> {
     if (!this.founded) this.founded = (await this.prisma.person.count({ where: { founder: true } })) > 0;
     return this.founded;
   }
 
-  /** Uses up a `first_admin` link; undefined when it can't be used, or when somebody else was first. */
+  /** Uses a `first_admin` link; undefined when it can't be used, or when another user was first. */
   async createFounder(
     token: string,
     { email, name, ...credential }: NewPerson & { readonly email: string },
@@ -101,7 +101,10 @@ export class PersonStore {
     });
   }
 
-  /** Uses up an `invite` link; undefined when it can't be used, or when somebody of the account has its address. */
+  /**
+   * Uses an `invite` link; undefined when it can't be used, or when its address already belongs to a person of the
+   * account.
+   */
   async createInvited(token: string, { name, ...credential }: NewPerson): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
       const wanted = { ...this.link(token), purpose: 'invite', email: { not: null }, account: { disabledAt: null } };
@@ -113,9 +116,9 @@ export class PersonStore {
   }
 
   /**
-   * Uses up an `invite` link for somebody who signs in already: they become a person of its account with the same sign-in
-   * and address, whomever the link was made for. `member` when somebody of the account has their address; undefined when
-   * the link can't be used, or their session is over.
+   * Uses an `invite` link for a user who already has a sign-in: adds a person to its account with the same sign-in and
+   * address, whoever the link was for. `member` when their address already belongs to a person of the account;
+   * undefined when the link can't be used, or their session has ended.
    */
   async createLinked(
     token: string,
@@ -139,10 +142,10 @@ export class PersonStore {
   }
 
   /**
-   * Uses up a `password` link: its person signs in with this from now on, and the sessions of the sign-in end. A link for
-   * one account takes its person out of a sign-in that is shared with others, where its maker has no say. Whoever comes
-   * with an identity has no password any more: it may be another's. Whose the mailbox is must be proven anew. Undefined
-   * when the link can't be used, or when the identity is somebody else's.
+   * Uses a `password` link: sets the credential of its person, and ends the sessions of the sign-in. A link for one
+   * account takes the person out of a sign-in that is shared with other accounts, where its creator has no say. An
+   * identity removes the password, which may be another user's. The mailbox has to be proven again. Undefined when the
+   * link can't be used, or when the identity belongs to another person.
    */
   async resetCredential(token: string, credential: Credential): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
@@ -160,7 +163,7 @@ export class PersonStore {
     });
   }
 
-  /** Sets the password of a sign-in and ends all its sessions but one. */
+  /** Sets the password of a sign-in and ends all its other sessions. */
   async changePassword(signInId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
     const others = { person: withSignIn(signInId), id: { not: sessionToKeep } };
     await this.prisma.$transaction([
@@ -170,8 +173,7 @@ export class PersonStore {
   }
 
   /**
-   * Whose password it may be that comes with an email address, who was here last first: those of them who can come in to
-   * their account, or to another one by the same sign-in.
+   * People with this email address and a password, most recently seen first, whose sign-in opens at least one account.
    */
   async forSignIn(email: string): Promise<WithPassword[]> {
     const rows = await this.prisma.person.findMany({
@@ -188,8 +190,8 @@ export class PersonStore {
   }
 
   /**
-   * The hash of a password of anybody who signs in with an address: whoever else chooses one for it shares its salt, so
-   * that a sign-in hashes once however many accounts know the address.
+   * The hash of any password for this address: new passwords for it share the salt, so a sign-in hashes once, however
+   * many accounts know the address.
    */
   async saltSource(email: string): Promise<string | undefined> {
     const person = await this.prisma.person.findFirst({
@@ -199,17 +201,17 @@ export class PersonStore {
     return person?.passwordHash ?? undefined;
   }
 
-  /** Whom a link is for; undefined when it is for whoever holds it, or is none. */
+  /** The address that a link is for; undefined when it is for anyone, or does not exist. */
   async linkEmail(token: string): Promise<string | undefined> {
     return (await this.prisma.signInLink.findFirst({ where: this.link(token) }))?.email ?? undefined;
   }
 
-  /** Whether somebody of an account has the address. */
+  /** Whether a person of the account has the address. */
   async hasEmail(accountId: string, email: string): Promise<boolean> {
     return (await this.prisma.person.count({ where: { accountId, email } })) > 0;
   }
 
-  /** Everyone who was not deleted of an account, or of all accounts, oldest first. */
+  /** All people of an account, or of all accounts, without deleted ones, oldest first. */
   async list(accountId?: string): Promise<Person[]> {
     const rows = await this.prisma.person.findMany({
       where: { deletedAt: null, ...(accountId !== undefined && { accountId }) },
@@ -219,16 +221,16 @@ export class PersonStore {
     return rows.map(personOf);
   }
 
-  /** A person of an account; undefined when it has no such person. */
+  /** A person of an account; undefined when there is no such person. */
   async find(accountId: string, id: string): Promise<Person | undefined> {
     const row = await this.prisma.person.findFirst({ where: { id, accountId, deletedAt: null }, include: SIGN_IN });
     return row === null ? undefined : personOf(row);
   }
 
   /**
-   * Changes a person of an account, and ends their sessions when they are disabled or deleted. Nobody is changed when the account
-   * would be left without an admin or an owner. Admins are locked before they are counted: of two who take each other's rights at
-   * once, the second finds the first one's change.
+   * Changes a person of an account, and ends their sessions when they are disabled or deleted. Refuses a change that
+   * would leave the account without an admin or an owner. Admins are locked before they are counted, so when two admins
+   * demote each other at once, the second sees the first one's change.
    */
   async change(
     accountId: string,
@@ -236,7 +238,7 @@ export class PersonStore {
     { role, disabled, deleted }: PersonChange,
   ): Promise<Person | 'unknown' | 'last_admin' | 'last_owner'> {
     return await this.prisma.$transaction(async (transaction) => {
-      // Rows are locked by writing what they hold; behind the account, so that two who do it don't wait in a circle.
+      // Rewriting their values locks the rows; the account is locked first, to prevent deadlocks.
       await lockAccount(transaction, accountId);
       const lockAdmins = async () =>
         await transaction.person.updateManyAndReturn({
@@ -245,7 +247,8 @@ export class PersonStore {
           select: { id: true, owner: true },
         });
       let admins = await lockAdmins();
-      // The version before may have taken the last owner away while this waited for it; writing again makes another.
+      // The previous version may have removed the last owner while this waited; writing again makes another admin the
+      // owner.
       if (!admins.some(({ owner }) => owner)) admins = await lockAdmins();
       const before = await transaction.person.findFirst({ where: { id, accountId, deletedAt: null } });
       if (before === null) return 'unknown';
@@ -271,12 +274,11 @@ export class PersonStore {
     });
   }
 
-  /** Whether people of other accounts sign in with the same. */
+  /** Whether people of other accounts share the sign-in. */
   async sharesSignIn({ id, signInId }: Person): Promise<boolean> {
     return signInId !== id || (await this.prisma.person.count({ where: { signsInAs: id, deletedAt: null } })) > 0;
   }
 
-  /** Changes somebody's name. */
   async rename(accountId: string, id: string, name: string): Promise<void> {
     await this.prisma.person.updateMany({ where: { id, accountId }, data: { name } });
   }
@@ -291,7 +293,10 @@ export class PersonStore {
   }
 }
 
-/** The person that a transaction makes or changes; undefined when there is none, or when somebody else is that already. */
+/**
+ * The person that a transaction creates or changes; undefined when there is none, or when a unique value is already
+ * taken.
+ */
 export async function writePerson(
   prisma: PrismaService,
   work: (transaction: Transaction) => Promise<PersonRow | undefined>,
@@ -300,13 +305,13 @@ export async function writePerson(
     const row = await prisma.$transaction(work);
     return row === undefined ? undefined : personOf(row);
   } catch (error) {
-    // All of it is undone: the link stays as it was.
+    // The transaction was rolled back, so the link can still be used.
     if (isUniqueViolation(error)) return undefined;
     throw error;
   }
 }
 
-/** Uses up a link that still works; of two who come at once, one gets it. */
+/** Uses a link that still works; of two concurrent requests, only one gets it. */
 export async function useLink(transaction: Transaction, where: Prisma.SignInLinkWhereInput) {
   const now = new Date();
   const [link] = await transaction.signInLink.updateManyAndReturn({
@@ -318,7 +323,7 @@ export async function useLink(transaction: Transaction, where: Prisma.SignInLink
 
 type CredentialColumns = Pick<PersonRow, 'passwordHash' | 'openidSubject'>;
 
-/** A row of people as it is shown. */
+/** A person's row as the console shows it. */
 export function personOf(row: PersonRow & { readonly signIn?: CredentialColumns | null }): Person {
   const { id, accountId, email, name, createdAt, seenAt, disabledAt } = row;
   const { passwordHash, openidSubject } = row.signIn ?? row;
@@ -328,7 +333,7 @@ export function personOf(row: PersonRow & { readonly signIn?: CredentialColumns 
   };
 }
 
-/** What a row becomes whose person is deleted: the name stays, for the audit log and what they made. */
+/** The columns of a deleted person: the name stays, for the audit log and for what they created. */
 export function erasedPerson(id: string) {
   const now = new Date();
   return {
@@ -345,12 +350,12 @@ export function erasedPerson(id: string) {
   };
 }
 
-/** A new id, `person_` and a ULID: ids of later people sort after it. */
+/** A new id, `person_` and a ULID, so ids sort by creation time. */
 export function newPersonId(): string {
   return `person_${ulid()}`;
 }
 
-/** What a credential sets of the person who has the address: a password takes no identity away. */
+/** The columns that a credential sets; a password does not remove an identity. */
 function columnsOf({ passwordHash, identity, vouchedEmail }: Credential, email: string) {
   const openid = identity && { openidIssuer: identity.issuer, openidSubject: identity.subject };
   const emailVerifiedAt = vouchedEmail === email ? new Date() : null;

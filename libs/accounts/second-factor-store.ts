@@ -6,10 +6,10 @@ import { TextSealer, UnreadableSecret } from '#secrets/sealed-text.js';
 import { userHandleOf } from './shared-sign-in.js';
 import { newRecoveryCodes, newTotpSecret, recoveryHash, totpStep, totpUri } from './totp.js';
 
-/** For the TextSealer of this store. */
+/** Purpose for the TextSealer of this store. */
 export const SECOND_FACTORS = 'second factors';
 
-/** What authenticator apps call us. */
+/** The name that authenticator apps show. */
 const SERVICE = 'Darkroom';
 
 /** A secret in base32, and as an otpauth URI for a QR code. */
@@ -18,14 +18,14 @@ interface NewAuthenticator {
   readonly uri: string;
 }
 
-/** What a person has beside their password. */
+/** The second factors of a person. */
 export interface SecondFactorState {
-  /** Null = no code is asked for. */
+  /** Null = no code is required. */
   readonly since: Date | null;
   readonly recoveryCodes: number;
 }
 
-/** A secret as its row holds it. */
+/** A secret as stored. */
 interface SealedSecret {
   readonly personId: string;
   readonly person: { readonly id: string; readonly userHandle: string | null };
@@ -33,12 +33,12 @@ interface SealedSecret {
   readonly sealed: Uint8Array<ArrayBuffer>;
 }
 
-/** Of the person of a secret. */
+/** The user handle of a secret's person. */
 const HANDLE = { person: { select: { id: true, userHandle: true } } } as const;
 
 /**
- * Authenticator apps and recovery codes. Secrets are sealed, and shown once, before they count. `personId` is whoever holds
- * the sign-in, where several people share one.
+ * Authenticator apps and recovery codes. Secrets are encrypted, and shown only once, before they are confirmed.
+ * `personId` is the holder of the sign-in, where several people share one.
  */
 @Injectable()
 export class SecondFactorStore {
@@ -53,7 +53,7 @@ export class SecondFactorStore {
     return { since: row?.confirmedAt ?? null, recoveryCodes: await recoveryCode.count({ where: { personId } }) };
   }
 
-  /** Who of these has more than a password: an authenticator app or a passkey. */
+  /** Which of these people have an authenticator app or a passkey. */
   async whoHas(personIds: readonly string[]): Promise<ReadonlySet<string>> {
     const query = { where: { personId: { in: [...personIds] } }, select: { personId: true } };
     const { secondFactor, passkey } = this.prisma;
@@ -62,7 +62,7 @@ export class SecondFactorStore {
     return new Set(rows.map(({ personId }) => personId));
   }
 
-  /** A new secret, which counts once it is confirmed; undefined when the person has one that counts. */
+  /** A new secret, in effect once it is confirmed; undefined when the person already has a confirmed one. */
   async begin(personId: string, email: string): Promise<NewAuthenticator | undefined> {
     const secret = newTotpSecret();
     const columns = { ...this.columns(await this.handleOf(personId), secret), lastStep: 0n, createdAt: new Date() };
@@ -74,12 +74,18 @@ export class SecondFactorStore {
     return count === 1 ? { secret, uri: totpUri(secret, email, SERVICE) } : undefined;
   }
 
-  /** From now on a code is asked for: takes a code of the new secret and answers recovery codes; undefined for a wrong one. */
+  /**
+   * Confirms a new secret with a code and returns recovery codes; sign-ins require a code from now on. Undefined for a
+   * wrong code.
+   */
   async confirm(personId: string, code: string): Promise<string[] | undefined> {
     return (await this.takeCode(personId, code, false)) ? await this.renewRecoveryCodes(personId) : undefined;
   }
 
-  /** Takes a code of the app, or a recovery code, each once; what it was, or undefined for a wrong or used one. */
+  /**
+   * Uses a code of the app, or a recovery code, each only once, and returns which it was; undefined for a wrong or used
+   * one.
+   */
   async take(personId: string, code: string): Promise<'app' | 'recovery' | undefined> {
     if (await this.takeCode(personId, code, true)) return 'app';
     const codeHash = recoveryHash(await this.handleOf(personId), code);
@@ -87,7 +93,7 @@ export class SecondFactorStore {
     return count === 1 ? 'recovery' : undefined;
   }
 
-  /** New recovery codes in place of all others; the answer is the only place where they can be read. */
+  /** Replaces all recovery codes; the new ones can be read only in the result. */
   async renewRecoveryCodes(personId: string): Promise<string[]> {
     const [codes, handle] = [newRecoveryCodes(), await this.handleOf(personId)];
     await this.prisma.$transaction([
@@ -99,7 +105,7 @@ export class SecondFactorStore {
     return codes;
   }
 
-  /** The password is enough again; false when it was before. */
+  /** Makes the password sufficient again; false when it already was. */
   async remove(personId: string): Promise<boolean> {
     const [{ count }] = await this.prisma.$transaction([
       this.prisma.secondFactor.deleteMany({ where: { personId, confirmedAt: { not: null } } }),
@@ -108,21 +114,21 @@ export class SecondFactorStore {
     return count === 1;
   }
 
-  /** Removes everything but the password; false when there was nothing. */
+  /** Removes all second factors; false when there were none. */
   async reset(personId: string): Promise<boolean> {
     return await this.prisma.$transaction(
       async (transaction) => (await forgetSecondFactors(transaction, { id: personId })) > 0,
     );
   }
 
-  /** How many secrets are under another SECRET_KEY than the current one. */
+  /** How many secrets are encrypted with a SECRET_KEY other than the current one. */
   async outdated(): Promise<number> {
     const rows = await this.prisma.secondFactor.groupBy({ by: ['keyId'], _count: true });
     const sealed = Buffer.alloc(0);
     return rows.reduce((sum, row) => sum + (this.sealer.isOutdated({ ...row, sealed }) ? row._count : 0), 0);
   }
 
-  /** Seals secrets anew that are under the previous SECRET_KEY, so that it can go. */
+  /** Encrypts secrets again that use the previous SECRET_KEY, so that it can be removed. */
   async sealAnew(): Promise<void> {
     for (const row of await this.prisma.secondFactor.findMany({ include: HANDLE })) {
       const secret = this.secretOf(row);
@@ -137,7 +143,7 @@ export class SecondFactorStore {
     if (row === null || secret === undefined) return false;
     const step = totpStep(secret, code.replace(/\s/g, ''));
     if (step === undefined) return false;
-    // Of two that come with one code at once, one gets in. A new app may have taken the place of one that was not confirmed.
+    // Only one of two concurrent requests can use a code. A new app may have replaced one that was not confirmed.
     const { count } = await this.prisma.secondFactor.updateMany({
       where: { ...which, lastStep: { lt: step }, ...(!confirmed && { sealed: row.sealed }) },
       data: { lastStep: step, ...(!confirmed && { confirmedAt: new Date() }) },
@@ -145,7 +151,7 @@ export class SecondFactorStore {
     return count === 1;
   }
 
-  /** Undefined under a SECRET_KEY that is not set: recovery codes, which no key seals, still work. */
+  /** Undefined when its SECRET_KEY is no longer set: recovery codes still work, because they are not encrypted. */
   private secretOf({ person, keyId, sealed }: SealedSecret): string | undefined {
     try {
       return this.sealer.open(userHandleOf(person), { keyId, sealed: Buffer.from(sealed) });
@@ -173,8 +179,8 @@ export class SecondFactorStore {
 }
 
 /**
- * Removes apps, recovery codes, and passkeys, as of people who have no password any more: whoever set them up may have
- * been another. Answers how many apps that counted and passkeys there were.
+ * Removes apps, recovery codes and passkeys, for people who no longer have a password: another user may have set them
+ * up. Returns the number of confirmed apps and passkeys.
  */
 export async function forgetSecondFactors(transaction: Transaction, person: Prisma.PersonWhereInput): Promise<number> {
   const passkeys = await transaction.passkey.deleteMany({ where: { person } });

@@ -4,17 +4,17 @@ import { workingKeys } from './api-key.repository.js';
 import { aliveSessions } from './session-store.js';
 import type { TokenSecrets } from './tokens.js';
 
-/** How many rows that still work are under each SECRET_KEY. */
+/** How many rows that still work use each SECRET_KEY. */
 export interface SecretUse {
   readonly current: number;
   readonly previous: number;
-  /** Under neither, so nobody gets in with them. */
+  /** Neither of these keys, so they can't be used. */
   readonly other: number;
-  /** Of a version that did not note it, and not used since. */
+  /** Written by a version that did not record the key, and not used since. */
   readonly unknown: number;
 }
 
-/** Which SECRET_KEY what people and programs hold is under, by kind. */
+/** Which SECRET_KEY the stored keys, sessions and links use. */
 export async function secretUse(prisma: PrismaService, secrets: TokenSecrets): Promise<Record<string, SecretUse>> {
   const open = { usedAt: null, expiresAt: { gt: new Date() } };
   const [keys, sessions, links] = await Promise.all([

@@ -6,33 +6,33 @@ import { roleOf, type Role } from './person-rules.js';
 import { CAN_ENTER, withSignIn } from './shared-sign-in.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
-/** A session ends this long after its last request, and this long after its sign-in, whichever is first. */
+/** A session ends this long after its last request, or this long after its sign-in, whichever is first. */
 const IDLE_HOURS = 12;
 export const MAX_AGE_DAYS = 7;
-/** The time of the last request is kept to the minute. */
+/** The time of the last request is updated once a minute. */
 const TOUCH_MS = 60_000;
 const MAX_USER_AGENT = 200;
 const HOUR_MS = 3_600_000;
 
-/** Who a request of the console is made by. */
+/** The user who makes a request of the console. */
 export interface Session {
   readonly id: string;
   readonly personId: string;
-  /** The person with whose password and identity they sign in: themselves, or one of another account. */
+  /** The person who holds their sign-in: themselves, or a person of another account. */
   readonly signInId: string;
   readonly accountId: string;
   readonly accountName: string;
   readonly email: string;
   readonly name: string;
   readonly role: Role;
-  /** What they may sign in with. */
+  /** Ways to sign in. */
   readonly hasPassword: boolean;
-  /** Their account asks for two-factor authentication, and their password is enough so far. */
+  /** Whether their account requires two-factor authentication and they have not set it up. */
   readonly lacksTwoFactor: boolean;
   readonly hasIdentity: boolean;
 }
 
-/** An account that a user may open, and who they are there. */
+/** An account that a user may open, and their person there. */
 export interface Membership {
   readonly personId: string;
   readonly accountId: string;
@@ -40,7 +40,7 @@ export interface Membership {
   readonly role: Role;
 }
 
-/** A session as its person sees it, to tell one device from another. */
+/** A session as its user sees it, to tell devices apart. */
 export interface SessionRow {
   readonly id: string;
   readonly userAgent: string;
@@ -48,7 +48,7 @@ export interface SessionRow {
   readonly lastSeenAt: Date;
 }
 
-/** Browsers that are signed in. */
+/** Sessions of signed-in browsers. */
 @Injectable()
 export class SessionStore {
   constructor(
@@ -56,7 +56,7 @@ export class SessionStore {
     private readonly secrets: SecretsConfig,
   ) {}
 
-  /** Begins a session; the token is for the cookie alone. Sessions of the person that are over are removed. */
+  /** Starts a session; the token is only for the cookie. Removes ended sessions of the person. */
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
     const [id, token, now] = [`session_${ulid()}`, newToken(), new Date()];
     await this.prisma.$transaction([
@@ -74,7 +74,7 @@ export class SessionStore {
     return { id, token };
   }
 
-  /** The session behind a cookie; undefined when it is over, unknown, or its person may not come in. */
+  /** The session of a cookie; undefined when it is unknown or has ended, or when its person can't enter the account. */
   async find(token: string): Promise<Session | undefined> {
     const row = await this.prisma.session.findFirst({
       where: {
@@ -110,7 +110,7 @@ export class SessionStore {
     });
   }
 
-  /** The person as whom a user was here last, of those who can come in; the given one when nobody can. */
+  /** The person whom the user last acted as, of those who can enter their account; the given one when there is none. */
   async lastUsed(signInId: string): Promise<string> {
     const last = await this.prisma.person.findFirst({
       where: { ...withSignIn(signInId), ...CAN_ENTER },
@@ -121,8 +121,8 @@ export class SessionStore {
   }
 
   /**
-   * Opens another account of the user in a session, which gets a new token and ends when it would have. Undefined when
-   * the user can't open that account, or the session is over.
+   * Switches a session to another account of the user; it gets a new token and keeps its end. Undefined when the user
+   * can't open that account, or the session has ended.
    */
   async move({ id, personId, signInId }: Session, accountId: string): Promise<string | undefined> {
     const where = { accountId, ...withSignIn(signInId), ...CAN_ENTER };
@@ -131,7 +131,7 @@ export class SessionStore {
     const [token, now] = [newToken(), new Date()];
     const columns = { personId: target.id, lastSeenAt: now, ...tokenColumns(this.secrets, 'session', token) };
     return await this.prisma.$transaction(async ({ person, session }) => {
-      // First, for its lock: whoever takes the person out of the sign-in meanwhile ends this session, or has before.
+      // First, for its lock: removing the person from the sign-in at the same time ends this session either way.
       const member = { id: target.id, ...withSignIn(signInId) };
       const { count } = await person.updateMany({ where: member, data: { seenAt: now } });
       if (count === 0) return undefined;
@@ -140,7 +140,7 @@ export class SessionStore {
     });
   }
 
-  /** The sessions of a sign-in that are alive, newest first. */
+  /** The active sessions of a sign-in, newest first. */
   async list(signInId: string): Promise<SessionRow[]> {
     return await this.prisma.session.findMany({
       where: { ...aliveSessions(), person: withSignIn(signInId) },
@@ -155,11 +155,11 @@ export class SessionStore {
     return count === 1;
   }
 
-  /** A session that is used goes over to this SECRET_KEY, so that the one before it can go one day. */
+  /** Rehashes the token with the current SECRET_KEY, so that the previous one can be removed. */
   private async renewHash(token: string, { id, secretId }: { id: string; secretId: string | null }): Promise<void> {
     const columns = tokenColumns(this.secrets, 'session', token);
     if (secretId === columns.secretId) return;
-    // It works as it is; the next request tries again.
+    // The session works with either hash; the next request tries again.
     await this.prisma.session.updateMany({ where: { id, secretId }, data: columns }).catch(() => undefined);
   }
 
@@ -177,12 +177,12 @@ export class SessionStore {
   }
 }
 
-/** Whether a text has the form of a session's token; any other is none. */
+/** Whether a text has the form of a session token. */
 export function isSessionToken(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }
 
-/** Sessions that are not over. */
+/** Filter for sessions that have not ended. */
 export function aliveSessions() {
   const now = Date.now();
   return { expiresAt: { gt: new Date(now) }, lastSeenAt: { gt: new Date(now - IDLE_HOURS * HOUR_MS) } };

@@ -1,30 +1,33 @@
 import { ulid } from 'ulid';
 import type { Transaction } from '#database/queryable.js';
 
-/** Of people: neither they nor their account are disabled. */
+/** Filter for people who, like their account, are not disabled. */
 export const CAN_ENTER = { disabledAt: null, account: { disabledAt: null } } as const;
 
-/** Of people who hold a sign-in: it opens their account, or another one. */
+/** Filter for people who hold a sign-in that opens their account or another one. */
 export const CAN_SIGN_IN = { signsInAs: null, OR: [CAN_ENTER, { linked: { some: CAN_ENTER } }] };
 
-/** Everyone with one sign-in, its holder included: one user as a person of several accounts. */
+/** Filter for all people of a sign-in, including its holder: one user in several accounts. */
 export function withSignIn(holderId: string) {
   return { OR: [{ id: holderId }, { signsInAs: holderId }] };
 }
 
-/** What the secrets, recovery codes and passkeys of a sign-in are made for. It moves with them, the person's id does not. */
+/**
+ * The user handle that a sign-in's secrets, recovery codes and passkeys are bound to. It moves with them, unlike the
+ * person's id.
+ */
 export function userHandleOf({ id, userHandle }: { readonly id: string; readonly userHandle: string | null }): string {
   return userHandle ?? id;
 }
 
 /**
- * Takes a person out of the sign-in that they share with people of other accounts, which goes on without them: when they
- * held it, their password, identity, second factors and passkeys go to the oldest of the others. The person is left
- * without any, to get their own or to be erased; one who shares it with nobody keeps theirs.
+ * Takes a person out of a sign-in that they share with people of other accounts. If they held it, its password,
+ * identity, second factors and passkeys go to the oldest of the others. The person is left without any, to get their
+ * own or to be erased; a person who shares it with no one keeps theirs.
  */
 export async function leaveSignIn(transaction: Transaction, id: string): Promise<void> {
   const { person, secondFactor, recoveryCode, passkey } = transaction;
-  // Writes, for their locks: whoever joins with this sign-in or leaves it meanwhile waits, or is waited for.
+  // Writes, for their locks: joining or leaving this sign-in has to wait.
   const left = await person.update({ where: { id }, data: { signsInAs: null } });
   await person.updateMany({ where: { signsInAs: id }, data: { signsInAs: id } });
   const heir = async (where: object) =>
@@ -36,7 +39,7 @@ export async function leaveSignIn(transaction: Transaction, id: string): Promise
   if (next === null) return;
   const { passwordHash, openidIssuer, openidSubject, emailVerifiedAt } = left;
   const none = { passwordHash: null, openidIssuer: null, openidSubject: null, emailVerifiedAt: null };
-  // A new handle: authenticators keep one passkey of each, and would replace the heir's.
+  // A new handle: authenticators keep one passkey per handle, and would replace the heir's.
   await person.update({ where: { id }, data: { ...none, userHandle: `user_${ulid()}` } });
   const held = { passwordHash, openidIssuer, openidSubject, emailVerifiedAt, userHandle: userHandleOf(left) };
   await person.update({ where: { id: next.id }, data: { ...held, signsInAs: null } });

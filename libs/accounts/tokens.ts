@@ -6,7 +6,7 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What tokens are hashed under; the key before this one is for looking up alone. */
+/** The keys for hashing tokens; the previous one only for lookups. */
 export interface TokenSecrets {
   readonly secretKey: string;
   readonly secretKeyPrevious?: string | undefined;
@@ -14,13 +14,13 @@ export interface TokenSecrets {
 
 type Purpose = 'session' | 'link';
 
-/** What is stored of a token: its HMAC-SHA-256 under a key of SECRET_KEY; each purpose has its own. */
+/** The stored form of a token: its HMAC-SHA-256 under a key derived from SECRET_KEY for each purpose. */
 export function hashToken(secretKey: string, purpose: Purpose, token: string): Uint8Array<ArrayBuffer> {
   const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', `console ${purpose}`, 32));
   return new Uint8Array(createHmac('sha256', pepper).update(token).digest());
 }
 
-/** The columns of a token under this SECRET_KEY. */
+/** The columns of a token, hashed with the current SECRET_KEY. */
 export function tokenColumns(
   { secretKey }: TokenSecrets,
   purpose: Purpose,
@@ -29,7 +29,7 @@ export function tokenColumns(
   return { tokenHash: hashToken(secretKey, purpose, token), secretId: secretIdOf(secretKey) };
 }
 
-/** What may be stored of a token: under this SECRET_KEY, and under the one before it. */
+/** The possible stored forms of a token: with the current SECRET_KEY, and with the previous one. */
 export function tokenHashes(
   { secretKey, secretKeyPrevious }: TokenSecrets,
   purpose: Purpose,

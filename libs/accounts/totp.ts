@@ -1,12 +1,12 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Time-based one-time passwords as RFC 6238 has them by default and every app knows them: SHA-1, 30 s, six digits. */
+/** Time-based one-time passwords with the defaults of RFC 6238, which every app supports: SHA-1, 30 s, six digits. */
 const STEP_SECONDS = 30;
 const DIGITS = 6;
 /** 160 bits, as RFC 4226 recommends. */
 const SECRET_BYTES = 20;
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-/** Of one person at a time. */
+/** Per person. */
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 
@@ -15,7 +15,7 @@ export function newTotpSecret(): string {
   return base32(randomBytes(SECRET_BYTES));
 }
 
-/** What a QR code holds for the app: whose secret it is, and of which service. */
+/** The otpauth URI for a QR code: the secret, its user and the service. */
 export function totpUri(secret: string, email: string, service: string): string {
   const label = `${encodeURIComponent(service)}:${encodeURIComponent(email)}`;
   return `otpauth://totp/${label}?secret=${secret}&issuer=${encodeURIComponent(service)}`;
@@ -30,7 +30,9 @@ export function totpCode(secret: string, step: number): string {
   return String((mac.readUInt32BE(offset) & 0x7fffffff) % 10 ** DIGITS).padStart(DIGITS, '0');
 }
 
-/** Which step a code is of: the current one, or the one before or after, for clocks that differ. Undefined for a wrong code. */
+/**
+ * The step of a code: the current one, or the one before or after, for clocks that differ. Undefined for a wrong code.
+ */
 export function totpStep(secret: string, code: string, now = Date.now()): number | undefined {
   const current = Math.floor(now / 1_000 / STEP_SECONDS);
   const given = Buffer.from(code);
@@ -39,14 +41,14 @@ export function totpStep(secret: string, code: string, now = Date.now()): number
   return [current, current - 1, current + 1].find(fits);
 }
 
-/** Codes for whoever lost the app: 80 random bits each, in four groups. */
+/** Codes for users who lost the app: 80 random bits each, in four groups. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () =>
     (base32(randomBytes(RECOVERY_BYTES)).toLowerCase().match(/.{4}/g) ?? []).join('-'),
   );
 }
 
-/** What is stored of a recovery code, however it is spelled; too random for anybody to try. */
+/** The stored form of a recovery code, regardless of case and separators; too random to guess. */
 export function recoveryHash(userHandle: string, code: string): Uint8Array<ArrayBuffer> {
   const spelled = code.toLowerCase().replace(/[^a-z2-7]/g, '');
   return new Uint8Array(createHash('sha256').update(`${userHandle} ${spelled}`).digest());
