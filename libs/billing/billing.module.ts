@@ -12,6 +12,6 @@ import { UsageRepository } from './usage.repository.js';
 const rows = [BudgetRepository, ChargeRepository, ChatReserves, ChatUsageRepository, UsageRepository];
 const parts = [...rows, ExpireChatUsage, ExpireLedger, RollUpUsage];
 
-/** What things cost and who may spend how much. Tasks are reserved and settled by triggers: ledger.sql. */
+/** Prices, budgets and usage. Triggers reserve and settle the cost of tasks: ledger.sql. */
 @Module({ imports: [DatabaseModule], providers: [...parts, BudgetGauges], exports: parts })
 export class BillingModule {}

@@ -2,34 +2,34 @@ import { Prisma } from '#database/generated/client.js';
 import type { Queryable, Transaction } from '#database/queryable.js';
 import { MOST_FIGURES, UNPRICED, type UsageQuery, type UsageRow } from './usage.js';
 
-// What ledger.sql leaves to statements: to lock budgets, to read what was spent, to write chats down, to add usage up.
+// Billing statements outside ledger.sql: locking budgets, reading what was spent, recording chats, rolling up usage.
 
-/** Until the transaction has ended nobody counts anything into a budget. Raw: Prisma locks no tables. */
+/** Locks the budgets until the transaction ends, so nothing is counted into them. Raw: Prisma can't lock tables. */
 export async function lockBudgets(transaction: Transaction): Promise<void> {
   await transaction.$executeRaw`LOCK TABLE budgets IN EXCLUSIVE MODE`;
 }
 
-/** Whose spending is asked for: accounts, keys, or both. */
+/** Accounts, keys, or both, whose spend is read. */
 interface Spenders {
   readonly accountIds: readonly string[];
   readonly keyIds: readonly string[];
-  /** Absent: whatever the currency. */
+  /** Absent: all currencies. */
   readonly currency?: string;
-  /** Only since the month of the calendar began, in UTC. */
+  /** Only since the start of the calendar month, in UTC. */
   readonly thisMonth: boolean;
 }
 
 interface Spent {
-  /** Null in the one row that comes when nothing was spent. */
+  /** Null in the single row of an empty result. */
   readonly accountId: string | null;
   readonly keyId: string | null;
-  /** Millionths: settled, reserved for tasks that have not ended, and chats that were written down. */
+  /** Millionths: settled, reserved for tasks that have not ended, and recorded chats. */
   readonly amount: bigint;
-  /** When the month of the calendar began, by the database's clock. */
+  /** Start of the calendar month, by the database's clock. */
   readonly month: Date;
 }
 
-/** What was spent, by key. Raw: a function of the database adds up what may not have been added up yet. */
+/** Spend by key. Raw: a database function includes changes that are not rolled up yet. */
 export async function ledgerSpent(database: Transaction, spenders: Spenders): Promise<Spent[]> {
   const { accountIds, keyIds, currency = null, thisMonth } = spenders;
   return await database.$queryRaw<Spent[]>`
@@ -40,14 +40,17 @@ export async function ledgerSpent(database: Transaction, spenders: Spenders): Pr
     GROUP BY 1, 2, 4`;
 }
 
-/** A chat that is about to begin. */
+/** A chat that is about to start. */
 export interface BeginningChat {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
 }
 
-/** Sets an amount aside, or raises what `refusalOf` reads. Raw: the function locks budgets and goes by the database's clock. */
+/**
+ * Reserves an amount, or raises an error for `refusalOf`. Raw: the function locks budgets and uses the database's
+ * clock.
+ */
 export async function reserveChat(
   database: Queryable,
   { requestId, accountId, keyId }: BeginningChat,
@@ -56,15 +59,15 @@ export async function reserveChat(
 ): Promise<void> {
   await database.query({
     name: 'chat_reserve',
-    // Nothing is lost with a reserve, so the disk is not waited for.
+    // A lost reserve does no harm, so this does not wait for the disk.
     text: `SELECT chat_reserve($1, $2, $3, $4, $5) WHERE set_config('synchronous_commit', 'off', true) IS NOT NULL`,
     values: [requestId, accountId, keyId, amount, lifeMs],
   });
 }
 
 /**
- * Writes rows that are not there yet, all of the same columns. Raw: a batch of any size is one text with one value, where
- * Prisma's costs fifty times the processor and is a text of its own for each size.
+ * Inserts rows that don't exist yet; all have the same columns. Raw: a batch of any size is one statement with one
+ * parameter. Prisma's takes fifty times the CPU, and a separate statement for each size.
  */
 export async function insertRows(
   database: Transaction,
@@ -79,10 +82,10 @@ export async function insertRows(
     ON CONFLICT DO NOTHING`;
 }
 
-/** Adds up in one process at a time: another one would only wait for the same rows. */
+/** Only one process rolls up at a time: a second one would just wait for the same rows. */
 const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('usage rollups')))`;
 
-/** Rows that are added up in one transaction. */
+/** Rows per transaction. */
 export const ROLL_UP_BATCH = 5_000;
 
 const SUMS = ['count', 'images', 'spend_micros', 'input_tokens', 'output_tokens', 'latency_ms'] as const;
@@ -111,12 +114,15 @@ const ROLL_UP = {
     SELECT count(*)::int AS count FROM taken`,
 };
 
-/** Adds up some of what has ended; answers with how much. Raw: taken and added in one statement, so nothing is counted twice. */
+/**
+ * Rolls up a batch of usage changes and returns its size. Raw: deletes and adds up in one statement, so nothing counts
+ * twice.
+ */
 export async function rollUp(database: Queryable): Promise<number> {
   return (await database.query<{ count: number }>(ROLL_UP)).rows[0]?.count ?? 0;
 }
 
-/** A place among so many sorted durations; those of a bucket count as their mean. */
+/** A percentile of sorted durations; every duration in a bucket counts as the bucket's mean. */
 const percentile = (share: number): string => {
   const [low, high] = ['floor', 'ceil'].map(
     (side) => `min(mean) FILTER (WHERE bucket >= 0 AND upto > ${side}(${share} * (total - 1)))`,
@@ -124,21 +130,21 @@ const percentile = (share: number): string => {
   return `${low} + (${high} - ${low}) * (${share} * (min(total) - 1) - floor(${share} * (min(total) - 1)))`;
 };
 
-/** What figures are narrowed to; null means all. Keys that replaced each other have one name. */
+/** Filters; null means all. A key and its replacements share one name. */
 const asked = (provider: string): string =>
   `($7::text IS NULL OR model = $7) AND ($9::text IS NULL OR ${provider} = $9)
         AND ($8::text IS NULL OR api_key_id IN (SELECT id FROM api_keys WHERE account_id = $1 AND name = $8))`;
 
-/** By what figures are told apart. */
+/** The column to group by. */
 const groupOf = (provider: string): string =>
   `CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN ${provider} ELSE api_key_id END`;
 
-/** Nothing is narrowed: then the sums of a group are all that is needed. */
+/** Without a filter, the sums per group are enough. */
 const WHOLE = '($7::text IS NULL AND $8::text IS NULL AND $9::text IS NULL)';
 
 const USAGE = {
   name: 'usage',
-  // Sums are of float8, exact to 2^53: those of bigint are numeric, which takes twice as long.
+  // Sums of float8 are exact to 2^53; sums of bigint are numeric and take twice as long.
   text: `WITH counted AS (
       SELECT time, name AS id, bucket AS part, kind, outcome, currency, count::float8, images::float8, spend_micros::float8,
         input_tokens::float8, output_tokens::float8, latency_ms::float8
@@ -184,8 +190,8 @@ const USAGE = {
 };
 
 /**
- * What an account used, by time and group, by group, and last all of it together. Raw for its days and its percentiles, which are
- * made of merged histograms.
+ * Usage of an account by time and group, then by group, and last in total. Raw for its days and its percentiles, which
+ * come from merged histograms.
  */
 export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageRow[]> {
   const { from, to, by, group, currency, model = null, key = null, provider = null } = query;

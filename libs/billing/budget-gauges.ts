@@ -5,7 +5,7 @@ import { BudgetRepository } from './budget.repository.js';
 const NEARLY = 0.8;
 const READ_EVERY_MS = 60_000;
 
-/** How many budgets are nearly spent. Whose they are, the console tells. */
+/** Gauges of nearly spent budgets, without their owners: those are in the console. */
 @Injectable()
 export class BudgetGauges implements OnModuleInit {
   constructor(

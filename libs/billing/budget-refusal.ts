@@ -2,14 +2,14 @@ import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import type { Budget, BudgetPeriod } from './budgets.js';
 
-/** What the triggers of the tasks table raise when they refuse a row. */
+/** Error codes of the triggers of the tasks table when they refuse a row. */
 const BUDGET_EXCEEDED = 'DR402';
 const PRICE_UNKNOWN = 'DR403';
 
 const OWNERS: Readonly<Record<Budget['owner'], string>> = { account: 'account', key: 'API key' };
 const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', total: '' };
 
-/** The budget that a request would exceed. SDKs don't repeat a 402. */
+/** The request would exceed a budget. SDKs don't retry a 402. */
 function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
   return new AppError(
     'insufficient_quota',
@@ -17,7 +17,7 @@ function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'
   );
 }
 
-/** Who has a budget may not spend what nobody can count. */
+/** With a budget, every request needs a known price. */
 function priceUnknown(owner: Budget['owner']): AppError {
   return new AppError(
     'model_not_allowed',
@@ -26,7 +26,7 @@ function priceUnknown(owner: Budget['owner']): AppError {
   );
 }
 
-/** The refusal that a failed statement stands for; undefined when it failed for another reason. */
+/** The AppError for a failed statement; undefined when it failed for another reason. */
 export function refusalOf(error: unknown): AppError | undefined {
   const { code, detail } = error as { code?: unknown; detail?: unknown };
   if (typeof detail !== 'string') return undefined;

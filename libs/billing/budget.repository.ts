@@ -5,26 +5,26 @@ import { ledgerSpent, lockBudgets } from './billing.sql.js';
 import { BUDGET_PERIODS, type Budget } from './budgets.js';
 import { UNPRICED } from './usage.js';
 
-/** A budget with the name of its key; null: it is the account's. */
+/** A budget with the name of its key; null = the budget of the account. */
 export interface NamedBudget extends Budget {
   readonly keyName: string | null;
 }
 
-/** Images and chats that ended, and that no price was known for. */
+/** Finished images and chats without a known price. */
 export interface Unpriced {
   readonly images: number;
   readonly chats: number;
 }
 
 /**
- * Budgets, and what was spent by the ledger. Who keeps both is the database: its functions and triggers stand in
- * ledger.sql. Amounts are millionths of a currency.
+ * Budgets, and spend from the ledger. The database's functions and triggers in ledger.sql keep both. Amounts are
+ * millionths of a currency.
  */
 @Injectable()
 export class BudgetRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The budgets of those who have one, by ids of accounts and keys; accounts first. Keys may share one. */
+  /** The budgets of these accounts and keys; accounts first. Keys may share one. */
   async find(ownerIds: readonly string[]): Promise<Budget[]> {
     const keys = await this.prisma.apiKey.findMany({
       where: { id: { in: inList(ownerIds) }, originalKeyId: { not: null } },
@@ -49,9 +49,9 @@ export class BudgetRepository {
   }
 
   /**
-   * Sets the budget of an account, or of a key and those that share it; undefined takes it away. What was spent before
-   * counts, as the ledger has it: for that moment no task with a price is accepted or ended. Throws when the database
-   * does not answer, or those in front of it take longer than two seconds.
+   * Sets the budget of an account, or of a key and those that share it; undefined removes it. Earlier spend in the
+   * ledger counts, so tasks with a price wait in the meantime, both to be accepted and to end. Throws when the database
+   * does not respond, or when it waits longer than two seconds for locks.
    */
   async set(
     { ownerId, owner }: Pick<Budget, 'ownerId' | 'owner'>,
@@ -83,7 +83,7 @@ export class BudgetRepository {
     });
   }
 
-  /** The budgets of an account and of its keys that work, each once, by the name of the newest key that it is of. */
+  /** The budgets of an account and of its active keys, each once, under the name of its newest key. */
   async ofAccount(accountId: string): Promise<NamedBudget[]> {
     const keys = await this.prisma.apiKey.findMany({
       where: { accountId, revokedAt: null },
@@ -95,7 +95,7 @@ export class BudgetRepository {
     return budgets.map((budget) => ({ ...budget, keyName: names.get(budget.ownerId) ?? null }));
   }
 
-  /** How many budgets are spent to this share at least, of accounts and of keys. */
+  /** How many budgets of accounts and of keys are spent to at least this share. */
   async countSpent(share: number): Promise<Readonly<Record<Budget['owner'], number>>> {
     const rows = await this.prisma.budget.findMany({
       where: { OR: [{ period: 'total' }, { periodStart: { gte: monthOf(new Date()) } }] },
@@ -107,31 +107,33 @@ export class BudgetRepository {
   }
 
   /**
-   * What each of an account's keys has spent since it was made, by id: settled, and reserved for tasks that have not
-   * ended. Chats count too; what was paid in other currencies does not.
+   * Spend of each of an account's keys since its creation, by id: settled, and reserved for tasks that have not ended.
+   * Includes chats, and excludes other currencies.
    */
   async spentByKey(accountId: string, currency: string): Promise<Map<string, number>> {
     const spent = await ledgerSpent(this.prisma, { accountIds: [accountId], keyIds: [], currency, thisMonth: false });
     return sumBy(spent, ({ keyId }) => keyId);
   }
 
-  /** What each of these accounts has spent since the month of the calendar began, in UTC, by id; otherwise like `spentByKey`. */
+  /**
+   * Spend of each of these accounts since the start of the calendar month, in UTC, by id; otherwise like `spentByKey`.
+   */
   async spentThisMonth(accountIds: readonly string[], currency: string): Promise<Map<string, number>> {
     const spent = await ledgerSpent(this.prisma, { accountIds, keyIds: [], currency, thisMonth: true });
     return sumBy(spent, ({ accountId }) => accountId);
   }
 
-  /** What `spentByKey` leaves out, by id; of keys that leave out nothing, none. */
+  /** What `spentByKey` leaves out, by id; keys with nothing left out are absent. */
   async unpricedByKey(accountId: string): Promise<Map<string, Unpriced>> {
     return unpricedBy(await this.unpriced([accountId]), ({ apiKeyId }) => apiKeyId);
   }
 
-  /** What `spentThisMonth` leaves out, by id; of accounts that leave out nothing, none. */
+  /** What `spentThisMonth` leaves out, by id; accounts with nothing left out are absent. */
   async unpricedThisMonth(accountIds: readonly string[]): Promise<Map<string, Unpriced>> {
     return unpricedBy(await this.unpriced(accountIds, monthOf(new Date())), ({ accountId }) => accountId);
   }
 
-  /** Added up, and not added up yet, as of one moment: nothing is missed or counted twice while a worker adds up. */
+  /** Reads rolled-up and pending usage in one snapshot, so a concurrent roll-up neither hides nor doubles anything. */
   private async unpriced(accountIds: readonly string[], from?: Date): Promise<UnpricedPart[]> {
     const where = { accountId: { in: inList(accountIds) }, currency: UNPRICED };
     const since = from === undefined ? {} : { gte: from };
@@ -172,7 +174,7 @@ interface UnpricedPart {
   readonly count: number;
 }
 
-/** A task that was canceled after a provider began it has no image, and counts as one. */
+/** A task that was canceled after a provider started it has no image, but counts as one. */
 function unpricedBy(parts: readonly UnpricedPart[], idOf: (part: UnpricedPart) => string): Map<string, Unpriced> {
   const sums = new Map<string, Unpriced>();
   for (const part of parts) {

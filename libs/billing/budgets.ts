@@ -1,7 +1,7 @@
 export const BUDGET_PERIODS = ['month', 'total'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
-/** What an account or a key may spend, in millionths; `month` begins anew with each month of the calendar, in UTC. */
+/** Spending limit of an account or a key, in millionths; `month` starts over each calendar month, in UTC. */
 export interface Budget {
   readonly ownerId: string;
   readonly owner: 'account' | 'key';
@@ -11,7 +11,7 @@ export interface Budget {
   readonly spent: number;
 }
 
-/** What may still be spent by whom all these budgets bind; null when there are none. */
+/** What all these budgets together still allow; null when there are none. */
 export function leftOf(budgets: readonly Budget[]): number | null {
   return budgets.length === 0 ? null : Math.min(...budgets.map(({ limit, spent }) => Math.max(limit - spent, 0)));
 }

@@ -2,14 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { encodeTime } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
 
-/** Charges by the time of their task, which its id begins with. Triggers write them (ledger.sql). */
+/** Charges, selected by the time in the id of their task. Triggers write them (ledger.sql). */
 @Injectable()
 export class ChargeRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Removes so many charges at most of tasks from before a time; answers with their number. What was spent stays in `spend_totals`. */
+  /**
+   * Removes at most `limit` charges of tasks from before a time, and returns their number. The totals stay in
+   * `spend_totals`.
+   */
   async removeBefore(time: Date, limit: number): Promise<number> {
-    // By the primary key, so charges need no index by time, which every task would pay for.
+    // By the primary key: an index by time would slow down every task.
     const { charge } = this.prisma;
     const due = { gte: 'task_', lt: `task_${encodeTime(time.getTime())}` };
     const rows = await charge.findMany({
@@ -20,7 +23,8 @@ export class ChargeRepository {
     });
     const [first, last] = [rows[0], rows.at(-1)];
     if (first === undefined || last === undefined) return 0;
-    // Those of the last task go together, so it may be one more; a range, since a list would be looked up row by row.
+    // The last task loses all its charges, so it may be one more. A range, because the keys of a list are looked up one
+    // by one.
     await charge.deleteMany({ where: { taskId: { gte: first.taskId, lte: last.taskId } } });
     return rows.length;
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { insertRows } from './billing.sql.js';
 
-/** One chat that was passed to a provider, as its row has it. */
+/** A row of a chat that was sent to a provider. */
 export interface ChatUsageRow {
   readonly request_id: string;
   readonly account_id: string;
@@ -12,7 +12,7 @@ export interface ChatUsageRow {
   readonly provider_key: string | null;
   readonly provider_model: string;
   readonly streamed: boolean;
-  /** Of the provider's answer; 0 without one. */
+  /** Status of the provider's response; 0 without one. */
   readonly status: number;
   readonly outcome: 'completed' | 'refused' | 'unanswered' | 'left' | 'broken';
   readonly input_tokens: number | null;
@@ -22,28 +22,28 @@ export interface ChatUsageRow {
   readonly duration_ms: number;
   /** ISO 8601. */
   readonly created_at: string;
-  /** Millionths; null when nobody can say. */
+  /** Millionths; null when unknown. */
   readonly cost_micros: number | null;
 }
 
-/** What chats have used. A trigger counts what is added into the budgets (ledger.sql). */
+/** Usage of chats. A trigger counts each new row into the budgets (ledger.sql). */
 @Injectable()
 export class ChatUsageRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Adds rows; what is there already stays as it is, and is not counted again. */
+  /** Adds rows; existing ones stay as they are, and are not counted again. */
   async add(rows: readonly ChatUsageRow[]): Promise<void> {
     await insertRows(this.prisma, 'chat_usage', rows);
   }
 
-  /** When the oldest row from before a time was made. */
+  /** Creation time of the oldest row from before a time. */
   async oldestBefore(time: Date): Promise<Date | undefined> {
     const where = { createdAt: { lt: time } };
     const [orderBy, select] = [{ createdAt: 'asc' as const }, { createdAt: true }];
     return (await this.prisma.chatUsage.findFirst({ where, orderBy, select }))?.createdAt;
   }
 
-  /** Removes so many rows at most from before a time; answers with their number. */
+  /** Removes at most `limit` rows from before a time; returns their number. */
   async removeBefore(time: Date, limit: number): Promise<number> {
     return (await this.prisma.chatUsage.deleteMany({ where: { createdAt: { lt: time } }, limit })).count;
   }

@@ -14,7 +14,7 @@ interface Retention {
   readonly usageDayRetentionDays: number;
 }
 
-/** Removes charges and usage when their time is over; what each key has spent in each month is never removed. */
+/** Removes expired charges and usage; the monthly spend of each key is never removed. */
 @Injectable()
 export class ExpireLedger {
   constructor(
@@ -23,7 +23,7 @@ export class ExpireLedger {
     private readonly logger: Logger,
   ) {}
 
-  /** One round over everything that is due. Throws when the database fails; the next round goes on. */
+  /** Removes everything that has expired. Throws when the database fails; the next run continues. */
   async run({ chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays }: Retention): Promise<void> {
     await removeAll(this.logger, 'usage_hours', usageHourRetentionDays, (time) =>
       this.usage.removeBefore('hour', time, BATCH),
@@ -31,15 +31,15 @@ export class ExpireLedger {
     await removeAll(this.logger, 'usage_days', usageDayRetentionDays, (time) =>
       this.usage.removeBefore('day', time, BATCH),
     );
-    // What is not added up yet would be lost.
+    // Usage that is not rolled up yet would be lost.
     if (await this.usage.needs('charges')) return;
     await removeAll(this.logger, 'charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
   }
 }
 
 /**
- * Removes what was written down of chats when its time is over, and gives back what was set aside for those that never were.
- * Budgets have counted it when it was written.
+ * Removes expired usage of chats, and releases reserves of chats that were never recorded. Budgets counted the usage
+ * when it was recorded.
  */
 @Injectable()
 export class ExpireChatUsage {
@@ -50,24 +50,24 @@ export class ExpireChatUsage {
     private readonly logger: Logger,
   ) {}
 
-  /** Since when the oldest usage should be gone; undefined when none should. */
+  /** When the oldest usage expired; undefined when none has. */
   async dueSince({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<Date | undefined> {
     const keptMs = chatUsageRetentionDays * DAY_MS;
     const oldest = await this.usage.oldestBefore(new Date(Date.now() - keptMs));
     return oldest && new Date(oldest.getTime() + keptMs);
   }
 
-  /** One round over everything that is due. Throws when the database fails; the next round goes on. */
+  /** Removes everything that has expired. Throws when the database fails; the next run continues. */
   async run({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<void> {
     const lost = await this.reserves.releaseLost();
     if (lost > 0) this.logger.warn('retention.chat_reserves_released', { count: lost });
-    // What is not added up yet would be lost.
+    // Usage that is not rolled up yet would be lost.
     if (await this.rollups.needs('chats')) return;
     await removeAll(this.logger, 'chat_usage', chatUsageRetentionDays, (time) => this.usage.removeBefore(time, BATCH));
   }
 }
 
-/** Batch after batch of what is older than so many days. */
+/** Removes rows older than this number of days, in batches. */
 async function removeAll(
   logger: Logger,
   what: string,

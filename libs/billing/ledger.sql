@@ -1,40 +1,40 @@
--- What keeps the ledger (charges) and the budgets, as it stands after all migrations: read it here, change it there.
--- Whoever changes one of these functions writes a migration and this file; test/medium/ledger.spec.ts holds that a
--- migrated database has exactly what is written here.
+-- The functions and triggers that keep the ledger (charges) and the budgets, as they are after all migrations.
+-- To change one, write a migration and update this file; test/medium/ledger.spec.ts checks that a migrated database
+-- has exactly these definitions.
 --
 -- Amounts are whole millionths of a currency. Everything is counted in the transaction of the statement that causes it,
--- so that no process has to remember anything:
+-- so no process has to remember anything:
 --
---   a task is inserted    tasks_reserve    refuses it, or writes its reserve and counts that into the budgets
---   a task ends           tasks_settle     settles what it has cost, gives back the rest
---   a task is taken back  tasks_take_back  gives back all of it
---   a chat begins         chat_reserve()   is called: refuses it, or sets aside what it may cost
---   a chat is not sent    chat_reserves_release  gives back what was set aside
---   a chat is noted       chats_count      counts what it has cost, gives back what was set aside
---   either has ended      tasks_usage, chats_count  leave a row for the figures of usage
+--   a task is inserted      tasks_reserve    refuses it, or writes its reserve and counts that into the budgets
+--   a task ends             tasks_settle     settles its cost, refunds the rest
+--   a task is deleted       tasks_take_back  refunds all of it, if the task was still pending
+--   a chat starts           chat_reserve()   (called) refuses it, or reserves what it may cost
+--   a chat is not sent      chat_reserves_release  releases its reserve
+--   a chat is recorded      chats_count      counts its cost, releases its reserve
+--   a task or chat has ended  tasks_usage, chats_count  add a row to usage_changes
 --
--- Budgets are always locked in one order, the account before the key, and whoever locks those of many owners takes the
--- advisory lock 'budgets of many' first: so none of them wait for each other in a circle.
+-- To prevent deadlocks, budgets are always locked in one order, the account before the key, and a transaction that locks
+-- those of many owners first takes the advisory lock 'budgets of many'.
 
--- ---------------------------------------------------------------- what a budget is
+-- ---------------------------------------------------------------- budgets
 
--- The first moment of a month of the calendar, in UTC.
+-- The start of the calendar month, in UTC.
 CREATE OR REPLACE FUNCTION "month_of"("at" TIMESTAMPTZ) RETURNS TIMESTAMPTZ LANGUAGE sql IMMUTABLE AS $$
     SELECT date_trunc('month', "at" AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
 $$;
 
--- What a budget has spent at a time: nothing yet when its month is over.
+-- What is spent of a budget at a time: nothing yet when its month is over.
 CREATE OR REPLACE FUNCTION "budget_spent"("budget" "budgets", "at" TIMESTAMPTZ) RETURNS BIGINT LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN "budget"."period" = 'month' AND "budget"."period_start" < "month_of"("at") THEN 0
         ELSE "budget"."spent_micros" END
 $$;
 
--- Whose budget an account (its own) or a key draws on: keys that replaced each other share that of the first.
+-- The owner of the budget that an account (itself) or a key uses: a key and its replacements share that of the first.
 CREATE OR REPLACE FUNCTION "budget_of"("id" TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
     SELECT COALESCE((SELECT "budget_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
 $$;
 
--- Counts what was spent at a time, or takes back (a negative amount) what was; a month that is over stays as it is.
+-- Adds an amount spent at a time to the budgets, or subtracts it when negative; months that are over stay as they are.
 -- The account always comes before the key.
 CREATE OR REPLACE FUNCTION "budgets_count"("account" TEXT, "key" TEXT, "amount" BIGINT, "at" TIMESTAMPTZ) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -51,8 +51,8 @@ $$;
 
 -- ---------------------------------------------------------------- tasks
 
--- Whoever accepts a task: its reserve is written in the same statement, or the statement fails and there is no task.
--- DR402: a budget does not suffice; DR403: there is a budget, and the price is not known (budget-refusal.ts).
+-- Accepting a task: the same statement writes its reserve, or fails and leaves no task.
+-- DR402: a budget is not enough; DR403: there is a budget, but no known price (budget-refusal.ts).
 CREATE OR REPLACE FUNCTION "tasks_reserve"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     "amount" BIGINT := (NEW."cost" ->> 'reserved')::bigint;
@@ -87,10 +87,10 @@ $$;
 CREATE OR REPLACE TRIGGER "tasks_reserve" BEFORE INSERT ON "tasks"
     FOR EACH ROW WHEN (NEW."cost" IS NOT NULL) EXECUTE FUNCTION "tasks_reserve"();
 
--- Whoever ends a task, or takes it back: what it has cost is settled, and the rest refunded, in the same statement.
--- Of a task of several images ("cost" -> 'n') each that was delivered costs its part of what was reserved. Images that are
--- priced by tokens never cost more than that, and that much when nobody counted them. A cancelled task settles what a
--- provider may have charged for it, or the share that its price names; what failed costs nothing.
+-- Ending or deleting a task: the same statement settles its cost and refunds the rest.
+-- In a task of several images ("cost" -> 'n'), each delivered image costs its part of the reserve. Images priced by tokens
+-- never cost more than that, and exactly that when the tokens were not counted. A canceled task settles what a provider
+-- may have charged for it, or the share that its price sets; a failed task costs nothing.
 CREATE OR REPLACE FUNCTION "tasks_settle"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     "reserved" BIGINT := (OLD."cost" ->> 'reserved')::bigint;
@@ -140,8 +140,8 @@ CREATE OR REPLACE TRIGGER "tasks_take_back" BEFORE DELETE ON "tasks"
 
 -- ---------------------------------------------------------------- chats
 
--- Refuses a chat whose budget is used up, or whose price nobody knows, as tasks_reserve does; else sets the amount
--- aside. The last chat that is let in may be dearer than what is left. Who has no budget leaves no row.
+-- Refuses a chat whose budget is used up, or whose price is unknown, like tasks_reserve; otherwise reserves the amount.
+-- The last accepted chat may cost more than is left. Without a budget, nothing is written.
 CREATE OR REPLACE FUNCTION "chat_reserve"("request" TEXT, "account" TEXT, "key" TEXT, "amount" BIGINT, "life_ms" INTEGER) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -171,7 +171,7 @@ BEGIN
 END;
 $$;
 
--- What was set aside is given back with its row, whoever deletes it.
+-- Deleting a reserve's row always releases the reserve.
 CREATE OR REPLACE FUNCTION "chat_reserves_release"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM "budgets_count"(OLD."account_id", OLD."api_key_id", -OLD."amount_micros", OLD."created_at");
@@ -182,7 +182,7 @@ $$;
 CREATE OR REPLACE TRIGGER "chat_reserves_release" BEFORE DELETE ON "chat_reserves"
     FOR EACH ROW EXECUTE FUNCTION "chat_reserves_release"();
 
--- What chats have cost counts when they are written down, and takes the place of what was set aside for them.
+-- Recording chats counts their cost, and releases their reserves.
 CREATE OR REPLACE FUNCTION "chats_count"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     "spent" RECORD;
@@ -213,23 +213,23 @@ CREATE OR REPLACE TRIGGER "chats_count" AFTER INSERT ON "chat_usage" REFERENCING
 
 -- ---------------------------------------------------------------- usage
 --
--- What ends leaves one row in usage_changes, which nobody else writes or waits for; a worker adds those rows up into
--- usage_rollups and spend_totals (billing.sql.ts), and a trigger to usage_by_group. Whoever reads adds what has not been
--- added up yet. What was spent where no price was known has the currency XXX, ISO 4217's code for none, so that the figures
--- can say what they leave out.
+-- Each task or chat that ends inserts its own row into usage_changes, without contention. A worker rolls those rows up into
+-- usage_rollups and spend_totals (billing.sql.ts), and a trigger into usage_by_group; readers add the rows that are still
+-- in usage_changes. Usage without a known price has the currency XXX, ISO 4217's code for none, so that totals can say what
+-- they leave out.
 
--- The part of the histogram that a duration is in: each ends a quarter of an octave above the one before; -1 without one.
+-- The histogram bucket of a duration: each ends a quarter of an octave above the previous one; -1 without a duration.
 CREATE OR REPLACE FUNCTION "latency_bucket"("ms" BIGINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN "ms" IS NULL THEN -1 ELSE ceil(4 * ln(GREATEST("ms", 1)::float8) / ln(2::float8)) END::smallint
 $$;
 
--- The part that a percentile is made of: durations of completed tasks are told apart, nothing else.
+-- The bucket for percentiles: only completed tasks have one, everything else has -1.
 CREATE OR REPLACE FUNCTION "usage_bucket"("kind" TEXT, "outcome" TEXT, "bucket" SMALLINT) RETURNS SMALLINT LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN "kind" = 'image' AND "outcome" = 'completed' THEN "bucket" ELSE -1 END::smallint
 $$;
 
--- What is added to usage_rollups, once by key, once by model, and once by provider: an answer by one of them then reads as
--- many rows as it has figures, however many of the others there are.
+-- Adds changes of usage_rollups by key, by model and by provider: a query by one of them then reads only as many rows as it
+-- needs, however many of the others there are.
 CREATE OR REPLACE FUNCTION "usage_by_group"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format($add$
@@ -257,7 +257,7 @@ CREATE OR REPLACE TRIGGER "usage_by_group_added" AFTER INSERT ON "usage_rollups"
 CREATE OR REPLACE TRIGGER "usage_by_group_changed" AFTER UPDATE ON "usage_rollups"
     REFERENCING OLD TABLE AS "replaced" NEW TABLE AS "added" FOR EACH STATEMENT EXECUTE FUNCTION "usage_by_group"();
 
--- An ended task as usage counts it. A task in `charges` belongs to the month of its reserve, in usage to the hour of its acceptance.
+-- Usage of an ended task. In `charges`, a task counts in the month of its reserve; in usage, in the hour of its acceptance.
 CREATE OR REPLACE FUNCTION "tasks_usage"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
@@ -281,8 +281,8 @@ CREATE OR REPLACE TRIGGER "tasks_usage" AFTER UPDATE OF "status" ON "tasks"
 CREATE OR REPLACE TRIGGER "tasks_usage_at_once" AFTER INSERT ON "tasks"
     FOR EACH ROW WHEN (NEW."status" <> 'pending') EXECUTE FUNCTION "tasks_usage"();
 
--- What these accounts and these keys have spent, by key and by the month that it counts in: added up, not added up yet,
--- and reserved for tasks that have not ended. A chat has no currency of its own.
+-- Spend of these accounts and keys, by key and by the month in which it counts: rolled up, not rolled up yet, and reserved
+-- for tasks that have not ended. Chats have no currency of their own.
 CREATE OR REPLACE FUNCTION "spend_of"("accounts" TEXT[], "keys" TEXT[])
 RETURNS TABLE ("account_id" TEXT, "api_key_id" TEXT, "month" TIMESTAMPTZ, "currency" TEXT, "amount" BIGINT) LANGUAGE sql STABLE AS $$
     SELECT "account_id", "api_key_id", "month", "currency", "amount_micros" FROM "spend_totals"

@@ -1,43 +1,43 @@
 import { isFree, priceAt, type Catalog, type ModelEntry, type TokenPrices } from '#catalog/catalog.js';
 import { DEFAULT_RESOLUTION, tierOfPixels, type Pixels, type Resolution } from '#contract/pixel-table.js';
 
-/** What a task costs, as its row keeps it (`tasks.cost`). Amounts are millionths of the currency's unit. */
+/** The cost of a task, as stored in `tasks.cost`. Amounts are millionths of the currency's unit. */
 export interface TaskCost {
-  /** What was set aside for all of its images when it was accepted; null when no price was known. */
+  /** What was reserved for all its images at acceptance; null when no price was known. */
   readonly reserved: number | null;
   /** ISO 4217. */
   readonly currency: string;
-  /** Images that it is for; absent: one. Each costs the same part of what was set aside. */
+  /** Number of images; absent: one. Each costs the same part of `reserved`. */
   readonly n?: number;
-  /** Prices per million tokens, where the image is paid by what its provider counts; `reserved` is then the most. */
+  /** Prices per million tokens, for images priced by the provider's token counts; `reserved` is then the maximum. */
   readonly tokens?: { readonly input: number; readonly output: number };
-  /** 0..1: share of what was reserved that it costs when it is cancelled after a provider began it; absent = as usual. */
+  /** 0..1: share of `reserved` to charge when it is canceled after a provider started it; absent = the default. */
   readonly cancelled?: number;
-  /** What it has cost in the end; written by a trigger when the task ends. */
+  /** The final cost; written by a trigger when the task ends. */
   readonly settled?: number | null;
 }
 
-/** What the price of an image depends on. */
+/** Options that affect the price of an image. */
 export interface PricedOptions {
   readonly pixels: Pixels | null;
   readonly resolution: Resolution | null;
   readonly quality: string | null;
-  /** Images; absent: one. */
+  /** Number of images; absent: one. */
   readonly n?: number;
 }
 
-/** The qualities of older models, as the price book calls them where it has no price under their own name. */
+/** The price book's names for the qualities of older models, used when it has no price under the original name. */
 const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
 const MILLION = 1_000_000n;
 
-/** The tier an image is paid by: that of its pixels, and while only the provider knows those, that of the request. */
+/** The tier that sets an image's price: by its pixels, or by the request while only the provider knows them. */
 export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
   return pixels === null ? (resolution ?? DEFAULT_RESOLUTION) : tierOfPixels(pixels);
 }
 
 /**
- * What a task's images cost that is accepted at a time; null when nothing is charged for them. `reserved` is null when the
- * price is not known. With `tokens` it is the most that they cost, else exactly what they do.
+ * The cost of a task accepted at a time; null when its images are free. `reserved` is null when the price is unknown.
+ * With `tokens` it is the maximum, otherwise the exact cost.
  */
 export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
   if (isGratis(catalog, model)) return null;
@@ -57,20 +57,20 @@ export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedO
   };
 }
 
-/** The price of a chat that begins at a time; null when nothing is charged for it, undefined when it is not known. */
+/** The price of a chat that starts at a time; null when it is free, undefined when the price is unknown. */
 export function chatPrices(catalog: Catalog, model: ModelEntry, at: Date): TokenPrices | null | undefined {
   return isGratis(catalog, model) ? null : priceAt(model, at)?.tokens;
 }
 
-/** Tokens as a provider counted them; null where it said nothing. */
+/** Token counts of a provider; null where it reported none. */
 export interface CountedTokens {
   readonly input: number | null;
   readonly output: number | null;
-  /** Of the input, what the provider had in its cache. */
+  /** Input tokens from the provider's cache. */
   readonly cached: number | null;
 }
 
-/** What so many tokens cost in millionths, rounded up; null when the provider did not count them. */
+/** The cost of these tokens in millionths, rounded up; null when the provider did not count them. */
 export function tokenCost(prices: TokenPrices, { input, output, cached }: CountedTokens): number | null {
   if (input === null || output === null) return null;
   const fromCache = Math.min(cached ?? 0, input);
@@ -81,7 +81,7 @@ export function tokenCost(prices: TokenPrices, { input, output, cached }: Counte
   return Number((sum + MILLION - 1n) / MILLION);
 }
 
-/** Without a price book and without a provider that charges, nothing is charged. */
+/** Free: no price book, and no provider that charges. */
 function isGratis(catalog: Catalog, model: ModelEntry): boolean {
   return model.prices.length === 0 && isFree(model, catalog);
 }

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { ROLL_UP_BATCH } from './billing.sql.js';
 import { UsageRepository } from './usage.repository.js';
 
-/** So that a process that stops does not have to wait long; the next round goes on. */
+/** Bounds one run, so that a process can stop soon; the next run continues. */
 const MOST_BATCHES = 100;
 
-/** Adds up what has ended since the last round, and, once after an upgrade, all that ended before. */
+/** Rolls up usage since the last run and, once after an upgrade, all earlier usage. */
 @Injectable()
 export class RollUpUsage {
   constructor(private readonly usage: UsageRepository) {}
 
-  /** Throws when the database fails; nothing is counted twice then, and the next round goes on. */
+  /** Throws when the database fails; nothing counts twice, and the next run continues. */
   async run(): Promise<void> {
     for (let batch = 0; batch < MOST_BATCHES; batch++) {
       const count = await this.usage.rollUp();

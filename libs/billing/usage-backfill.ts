@@ -3,17 +3,17 @@ import type { PrismaService } from '#database/prisma.service.js';
 import { insertRows } from './billing.sql.js';
 import { UNPRICED } from './usage.js';
 
-/** Rows that are looked at in one transaction. */
+/** Rows per page. */
 const PAGE = 1_000;
 
 /** How far a source has been read. */
 interface Place {
   readonly cursor: string;
-  /** Of tasks that cost nothing, those that ended later have left their changes themselves. */
+  /** Free tasks that ended after this time have already written their changes. */
   readonly before: Date;
 }
 
-/** A row of `usage_changes`, as triggers write it with what ends now. */
+/** A row of `usage_changes`, as triggers write it for what ends now. */
 interface Change {
   readonly reference: string;
   readonly kind: string;
@@ -32,18 +32,17 @@ interface Change {
 }
 
 interface Page {
-  /** Of the rows that were looked at, in order. */
+  /** Ids of the rows that were read, in order. */
   readonly ids: readonly string[];
   readonly changes: readonly Change[];
 }
 
-/** In the order in which retention removes them last. */
 const SOURCES = { charges: readCharges, tasks: readFreeTasks, chats: readChats };
 
 /**
- * Puts some of what ended before there were rollups where `rollUp` finds it; answers with how many rows it looked at, 0
- * when nothing is left. A page and the cursor behind it are written in one transaction, which ends without a trace when
- * another process has moved the cursor meanwhile: so nothing is counted twice, whoever dies when.
+ * Copies a page of usage from before there were rollups to where `rollUp` finds it. Returns how many rows it read, 0
+ * when nothing is left. The page and the new cursor are written in one transaction, which does nothing when another
+ * process has moved the cursor: nothing counts twice, even after a crash.
  */
 export async function backfillUsage(prisma: PrismaService): Promise<number> {
   const places = await prisma.usageBackfill.findMany();
@@ -73,7 +72,7 @@ async function move(
   });
 }
 
-/** Tasks with a price, by what was charged for them. One that is gone counts if something was. */
+/** Tasks with a price, from their charges. A deleted task counts if it was charged. */
 async function readCharges(prisma: PrismaService, { cursor }: Place): Promise<Page> {
   const reserves = await prisma.charge.findMany({
     where: { kind: 'reserve', taskId: { gt: cursor } },
@@ -87,7 +86,7 @@ async function readCharges(prisma: PrismaService, { cursor }: Place): Promise<Pa
   const [ends, tasks] = await Promise.all([
     prisma.charge.findMany({
       where: { taskId: { gte, lte }, kind: { in: ['settle', 'refund'] }, addedUp: null },
-      // Of a task that has both, the settlement comes last, and stays.
+      // When a task has both, the settlement comes last and wins.
       orderBy: { kind: 'asc' },
     }),
     prisma.task.findMany({ where: { id: { in: inList(ids) } }, select: TASK }),
@@ -115,7 +114,7 @@ async function readCharges(prisma: PrismaService, { cursor }: Place): Promise<Pa
   return { ids, changes };
 }
 
-/** Tasks without a price, which no charge tells of. */
+/** Tasks without a price, which have no charges. */
 async function readFreeTasks(prisma: PrismaService, { cursor, before }: Place): Promise<Page> {
   const tasks = await prisma.task.findMany({
     where: { id: { gt: cursor } },
@@ -167,7 +166,7 @@ interface EndedTask {
   readonly usage: Parameters<typeof objectOf>[0];
 }
 
-/** As the trigger tasks_usage (ledger.sql) measures what ends now. A task that is gone made one image. */
+/** Measures like the trigger tasks_usage (ledger.sql). A deleted task counts as one image. */
 function changeOf(task: EndedTask, spent: number, currency: string): Change {
   const { id, status, createdAt, finishedAt, images, usage } = task;
   const isCompleted = status === 'completed';

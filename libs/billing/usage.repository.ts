@@ -7,12 +7,15 @@ import { MOST_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
 
 type Step = 'hour' | 'day';
 
-/** Usage by hour and day: what has been added up, and what workers are still to add up. */
+/** Usage by hour and day: rolled up, and still to be rolled up. */
 @Injectable()
 export class UsageRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** By time and group, then by group, and last, if there is anything, all of it together. Throws AppError `invalid_value` when that is too much. */
+  /**
+   * Rows by time and group, then by group, and last, if there are any, the total. Throws AppError `invalid_value` when
+   * there are too many.
+   */
   async read(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
     const rows = await usageOf(this.prisma.pool, accountId, query);
     if (rows.length <= MOST_FIGURES + 1) return rows;
@@ -22,7 +25,7 @@ export class UsageRepository {
     });
   }
 
-  /** The first day of which there are figures that were added up; undefined when there is none. */
+  /** The first day with rolled-up usage; undefined when there is none. */
   async since(accountId: string): Promise<Date | undefined> {
     const first = await this.prisma.usageRollup.findFirst({
       where: { accountId, step: 'day' },
@@ -32,22 +35,22 @@ export class UsageRepository {
     return first?.time;
   }
 
-  /** Adds up some of what has ended; answers with how much. Another process may do the same: then that is 0. */
+  /** Rolls up a batch and returns its size; 0 also while another process does it. */
   async rollUp(): Promise<number> {
     return await rollUp(this.prisma.pool);
   }
 
-  /** Hands some of what ended before there were rollups to `rollUp`; 0 when nothing is left. */
+  /** Prepares a batch of usage from before there were rollups for `rollUp`; 0 when nothing is left. */
   async backfill(): Promise<number> {
     return await backfillUsage(this.prisma);
   }
 
-  /** Whether a source of the figures is still to be read. */
+  /** Whether a source still has to be read by the backfill. */
   async needs(source: 'charges' | 'tasks' | 'chats'): Promise<boolean> {
     return (await this.prisma.usageBackfill.count({ where: { source } })) > 0;
   }
 
-  /** Removes so many rows at most of either table from before a time; answers with the larger number. */
+  /** Removes at most `limit` rows of each table from before a time; returns the larger number. */
   async removeBefore(step: Step, time: Date, limit: number): Promise<number> {
     const due = { where: { step, time: { lt: time } }, limit };
     const rollups = await this.prisma.usageRollup.deleteMany(due);
