@@ -13,16 +13,16 @@ import { RequestError } from './api/request.ts';
 import { router } from './app/router.tsx';
 import { theme } from './app/theme.ts';
 
-/** Outlives the page, not the tab. */
+/** Survives a reload of the page, but not the tab. */
 const ENDED = 'darkroom-session-ended';
 
 /**
- * A session that ended elsewhere, or ran out, leads back to the sign-in, which is loaded anew: nothing of the session
- * stays on the screen or in memory. Who was not signed in before is led there by the router.
+ * When a session has ended, loads the sign-in page, so that nothing of the session stays on the screen or in memory.
+ * Without an earlier session, the router redirects.
  */
 function leaveWhenSignedOut(error: Error): void {
   if (!(error instanceof RequestError)) return;
-  // What is to be done first is told by the session.
+  // The session says what the user has to do first.
   if (error.code === 'two_factor_required') void queryClient.invalidateQueries(sessionQuery);
   if (error.code !== 'not_signed_in') return;
   if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;

@@ -11,7 +11,7 @@ export type Alert = Schema['AlertView'];
 
 const PAGE = 20;
 const REFRESH_MS = 15_000;
-/** While the outcome of a message is waited for. */
+/** While a message is being delivered. */
 const LIVE_MS = 2_000;
 
 export const alertRulesQuery = queryOptions({
@@ -26,7 +26,7 @@ export const alertChannelsQuery = queryOptions({
     state.data?.data.some(({ last }) => last?.status === 'pending') === true ? LIVE_MS : REFRESH_MS,
 });
 
-/** What fires now. */
+/** Alerts firing now. */
 export const firingQuery = queryOptions({
   queryKey: ['alerts', 'firing'],
   queryFn: ({ signal }) => get<Schema['AlertPage']>('/alerts', { state: 'firing', limit: 100 }, signal),
@@ -39,6 +39,6 @@ export const pastAlertsQuery = infiniteQueryOptions({
     get<Schema['AlertPage']>('/alerts', { state: 'resolved', limit: PAGE, after: pageParam }, signal),
   initialPageParam: undefined as string | undefined,
   getNextPageParam: (page) => (page.has_more ? (page.next ?? undefined) : undefined),
-  // Who has leafed far down reads, and is not to see the list move.
+  // Refreshing would move the list for users who have scrolled down.
   refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
 });

@@ -2,10 +2,10 @@ import { infiniteQueryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
 import type { Schema } from './generated/schema.ts';
 
-/** Something that was done. */
+/** An entry of the audit log. */
 export type AuditEntry = Schema['AuditEntryView'];
 
-/** What the log is narrowed to; kept in the address. */
+/** Filters of the log; kept in the URL. */
 export interface AuditFilters {
   /** Id of a person, or `nobody`. */
   readonly who?: string | undefined;

@@ -5,11 +5,11 @@ import type { Schema } from './generated/schema.ts';
 
 type Catalog = Schema['CatalogView'];
 export type ProviderType = Catalog['types'][number];
-/** What came of trying a provider's address and keys. */
+/** The result of testing a provider's address and keys. */
 export type Connection = Schema['ConnectionView'];
 export type Owner = Catalog['models'][number]['owner'];
 
-/** A provider as models.yaml says it. */
+/** A provider as in models.yaml. */
 export interface ProviderSource {
   readonly type: string;
   readonly base_url?: string;
@@ -46,7 +46,7 @@ export interface PriceSource {
   };
 }
 
-/** A model as models.yaml says it. */
+/** A model as in models.yaml. */
 export interface ModelSource {
   readonly kind: 'image' | 'chat';
   readonly aliases?: readonly string[];
@@ -69,7 +69,7 @@ type Listed<Section extends 'providers' | 'models', Source> = Omit<Catalog[Secti
 export type CatalogProvider = Listed<'providers', ProviderSource>;
 export type CatalogModel = Listed<'models', ModelSource>;
 
-/** What the pages know of the catalog: its document describes entries as objects only. */
+/** The catalog with typed entries; the OpenAPI document describes entries only as objects. */
 export type ReadCatalog = Omit<Catalog, 'providers' | 'models'> & {
   readonly providers: readonly CatalogProvider[];
   readonly models: readonly CatalogModel[];
@@ -85,7 +85,7 @@ export const revisionsQuery = queryOptions({
   queryFn: ({ signal }) => get<Schema['RevisionListView']>('/catalog/revisions', {}, signal),
 });
 
-/** The models that a provider lists, which is free; only of those whose keys are stored for the console. None if it does not answer. */
+/** The models that a provider lists, for free; only with keys stored in the console. None if it does not respond. */
 export function listedModelsQuery({ providers, types }: ReadCatalog, name: string) {
   const provider = providers.find((one) => one.name === name && one.owner === 'console');
   const lists = types.some(({ type, lists_models: can }) => can && type === provider?.entry.type);
@@ -98,7 +98,7 @@ export function listedModelsQuery({ providers, types }: ReadCatalog, name: strin
   });
 }
 
-/** After a change: everything that shows models or providers. */
+/** After a change: refreshes everything that shows models or providers. */
 export async function refreshCatalog(): Promise<void> {
   const stale = [['catalog'], ['models'], ['operation', 'providers']];
   await Promise.all(stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));

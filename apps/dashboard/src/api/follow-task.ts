@@ -3,7 +3,7 @@ import { queryClient, taskQuery } from './queries.ts';
 import { addressOf } from './request.ts';
 import type { PartialImage, TaskDetail } from './types.ts';
 
-/** Keeps a task's query up to date until it ends, and answers the newest partial image as an address, if there is one. */
+/** Keeps a task's query up to date until it ends, and returns the URL of the newest partial image, if any. */
 export function useFollowTask(id: string | null, isRunning: boolean): string | null {
   const [image, setImage] = useState<{ id: string; url: string } | null>(null);
   useEffect(() => {
@@ -14,7 +14,7 @@ export function useFollowTask(id: string | null, isRunning: boolean): string | n
       queryClient.setQueryData(taskQuery(id).queryKey, task);
       if (task.status === 'pending') return;
       source.close();
-      // The last word, with what a stream may leave out; and lists show it.
+      // Reads what the stream may leave out, and updates lists.
       void queryClient.invalidateQueries(taskQuery(id));
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
     });

@@ -1,9 +1,9 @@
-/** Of this tab: what it holds is gone with it. */
+/** Kept per tab, and gone with it. */
 const NAME = 'darkroom-draft';
 
 let memory: { readonly owner: string; readonly part: object } | undefined;
 
-/** What a person left on the page, as far as it can be found. */
+/** The saved draft of a user, as far as it still exists. */
 export function readKept<Draft extends object>(owner: string): Partial<Draft> {
   const kept = parsed(sessionStorage.getItem(NAME));
   return {
@@ -12,7 +12,7 @@ export function readKept<Draft extends object>(owner: string): Partial<Draft> {
   };
 }
 
-/** `text` survives a reload, what can't be written down does not. */
+/** `text` survives a reload; `inMemory` can't be serialized and does not. */
 export function writeKept<Draft extends object>(
   owner: string,
   { text, inMemory }: { readonly text: Partial<Draft>; readonly inMemory: Partial<Draft> },
@@ -21,7 +21,7 @@ export function writeKept<Draft extends object>(
   sessionStorage.setItem(NAME, JSON.stringify({ owner, text }));
 }
 
-/** Nothing stays of who signs out. */
+/** On sign-out, nothing is kept. */
 export function forgetDraft(): void {
   memory = undefined;
   sessionStorage.removeItem(NAME);

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { get } from './request.ts';
 import type { Schema } from './generated/schema.ts';
 
-/** Refresh intervals while the page is visible, in ms; figures that cost more are read less often. */
+/** Refresh intervals while the page is visible, in ms; expensive figures are read less often. */
 const LIVE_MS = 3_000;
 const FIGURES_MS = 15_000;
 const FAILURES_MS = 30_000;

@@ -7,7 +7,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What the API refuses stays refused; what was not answered is asked for again.
+      // Retries only requests without a response and server errors.
       retry: (count, error) =>
         count < 2 && (!(error instanceof RequestError) || error.status === 0 || error.status >= 500),
     },
@@ -30,7 +30,7 @@ export const keysQuery = queryOptions({
   queryFn: ({ signal }) => get<Schema['KeyListView']>('/keys', {}, signal),
 });
 
-/** Names of the keys to find tasks by; below the keys, so that what changes those has these read again as well. */
+/** Key names for filtering tasks; below 'keys', so that invalidating those refreshes these as well. */
 export const keyNamesQuery = queryOptions({
   queryKey: ['keys', 'names'],
   queryFn: ({ signal }) => get<Schema['KeyNameListView']>('/keys/names', {}, signal),
@@ -49,19 +49,19 @@ export function taskQuery(id: string) {
   });
 }
 
-/** How many of the account's tasks failed today, in UTC, and can be retried. */
+/** Number of the account's failed tasks of today, in UTC, that can be retried. */
 export const openFailuresQuery = queryOptions({
   queryKey: ['tasks', 'open-failures'],
   queryFn: ({ signal }) => get<Schema['OpenFailuresView']>('/tasks/open-failures', {}, signal),
 });
 
-/** Whether the role of whoever is signed in lets them do something; the API refuses what the pages would not hide. */
+/** Whether the user's role has an ability. This only hides controls: the API checks again. */
 export function useMay(): (ability: Ability) => boolean {
   const { abilities } = useSession();
   return (ability) => abilities.includes(ability);
 }
 
-/** Whoever is signed in; the shell shows its pages only to them. */
+/** The current session; the shell renders pages only with one. */
 export function useSession(): Session {
   const { data } = useQuery(sessionQuery);
   if (data === undefined) throw new Error('A page of the console was opened without a session.');

@@ -3,10 +3,10 @@ import type { Schema } from './generated/schema.ts';
 const BASE = '/console/api';
 const TIMEOUT_MS = 60_000;
 
-/** What went wrong, in the API's own words, with the id under which its log tells more. */
+/** An error from the API, with its message and the request id for the log. */
 export class RequestError extends Error {
   constructor(
-    /** 0: there was no answer. */
+    /** 0: no response. */
     readonly status: number,
     readonly code: string | null,
     message: string,
@@ -33,8 +33,8 @@ export async function get<Answer>(path: string, query?: Query, signal?: AbortSig
 }
 
 /**
- * Changes something: `body` is sent as JSON, a form as it is. With the same `idempotencyKey`, it is done once however often
- * it is sent. Throws RequestError.
+ * Sends a change: `body` as JSON, or a form as it is. Requests with the same `idempotencyKey` take effect once. Throws
+ * RequestError.
  */
 export async function send<Answer>(
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -69,7 +69,7 @@ async function request<Answer>(
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       headers: {
         accept: 'application/json',
-        // A foreign page can neither set this header nor send our Origin.
+        // Another site can neither set this header nor send our Origin.
         ...(method === 'GET' ? {} : { 'x-darkroom-csrf': '1' }),
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
         ...headers,

@@ -1,14 +1,14 @@
-/** Short names for what the console API answers and takes. Times are ISO 8601 texts, except in a timeline: unix seconds. */
+/** Short names for types of the console API. Times are ISO 8601 strings, except in a timeline: unix seconds. */
 import type { Schema } from './generated/schema.ts';
 
 export type Session = Schema['SessionView'];
 export type Role = Session['person']['role'];
 export type Ability = Session['abilities'][number];
-/** Where a person is signed in. */
+/** The user's active sessions. */
 export type Sessions = Schema['SessionListView'];
 export type SignInState = Schema['SignInView'];
 
-/** An amount, of which a task's cost says more. */
+/** An amount; a task's cost has more fields. */
 export type Money = Pick<Schema['CostView'], 'amount' | 'currency'>;
 /** A sum of amounts, and what it leaves out because no price was known. */
 export type Spent = Schema['SpentView'];
@@ -16,7 +16,7 @@ export type BudgetPeriod = Schema['BudgetView']['period'];
 
 export type ApiKey = Schema['KeyView'];
 export type NewKey = Schema['NewKeyView'];
-/** All that may be set of a key. */
+/** All settings of a key. */
 export type KeySettings = Required<Schema['NewKeyBody']>;
 export type KeyScope = KeySettings['scopes'][number];
 
@@ -33,10 +33,10 @@ export type ManyTasks = Schema['ManyTasksView'];
 export type AcceptedTask = Schema['AcceptedTaskView'];
 export type PartialImage = Schema['PartialPictureView'];
 
-/** A model as GET /v1/models shows it, and what the playground has to know besides. */
+/** A model of GET /v1/models, with what the playground needs in addition. */
 export type Model = Schema['PlaygroundModelView'];
 
-/** What the playground asks for; the model says which texts it knows, and how many images it makes at once. */
+/** A request of the playground; the model defines the allowed values and the maximum number of images. */
 export type ImageOrder = Readonly<Record<'model' | 'prompt' | 'size' | 'quality' | 'output_format', string>> & {
   readonly resolution?: string;
   readonly background?: string;
@@ -46,7 +46,7 @@ export type ImageOrder = Readonly<Record<'model' | 'prompt' | 'size' | 'quality'
 export type Usage = Schema['UsageListView'];
 export type UsageRow = Schema['UsageView'];
 
-/** Whether a password was right, and a code is asked for. */
+/** Whether the password was right and a code is required. */
 export function isHalfway(answer: Session | Schema['SecondStepView']): answer is Schema['SecondStepView'] {
   return 'second_step' in answer;
 }

@@ -4,7 +4,7 @@ import type { Usage } from './types.ts';
 
 const REFRESH_MS = 15_000;
 
-/** What the account has used since the day began, in UTC. */
+/** The account's usage of today, in UTC. */
 export function todayQuery() {
   return queryOptions({
     queryKey: ['usage', 'today'],

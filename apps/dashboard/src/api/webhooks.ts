@@ -9,7 +9,7 @@ export type WebhookSecret = WebhookSecrets['data'][number];
 export type WebhookDelivery = Schema['DeliveryView'];
 export type Attempt = Schema['AttemptView'];
 
-/** What the list of deliveries is narrowed to; kept in the address. */
+/** Filters of the deliveries; kept in the URL. */
 export interface DeliveryFilters {
   readonly status?: string | undefined;
   readonly endpoint?: string | undefined;
@@ -26,7 +26,7 @@ export const endpointsQuery = queryOptions({
   refetchInterval: REFRESH_MS,
 });
 
-/** Asked for only when they are to be shown, and not kept. */
+/** Fetched only when shown, and not cached. */
 export const secretsQuery = queryOptions({
   queryKey: ['webhook-secrets'],
   queryFn: ({ signal }) => get<WebhookSecrets>('/webhooks/secrets', {}, signal),
@@ -43,13 +43,13 @@ export function deliveriesQuery(filters: DeliveryFilters) {
     refetchInterval: ({ state }) => {
       const shown = state.data?.pages.flatMap(({ data }) => data) ?? [];
       if (shown.some(isDueSoon)) return 2_000;
-      // Who has leafed far down reads, and is not to see the list move.
+      // Refreshing would move the list for users who have scrolled down.
       return (state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS;
     },
   });
 }
 
-/** The body that an attempt sends now; asked for only when it is to be shown. */
+/** The body that an attempt would send now; fetched only when shown. */
 export function payloadQuery(id: string) {
   return queryOptions({
     queryKey: ['webhooks', 'payload', id],

@@ -8,15 +8,15 @@ import { useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import { ROLE_NAMES } from '../pages/team/role-choice.tsx';
 
-/** A session is in one account at a time, so other tabs hear of it too. */
+/** The session has one account at a time, so other tabs have to switch as well. */
 const CHANNEL = 'darkroom.account';
 
-/** Begins anew, so that nothing of the account before stays in a page. */
+/** Reloads, so that no page keeps data of the previous account. */
 function reopen(): void {
   location.assign('/console/');
 }
 
-/** Opens another account of whoever is signed in; nothing for those who have one. */
+/** Switches to another account of the user; renders nothing if there is only one. */
 export function AccountSwitch() {
   const { account, accounts } = useSession();
   useEffect(() => {

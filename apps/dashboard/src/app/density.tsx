@@ -3,7 +3,7 @@ import { IconBaselineDensityMedium, IconBaselineDensitySmall } from '@tabler/ico
 import { useEffect } from 'react';
 import { useCompactRows } from '../parts/density.ts';
 
-/** Makes the rows of all lists compact, and back. */
+/** Toggles compact rows in all lists. */
 export function DensitySwitch() {
   const [compact, setCompact] = useCompactRows();
   useEffect(() => {

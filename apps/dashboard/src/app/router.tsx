@@ -40,7 +40,7 @@ const forgotPassword = createRoute({
   component: lazyRouteComponent(() => import('../pages/sign-in/forgot-password.tsx'), 'ForgotPasswordPage'),
 });
 
-/** Everything behind the sign-in. */
+/** All pages that need a sign-in. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -50,7 +50,7 @@ const inside = createRoute({
     } catch (error) {
       if (!(error instanceof RequestError) || error.status !== 401) throw error;
       keepReturnAddress();
-      // The router takes a thrown redirect for an answer.
+      // The router expects a thrown redirect.
       // eslint-disable-next-line @typescript-eslint/only-throw-error
       throw redirect({ to: '/sign-in' });
     }
@@ -61,7 +61,7 @@ const inside = createRoute({
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  // A sign-in leads here. After the session was read, so that whoever must sign in first does not lose the page they wanted.
+  // The target of a sign-in. Reads the session first, so that the requested page is kept when a sign-in is needed.
   loader: async () => {
     await queryClient.ensureQueryData(sessionQuery);
     const wanted = takeReturnAddress();
@@ -70,7 +70,7 @@ const overview = createRoute({
   },
   component: lazyRouteComponent(() => import('../pages/overview/overview.tsx'), 'OverviewPage'),
 });
-/** Within the console's frame, so that its menu leads on. */
+/** Inside the shell, so the menu still works. */
 const unknown = createRoute({ getParentRoute: () => inside, path: '$', component: NotFound });
 const keys = createRoute({
   getParentRoute: () => inside,
@@ -158,7 +158,7 @@ const profile = createRoute({
   component: lazyRouteComponent(() => import('../pages/sign-in/profile.tsx'), 'ProfilePage'),
 });
 
-/** The address that the profile had before, for bookmarks. */
+/** The former address of the profile, for bookmarks. */
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -195,7 +195,7 @@ export const router = createRouter({
     ]),
   ]),
   basepath: '/console',
-  // What addresses hold is text, also where it looks like a number.
+  // Values of the URL stay strings, even if they look like numbers.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const entries = Object.entries(search).flatMap(([name, value]) =>
@@ -208,7 +208,7 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-// A link leaves with its page; the focus goes to the new one instead of nowhere.
+// A clicked link disappears with its page, so the focus moves to the new page.
 router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
   if (fromLocation !== undefined && pathChanged) document.getElementById('main')?.focus({ preventScroll: true });
 });

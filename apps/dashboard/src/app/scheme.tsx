@@ -8,7 +8,7 @@ const LOOKS = {
   dark: { label: 'Dark theme', icon: <IconMoon size={18} /> },
 };
 
-/** System, light, dark and round again. */
+/** Cycles through system, light and dark. */
 export function SchemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const { label, icon } = LOOKS[colorScheme];

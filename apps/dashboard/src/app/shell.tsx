@@ -40,7 +40,7 @@ import { DensitySwitch } from './density.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 import { useSignOut } from './use-sign-out.ts';
 
-/** The pages in groups, each for those who may use it. */
+/** The pages in groups; each page needs an ability. */
 const GROUPS: readonly PageGroup[] = [
   {
     title: null,
@@ -81,12 +81,12 @@ interface PageGroup {
     readonly needs: Ability;
     readonly label: string;
     readonly icon: ReactNode;
-    /** What on the page waits for somebody. */
+    /** A badge with the number of items that need attention. */
     readonly count?: ReactNode;
   }[];
 }
 
-/** Sidebar on wide screens, drawer on phones, the page beside it. */
+/** Sidebar on wide screens, drawer on phones, with the page next to it. */
 export function Shell() {
   const may = useMay();
   const groups = GROUPS.map((group) => ({ ...group, pages: group.pages.filter(({ needs }) => may(needs)) }));
@@ -107,7 +107,7 @@ export function Shell() {
           <Burger opened={opened} onClick={toggle} size="sm" aria-label={opened ? 'Close menu' : 'Open menu'} />
         </Group>
       </AppShell.Header>
-      {/* A closed drawer is out of sight only, so its links must leave the order of the Tab key. */}
+      {/* A closed drawer is only off-screen, so its links have to leave the tab order. */}
       <AppShell.Navbar p="md" bg="var(--surface)" aria-label="Pages" inert={isPhone && !opened}>
         <Box visibleFrom="sm" mb="lg" px={6}>
           <Brand />
@@ -147,7 +147,7 @@ export function Shell() {
   );
 }
 
-/** How many alerts fire; nothing when none does. */
+/** Number of firing alerts; renders nothing if there are none. */
 function Firing() {
   const { data } = useQuery(firingQuery);
   if (data === undefined || data.data.length === 0) return null;
@@ -160,7 +160,7 @@ function Firing() {
   );
 }
 
-/** A page that is opened by its address says why it stays empty, without asking the API for what it would refuse. */
+/** A page opened by URL without permission says why it is empty, instead of calling the API in vain. */
 function PageOrRefusal() {
   const path = useLocation({ select: ({ pathname }) => `/${pathname.split('/')[1] ?? ''}` });
   const may = useMay();

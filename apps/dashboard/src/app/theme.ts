@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core';
 
-/** The amber of a safelight, from the palest to the darkest. */
+/** The amber of a safelight, from the lightest to the darkest. */
 const safelight: MantineColorsTuple = [
   '#fff4ed',
   '#ffe6d5',
@@ -14,7 +14,7 @@ const safelight: MantineColorsTuple = [
   '#742b13',
 ];
 
-/** Neutral grays with a trace of warmth for the dark pages, so that images keep their colors beside them. */
+/** Almost neutral grays for dark pages, so that images keep their colors next to them. */
 const dark: MantineColorsTuple = [
   '#d6d3d1',
   '#b8b4b0',
@@ -28,7 +28,7 @@ const dark: MantineColorsTuple = [
   '#0f0e0d',
 ];
 
-/** Warm neutrals for light pages: borders, hovers, and what is disabled. */
+/** Warm neutrals for light pages: borders, hover, disabled. */
 const gray: MantineColorsTuple = [
   '#faf9f8',
   '#f5f4f2',
@@ -42,7 +42,7 @@ const gray: MantineColorsTuple = [
   '#1c1917',
 ];
 
-/** Danger and failure: a rose that nobody takes for the safelight. */
+/** Danger and failure: a rose that is easy to tell from the safelight. */
 const red: MantineColorsTuple = [
   '#fff1f2',
   '#ffe0e4',
@@ -69,12 +69,12 @@ export const theme = createTheme({
   components: {
     Accordion: { styles: { label: { fontSize: '0.875rem', fontWeight: 600 } } },
     Badge: { defaultProps: { variant: 'light', radius: 'sm', tt: 'none', fw: 500 } },
-    // Its place for the first focus would be a child that a menu may not have.
+    // It would add a child that the menu role does not allow.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Modal: {
       defaultProps: {
         closeButtonProps: { 'aria-label': 'Close' },
-        // It is no banner of the page.
+        // Without this, assistive technology takes it for the page's banner.
         attributes: { header: { role: 'presentation' } },
         padding: 'lg',
         centered: true,
@@ -83,7 +83,7 @@ export const theme = createTheme({
       },
       styles: { title: { fontWeight: 650, fontSize: '1.1rem', lineHeight: 1.3, overflowWrap: 'anywhere' } },
     },
-    // Menus and lists of choices lie within the page's main part, as all that it holds must.
+    // Menus and dropdowns render inside the main landmark, as all content must.
     Popover: { defaultProps: { portalProps: { target: '#main' } } },
     Notification: {
       defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss message' } },

@@ -4,12 +4,12 @@ import { forgetDraft } from '../api/kept-draft.ts';
 import { queryClient } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 
-/** Ends the session, and leads to the sign-in. */
+/** Ends the session and opens the sign-in page. */
 export function useSignOut() {
   const navigate = useNavigate();
   return useMutation({
     mutationFn: () => send('POST', '/sign-out'),
-    // Signed out or not known any more: nothing of the session may stay on the screen.
+    // Even after an error: nothing of the session may stay on the screen.
     onSettled: async () => {
       queryClient.clear();
       forgetDraft();

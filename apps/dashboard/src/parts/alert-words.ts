@@ -17,7 +17,7 @@ export const CHANNEL_NAMES: Readonly<Record<AlertChannel['kind'], string>> = {
   email: 'Email',
 };
 
-/** When a rule sends an alert, in a sentence. */
+/** When a rule sends an alert, as a sentence. */
 export function ruleSentence(rule: AlertRule): string {
   const { kind, thresholds, window_minutes: window, min_tasks: least, hold_minutes: hold } = rule;
   const held = hold === 0 ? '' : ` for ${hold} min`;
@@ -35,7 +35,7 @@ export function ruleSentence(rule: AlertRule): string {
   }
 }
 
-/** When a firing alert ends: it waits a while, so that one which comes and goes is not sent each time. */
+/** When a firing alert resolves: only after a delay, so that a flapping alert is not sent again each time. */
 export function endingSentence({ kind, clears_at: at, clear_minutes: minutes }: EndingAlert): string {
   const isProvider = kind === 'provider_down';
   const lasting = `for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
@@ -65,7 +65,7 @@ export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<Link
   }
 }
 
-/** How a channel is doing, by its newest message. */
+/** The state of a channel, from its latest message. */
 export function channelLook({ gone, last }: AlertChannel): StateLook & { readonly why: string } {
   if (gone) return { label: 'Off (HTTP 410)', color: 'red', why: 'It answered 410. Remove it and add it again.' };
   if (last === null) return { label: 'Not tested', color: 'gray', why: 'Nothing sent yet. Send a test alert.' };

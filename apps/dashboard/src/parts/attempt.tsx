@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import type { TaskDetail, TimelineEvent } from '../api/types.ts';
 import { secondsLeft } from './format.ts';
 
-/** Which attempt at a provider runs, or what became of the last one and when the next begins. */
+/** The running attempt, or the result of the last one and the time of the next. */
 export function Attempt({ task, ...text }: TextProps & { readonly task: TaskDetail }) {
   const { phase, calls, most_calls: most, next_try_at: next, queue_position: position } = task;
   const now = useNow(next !== null);
@@ -35,7 +35,7 @@ function endOf(call: TimelineEvent | undefined): string {
     : `failed at ${provider}.`;
 }
 
-/** The time, anew every second while somebody counts. */
+/** The current time, updated every second while counting down. */
 function useNow(isCounting: boolean): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** "Firefox on Linux", as far as what the browser says of itself tells. */
+/** "Firefox on Linux", as far as the user agent tells. */
 export function browserOf(text: string): string {
   const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([pattern]) => pattern.test(text))?.[1];
   const browser = find([

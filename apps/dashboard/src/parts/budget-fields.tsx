@@ -3,12 +3,12 @@ import { useSession } from '../api/queries.ts';
 import { currencySign } from './format.ts';
 
 interface BudgetFieldsProps {
-  /** What ties each to its field of the form. */
+  /** Props that bind each input to its form field. */
   readonly budget: object;
   readonly period: object;
 }
 
-/** How much may be spent, and in what time. */
+/** The amount and the period of a budget. */
 export function BudgetFields({ budget, period }: BudgetFieldsProps) {
   const { currency } = useSession();
   return (

@@ -1,17 +1,14 @@
 import { Button, type ButtonProps } from '@mantine/core';
 import type { ComponentPropsWithoutRef, ComponentPropsWithRef } from 'react';
 
-/** A button at work: its `onClick` or the form has to leave further clicks out. */
+/** Props of a busy button; its `onClick` or form has to ignore further clicks. */
 interface Busy {
   readonly loading: boolean;
   readonly 'aria-disabled': boolean;
   readonly renderRoot: (props: ComponentPropsWithRef<'button'>) => React.ReactNode;
 }
 
-/**
- * For a button that is busy with what it was pressed for. A disabled one would lose the focus to the body; this one looks
- * the same and keeps it.
- */
+/** For a button whose action is running. A disabled button would lose the focus; this one only looks disabled. */
 export function whileBusy(busy: boolean, disabled = false): Busy {
   return {
     loading: busy,
@@ -25,7 +22,7 @@ interface BusyButtonProps
   readonly busy: boolean;
 }
 
-/** A button that keeps the focus while it is busy, and takes no further clicks, nor lets its form be sent again. */
+/** A button that keeps the focus while its action runs, and ignores clicks and submits in the meantime. */
 export function BusyButton({ busy, disabled = false, onClick, ...props }: BusyButtonProps) {
   return (
     <Button

@@ -9,11 +9,11 @@ interface ConfirmProps {
   readonly title: string;
   readonly children: ReactNode;
   readonly action: string;
-  /** What the other button says. */
+  /** Label of the cancel button. */
   readonly keep?: string;
-  /** Nothing is lost by it. */
+  /** The action is not destructive. */
   readonly harmless?: boolean;
-  /** Something is to be entered first. */
+  /** Required input is missing. */
   readonly disabled?: boolean;
   readonly busy: boolean;
   readonly error: Error | null;
@@ -21,7 +21,7 @@ interface ConfirmProps {
   readonly onClose: () => void;
 }
 
-/** Asks before what cannot be taken back; stays open with the reason when it fails. */
+/** Confirms a destructive action; stays open with the error when it fails. */
 export function Confirm(props: ConfirmProps) {
   const { opened, title, children, action, keep = 'Cancel', harmless = false, disabled = false } = props;
   const { busy, error, onConfirm, onClose } = props;

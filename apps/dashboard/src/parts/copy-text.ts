@@ -3,7 +3,7 @@ import { useState } from 'react';
 
 const SHOWN_MS = 1_500;
 
-/** Copies a text, and says for a moment that it did. */
+/** Copies a text, and briefly confirms it. */
 export function useCopy(text: string, onCopied?: () => void): { readonly copied: boolean; readonly copy: () => void } {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
@@ -23,7 +23,7 @@ async function copyText(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Without TLS there is no such clipboard, whatever its type says; with it, it may be forbidden.
+    // The clipboard API is missing without TLS, despite its type; with TLS, access may be denied.
     return copySelected(text);
   }
 }
@@ -35,11 +35,11 @@ function copySelected(text: string): boolean {
   area.value = text;
   area.style.position = 'fixed';
   area.style.opacity = '0';
-  // A dialog takes the focus back from what is outside of it.
+  // A dialog takes the focus back from elements outside.
   (active?.closest('[role="dialog"]') ?? document.body).append(area);
   area.select();
   try {
-    // Deprecated, and the only thing that copies on a page without TLS.
+    // Deprecated, but the only way to copy on a page without TLS.
     return document.execCommand('copy');
   } finally {
     area.remove();

@@ -37,7 +37,7 @@ interface ShownOnceProps {
   readonly testId: string;
 }
 
-/** A secret, with a button that copies it. */
+/** A secret with a copy button. */
 export function ShownOnce({ text, testId }: ShownOnceProps) {
   return (
     <Group gap="sm" align="stretch">
@@ -61,7 +61,7 @@ interface CodeBlockProps {
   readonly label: string;
 }
 
-/** Lines to be copied as they are. */
+/** A code block with a copy button. */
 export function CodeBlock({ code, label }: CodeBlockProps) {
   return (
     <Box pos="relative">
@@ -75,7 +75,7 @@ export function CodeBlock({ code, label }: CodeBlockProps) {
   );
 }
 
-/** One request in several languages, as tabs, each ready to be copied. */
+/** One request in several languages, in tabs, each with a copy button. */
 export function CodeTabs({ codes }: { readonly codes: Readonly<Record<string, string>> }) {
   const names = Object.keys(codes);
   const [shown, setShown] = useState(names[0] ?? '');

@@ -8,18 +8,18 @@ import { money, spent, unpriced } from './format.ts';
 /** Why a cost is unknown. */
 export const NO_PRICE = 'No price is set for this model';
 
-/** What one task costs: "$0.04", "Free", or that its model has no price. */
+/** The cost of one task: "$0.04", "Free", or that its model has no price. */
 export function Cost({ cost }: { readonly cost: Money | null }) {
   return cost?.amount === null ? <ToPrices>No price set</ToPrices> : money(cost);
 }
 
 interface SpentSumProps {
   readonly sum: Spent;
-  /** Between the amount and what it leaves out; absent: a line of its own. */
+  /** On the same line as the amount; absent: on a separate line. */
   readonly inline?: boolean;
 }
 
-/** What several tasks cost together: "$1.20", and what that leaves out, as "+ 3 images without a price". */
+/** The total cost of several tasks: "$1.20", and what it leaves out, as "+ 3 images without a price". */
 export function SpentSum({ sum, inline = false }: SpentSumProps) {
   const [amount, rest] = [spent(sum), unpriced(sum)];
   return (
@@ -35,7 +35,7 @@ export function SpentSum({ sum, inline = false }: SpentSumProps) {
   );
 }
 
-/** For operators a link to where prices are set, for others text. */
+/** For operators a link to the prices, for others text. */
 function ToPrices({ children }: { readonly children: ReactNode }) {
   const { operator } = useSession();
   if (!operator) return children;

@@ -1,16 +1,19 @@
 import { Modal, type ModalProps } from '@mantine/core';
 import { useEffect, useState } from 'react';
 
-/** Dialogs on the screen, of which one may open while another closes. */
+/** Number of open dialogs; one may open while another closes. */
 let shown = 0;
-/** What had the focus before the first of them opened. */
+/** The element that was focused before the first of them opened. */
 let opener: HTMLElement | null = null;
 
-/** A modal that gives the focus back to what opened it, or to the page where that is gone, so that it never falls to the body. */
+/**
+ * A modal that returns the focus to its opener, or to the main content if the opener is gone, so that the focus is
+ * never lost.
+ */
 export function Dialog(props: ModalProps) {
   const { opened } = props;
   const [wasOpened, setWasOpened] = useState(false);
-  // While rendering: what was clicked may leave the page with this very update.
+  // During render, because the opener may be removed in this very update.
   if (opened !== wasOpened) {
     setWasOpened(opened);
     if (opened) opener = focused() ?? opener;
@@ -20,14 +23,14 @@ export function Dialog(props: ModalProps) {
     shown++;
     return () => {
       shown--;
-      // Whatever else takes the focus on closing comes first.
+      // Everything else that takes the focus on closing comes first.
       setTimeout(giveBack, 20);
     };
   }, [opened]);
   return <Modal {...props} returnFocus={false} />;
 }
 
-/** The control that is in use: of a menu its button, since the menu closes; null within a dialog. */
+/** The control in use; for a menu its button, because the menu closes; null within a dialog. */
 function focused(): HTMLElement | null {
   const active = document.activeElement;
   if (active === null || active === document.body || active.closest('[role="dialog"]') !== null) return null;

@@ -1,4 +1,4 @@
-/** What went wrong, by the codes that tasks end with most. */
+/** Reasons for the most common error codes. */
 const REASONS: Readonly<Record<string, string>> = {
   failed_to_download_image: 'A reference image could not be downloaded',
   generation_timeout: 'Not finished in time',
@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
   upstream_invalid_response: 'The provider returned no usable image',
 };
 
-/** What a code of failed tasks means, in words: "Blocked by moderation". */
+/** The meaning of an error code: "Blocked by moderation". */
 export function reasonOf(code: string): string {
   const words = code.replaceAll('_', ' ');
   return REASONS[code] ?? words.charAt(0).toUpperCase() + words.slice(1);

@@ -1,7 +1,7 @@
 import { Box, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** One number and what it counts. */
+/** One number with its label. */
 export function Figure({ name, value }: { readonly name: string; readonly value: ReactNode }) {
   return (
     <Box className="surface" p="md">

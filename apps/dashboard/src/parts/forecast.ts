@@ -1,22 +1,22 @@
 const DAY_MS = 86_400_000;
 
 /**
- * What a month of the calendar (UTC) will have cost at its end if it goes on as it began; undefined while there is less
- * than a day to judge by. `first` is the time of the first data, in ms: days before it would only thin out the rate.
+ * The cost of a calendar month (UTC) if spending continues at the same rate; undefined with less than a day of data.
+ * `first` is the time of the first data, in ms: earlier days would distort the rate.
  */
 export function monthForecast(spent: number, first: number, now: number): number | undefined {
   const { end, from } = monthOf(first, now);
   return now - from < DAY_MS ? undefined : spent + (spent / (now - from)) * (end - now);
 }
 
-/** When a monthly budget is used up at that rate, in ms; undefined when it lasts, or is used up already. */
+/** When a monthly budget runs out at that rate, in ms; undefined if it lasts, or has already run out. */
 export function budgetEnd(spent: number, budget: number, first: number, now: number): number | undefined {
   const forecast = monthForecast(spent, first, now);
   if (forecast === undefined || forecast <= budget || spent >= budget) return undefined;
   return now + ((budget - spent) / spent) * (now - monthOf(first, now).from);
 }
 
-/** The month, and since when it has data. */
+/** The end of the month, and the start of its data. */
 function monthOf(first: number, now: number) {
   const date = new Date(now);
   const start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());

@@ -9,23 +9,23 @@ interface FormDialogProps {
   /** Wider, for many fields. */
   readonly wide?: boolean;
   readonly children: ReactNode;
-  /** What the button says. */
+  /** Label of the submit button. */
   readonly action: string;
   readonly busy: boolean;
   readonly error: Error | null;
-  /** Whether a field alone says what is wrong. */
+  /** Whether a field already shows the error. */
   readonly isToldAtField?: (error: Error) => boolean;
-  /** What the error kept from happening. */
+  /** What failed, for the error message. */
   readonly doing: string;
-  /** The fields are checked by the form's own rules, not by the browser's. */
+  /** The form's own rules validate the fields, not the browser. */
   readonly ownRules?: boolean;
   readonly onSubmit: (event: FormEvent<HTMLFormElement>) => void;
   readonly onClose: () => void;
 }
 
 /**
- * Fields in a dialog; stays open when saving fails, with the focus on what is wrong. Once something was entered, a press of
- * Escape or outside does not throw it away.
+ * A form in a dialog; stays open with the focus on the error when saving fails. After the first input, Escape or a
+ * click outside does not close it.
  */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
@@ -33,7 +33,7 @@ export function FormDialog(props: FormDialogProps) {
   const form = useRef<HTMLFormElement>(null);
   const trouble = useRef<HTMLDivElement>(null);
   const [isTouched, setTouched] = useState(false);
-  // What is wrong is read out where the form begins.
+  // The focus moves to the error at the top of the form, so that it is read out.
   useEffect(() => {
     if (error !== null && !focusInvalid(form.current)) trouble.current?.focus();
   }, [error]);
@@ -53,7 +53,7 @@ export function FormDialog(props: FormDialogProps) {
         onSubmit={(event) => {
           event.preventDefault();
           onSubmit(event);
-          // Once the form's own rules have marked the fields.
+          // After the form's rules have marked the fields.
           requestAnimationFrame(() => focusInvalid(form.current));
         }}
       >
@@ -78,7 +78,7 @@ export function FormDialog(props: FormDialogProps) {
   );
 }
 
-/** Whether there is a field to correct that can be seen; it has the focus then. */
+/** Focuses the first visible invalid field; false if there is none. */
 function focusInvalid(form: HTMLFormElement | null): boolean {
   const fields = [...(form?.querySelectorAll<HTMLElement>('[aria-invalid="true"]') ?? [])];
   const first = fields.find((field) => field.getClientRects().length > 0);

@@ -26,7 +26,7 @@ export function dayOf(time: string): string {
   return day.format(new Date(time));
 }
 
-/** "2026-11-21": the day of a time where the reader is, as fields of dates hold it. */
+/** "2026-11-21": the day of a time in the reader's time zone, as date fields need it. */
 export function localDay(time: string | number): string {
   const date = new Date(time);
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
@@ -34,41 +34,41 @@ export function localDay(time: string | number): string {
     .join('-');
 }
 
-/** The first moment of such a day, as ISO 8601 writes it. */
+/** The start of such a day, in ISO 8601. */
 export function startOfDay(day: string): string {
   return new Date(`${day}T00:00:00`).toISOString();
 }
 
-/** Characters of a prompt that name its task. */
+/** Maximum length of a task's name, in characters. */
 const NAME_LENGTH = 60;
 
-/** A prompt as the name of its task: its words on one line, as many as fit, with an ellipsis in place of the rest. */
+/** A task's name: the start of its prompt on one line, with an ellipsis if it is cut. */
 export function shortPrompt(prompt: string): string {
   const text = prompt.trim().replace(/\s+/g, ' ');
   const characters = Array.from(text);
   if (characters.length <= NAME_LENGTH) return text;
-  // Between two words, unless the last one is long.
+  // Cut between words, unless the last word is long.
   const space = characters.lastIndexOf(' ', NAME_LENGTH);
   return `${characters.slice(0, space > NAME_LENGTH / 2 ? space : NAME_LENGTH).join('')}…`;
 }
 
-/** "$0.04"; "Free" where nothing is charged, "Unknown" where no price is set. */
+/** "$0.04"; "Free" if nothing is charged, "Unknown" if no price is set. */
 export function money(cost: Money | null): string {
   if (cost === null) return 'Free';
   return cost.amount === null ? 'Unknown' : amountIn(cost.amount, cost.currency);
 }
 
-/** What figures of usage say of spend. */
+/** The spend in usage figures. */
 export function spentOf({ spend: amount, unpriced_images, unpriced_chats }: Usage['total'], currency: string): Spent {
   return { amount, currency, unpriced_images, unpriced_chats };
 }
 
-/** "$1.20"; "Unknown" where no price was known for any of it. */
+/** "$1.20"; "Unknown" if no price was known at all. */
 export function spent(sum: Spent): string {
   return Number(sum.amount) === 0 && unpriced(sum) !== '' ? 'Unknown' : amountIn(sum.amount, sum.currency);
 }
 
-/** What a sum leaves out: "3 images and 1 chat without a price"; empty if that is nothing. */
+/** What a sum leaves out: "3 images and 1 chat without a price"; empty if nothing. */
 export function unpriced({
   unpriced_images: images,
   unpriced_chats: chats,
@@ -81,7 +81,7 @@ function counted(count: number, name: string): string {
   return count === 0 ? '' : `${count.toLocaleString('en')} ${name}${count === 1 ? '' : 's'}`;
 }
 
-/** Cents at least, as many more places as the amount has. */
+/** With two decimals, or more if the amount has more. */
 export function amountIn(amount: string | number, currency: string): string {
   return new Intl.NumberFormat('en', {
     style: 'currency',
@@ -91,7 +91,7 @@ export function amountIn(amount: string | number, currency: string): string {
   }).format(Number(amount));
 }
 
-/** "$", "€", "CHF ": what amounts in the currency begin with. */
+/** "$", "€", "CHF ": the prefix of amounts in the currency. */
 export function currencySign(currency: string): string {
   const parts = new Intl.NumberFormat('en', { style: 'currency', currency }).formatToParts(1);
   return parts
@@ -111,7 +111,7 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
 
-/** What is left of a wait, in whole seconds: "40 s". */
+/** The rest of a wait, in whole seconds: "40 s". */
 export function secondsLeft(milliseconds: number): string {
   return `${Math.ceil(milliseconds / 1000)} s`;
 }

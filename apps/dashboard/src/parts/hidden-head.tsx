@@ -5,7 +5,7 @@ interface HiddenHeadProps {
   readonly children: string;
 }
 
-/** The head of a column that needs none for who sees what is in it. */
+/** A column header for screen readers only. */
 export function HiddenHead({ w, children }: HiddenHeadProps) {
   return (
     <Table.Th w={w}>

@@ -9,15 +9,15 @@ import { StoredImage } from './stored-image.tsx';
 
 interface ImageGridProps {
   readonly task: TaskDetail;
-  /** What stands in the place of one that can't be shown. */
+  /** Shown in place of a missing image. */
   readonly missing: string;
-  /** Shows an image larger; absent: a link opens it in a new tab. */
+  /** Opens a larger view; absent: a link opens the image in a new tab. */
   readonly onOpen?: (index: number) => void;
-  /** What else can be done with an image. */
+  /** Further actions for an image. */
   readonly actions?: (index: number) => ReactNode;
 }
 
-/** Several images of a task side by side, each with what opens it, copies its link, and saves it. */
+/** The images of a task side by side, each with buttons to open it, copy its link and save it. */
 export function ImageGrid({ task, missing, onOpen, actions }: ImageGridProps) {
   const { images, prompt } = task;
   return (
@@ -68,7 +68,7 @@ interface OneImageProps {
   readonly compact?: boolean;
 }
 
-/** Shares and saves the one image of a task; in a grid each has its own. */
+/** Shares and saves the only image of a task; in a grid, each image has its own buttons. */
 export function TakeImage({ task, compact = false }: OneImageProps) {
   const [image, ...others] = task.images;
   if (image === undefined || others.length > 0) return null;
@@ -90,12 +90,12 @@ export function TakeImage({ task, compact = false }: OneImageProps) {
 
 interface CopyLinkProps {
   readonly image: TaskDetail['images'][number];
-  /** Which of several, as "2 of 4"; absent: it is the only one. */
+  /** Position such as "2 of 4"; absent: the only image. */
   readonly place?: string;
   readonly compact?: boolean;
 }
 
-/** Copies an address of an image that opens without a sign-in, and says until when. */
+/** Copies a link that works without a sign-in, and says how long it works. */
 function CopyLink({ image: { url, url_expires_at: end }, place, compact = false }: CopyLinkProps) {
   const { copied, copy } = useCopy(new URL(url, location.origin).href, () =>
     notifications.show({
@@ -122,7 +122,7 @@ function CopyLink({ image: { url, url_expires_at: end }, place, compact = false 
   );
 }
 
-/** What an image of a task is saved as. */
+/** The file name for saving an image of a task. */
 export function fileName({ id, images }: TaskDetail, index: number): string {
   const type = images[index]?.content_type.split('/')[1] ?? 'png';
   return `${id}${images.length > 1 ? `-${index + 1}` : ''}.${type}`;

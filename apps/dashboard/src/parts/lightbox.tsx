@@ -2,18 +2,18 @@ import { ActionIcon, Box, Group, Modal, Text } from '@mantine/core';
 import { useLayoutEffect, useRef, useState, type KeyboardEvent } from 'react';
 import { IconChevronLeft, IconChevronRight, IconZoomIn, IconZoomOut, IconZoomReset } from '@tabler/icons-react';
 
-/** How much larger than what fits the window. */
+/** Zoom factors relative to the window. */
 const ZOOMS = [1, 1.5, 2, 3, 4, 6];
 
 interface LightboxProps {
   readonly images: readonly { readonly url: string; readonly alt: string }[];
-  /** The image that is looked at; null: it is closed. */
+  /** The shown image; null: closed. */
   readonly index: number | null;
   readonly onIndex: (index: number) => void;
   readonly onClose: () => void;
 }
 
-/** Images as large as the window, and larger: + and - zoom, arrows lead to the next, Escape closes. */
+/** Shows images in full size: + and - zoom, arrow keys switch images, Escape closes. */
 export function Lightbox({ images, index, onIndex, onClose }: LightboxProps) {
   return (
     <Modal
@@ -42,7 +42,7 @@ function Viewer({ images, index, onIndex }: Omit<LightboxProps, 'index' | 'onClo
     setStep(0);
     onIndex(next);
   };
-  // What was in the middle stays there.
+  // Keeps the center of the view.
   useLayoutEffect(() => {
     const box = view.current;
     if (box === null) return;
@@ -65,7 +65,7 @@ function Viewer({ images, index, onIndex }: Omit<LightboxProps, 'index' | 'onClo
       '=': () => change(step + 1),
       '-': () => change(step - 1),
       '0': () => change(0),
-      // Of an image that is larger than the window, arrows show the rest.
+      // When zoomed in, arrow keys scroll instead.
       ...(zoom === 1 && images.length > 1 ? { ArrowLeft: () => lead(-1), ArrowRight: () => lead(1) } : {}),
     };
     if (event.ctrlKey || event.metaKey || event.altKey || work[event.key] === undefined) return;

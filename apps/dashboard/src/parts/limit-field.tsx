@@ -1,16 +1,16 @@
 import { NumberInput } from '@mantine/core';
 
 interface LimitFieldProps {
-  /** What ties it to its field of the form. */
+  /** Props that bind it to its form field. */
   readonly field: object;
   readonly label: string;
-  /** What a blank field means; 0 = unlimited. */
+  /** The default, for a blank field; 0 = unlimited. */
   readonly usual?: number | undefined;
-  /** The highest that may be set; 0 = unlimited. */
+  /** The highest allowed value; 0 = unlimited. */
   readonly most?: number | undefined;
 }
 
-/** How much of something is allowed; blank = the default, 0 = unlimited where that is allowed. */
+/** A limit; blank = the default, 0 = unlimited where that is allowed. */
 export function LimitField({ field, label, usual, most = 0 }: LimitFieldProps) {
   return (
     <NumberInput
@@ -25,7 +25,7 @@ export function LimitField({ field, label, usual, most = 0 }: LimitFieldProps) {
   );
 }
 
-/** A share of turns in the queue. */
+/** A share of the queue. */
 export function WeightField({ field, others }: { readonly field: object; readonly others: string }) {
   return (
     <NumberInput

@@ -2,13 +2,13 @@ import { ActionIcon, Button } from '@mantine/core';
 import { IconPlus, IconTrash } from '@tabler/icons-react';
 
 interface RemoveItemProps {
-  /** What is removed. */
+  /** What the button removes. */
   readonly name: string;
   readonly disabled?: boolean;
   readonly onClick: () => void;
 }
 
-/** Takes one away from a list of inputs. */
+/** Removes an item from a list of inputs. */
 export function RemoveItem({ name, disabled = false, onClick }: RemoveItemProps) {
   return (
     <ActionIcon
@@ -24,7 +24,7 @@ export function RemoveItem({ name, disabled = false, onClick }: RemoveItemProps)
   );
 }
 
-/** Adds one to a list of inputs. */
+/** Adds an item to a list of inputs. */
 export function AddItem({ children, onClick }: { readonly children: string; readonly onClick: () => void }) {
   return (
     <Button variant="subtle" size="xs" leftSection={<IconPlus size={14} />} onClick={onClick}>

@@ -1,4 +1,4 @@
-/** The sign of the product: a lens, half in the light. */
+/** The logo: a lens, half in the light. */
 export function Mark({ size = 28 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">

@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core';
 
-/** A word beside a name. */
+/** A label next to a name. */
 export function Mark({ children }: { readonly children: string }) {
   return (
     <Badge size="sm" miw="max-content">

@@ -8,39 +8,39 @@ import { PasswordField } from './password-field.tsx';
 const MIN_LENGTH = 12;
 const WORDS = ['Too easy to guess', 'Too easy to guess', 'Too easy to guess', 'Good', 'Strong'];
 
-/** For forms: what is wrong with a new password, as far as its length tells. */
+/** For forms: the error if a new password is too short. */
 export function newPasswordProblem(value: string): string | null {
   return [...value].length < MIN_LENGTH ? `At least ${MIN_LENGTH} characters` : null;
 }
 
-/** What the service has against a new password; null for any other error, which is told elsewhere. */
+/** The service's error about a new password; null for any other error, which is shown elsewhere. */
 export function refusedPassword(error: Error | null): string | null {
   return error instanceof RequestError && error.param === 'password' ? error.message : null;
 }
 
 interface NewPasswordProps extends Omit<ComponentProps<typeof PasswordField>, 'value'> {
   readonly value?: string;
-  /** What a password must not be made of: name and email address of its owner. */
+  /** Text that a password must not contain: name and email address of its owner. */
   readonly personal: readonly string[];
 }
 
-/** A field for a new password that says while one types how hard it is to guess. The service decides in the end. */
+/** A field for a new password with a strength meter. The service has the final say. */
 export function NewPassword({ value = '', personal, error, ...props }: NewPasswordProps) {
   const [typed] = useDebouncedValue(value, 200);
   const { data } = useQuery({
     queryKey: ['password-strength', typed, personal],
     queryFn: async () => {
-      // The lists are large, and loaded by those alone who choose a password.
+      // The word lists are large, so they load only when needed.
       const { passwordStrength } = await import('#contract/password-strength.js');
       return await passwordStrength(typed, personal);
     },
     enabled: typed !== '',
-    // A password stays in no cache.
+    // Passwords must not stay in the cache.
     gcTime: 0,
     staleTime: Infinity,
     placeholderData: (before) => before,
   });
-  // One message at a time: what was refused stands in place of what was judged.
+  // One message at a time: an error of the service replaces the strength.
   const isRefused = error !== undefined && error !== null;
   const strength = value === '' || isRefused ? undefined : data;
   const long = newPasswordProblem(typed) === null;

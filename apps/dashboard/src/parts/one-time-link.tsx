@@ -9,13 +9,13 @@ import { Dialog } from './dialog.tsx';
 
 interface LinkShownProps {
   readonly title: string;
-  /** Whom it is for, and what for. */
+  /** Its recipient and purpose. */
   readonly children: ReactNode;
   readonly made: OneTimeLink;
   readonly onClose: () => void;
 }
 
-/** The only moment in which a link is on a screen: closes by its button alone, never by a stray click. */
+/** The link is shown only once, so a click outside does not close this dialog. */
 export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
   return (
     <Dialog
@@ -67,13 +67,13 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
   );
 }
 
-/** Whether an address leads every machine to itself. */
+/** Whether a URL works only on the machine that opens it. */
 function isLocal(link: string): boolean {
   const { hostname } = new URL(link);
   return /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/.test(hostname) || hostname.endsWith('.localhost');
 }
 
-/** How people get the link that a form makes for them. */
+/** How users receive the link that a form creates. */
 export function useLinkDelivery(): string {
   const { data } = useQuery(signInQuery);
   return data?.email === true ? 'They get a link by email' : 'You get a link to share';

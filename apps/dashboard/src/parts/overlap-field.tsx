@@ -6,12 +6,12 @@ const MAX_OVERLAP = 24 * 30;
 
 interface OverlapFieldProps {
   readonly label: string;
-  /** Empty while somebody types. */
+  /** Empty while the user types. */
   readonly hours: number | string;
   readonly onChange: (hours: number | string) => void;
 }
 
-/** What becomes of the old secret, for as many hours as were entered. */
+/** What happens to the old secret after the entered hours. */
 export function overlapSentence(hours: number | string): string {
   if (hours === '') return 'Choose how long the old secret keeps working.';
   if (Number(hours) === 0) return 'The old secret stops working immediately.';
@@ -19,7 +19,7 @@ export function overlapSentence(hours: number | string): string {
   return `The old secret keeps working for ${span}, so you can update your apps without an outage.`;
 }
 
-/** How long an old secret is good beside its new one. */
+/** How long the old secret keeps working next to the new one. */
 export function OverlapField({ label, hours, onChange }: OverlapFieldProps) {
   return (
     <NumberInput

@@ -6,10 +6,10 @@ import { IconAlertTriangle, IconSearch } from '@tabler/icons-react';
 
 interface PageProps {
   readonly title: string;
-  /** The title is a text of users, which gets one line. */
+  /** The title is user content, which gets one line. */
   readonly named?: boolean;
   readonly about?: ReactNode;
-  /** The way to the page, for one that is in no menu. */
+  /** Breadcrumbs, for a page that is not in the menu. */
   readonly trail?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
@@ -47,7 +47,7 @@ interface EmptyProps {
   readonly action?: ReactNode;
 }
 
-/** Nothing to show yet: says why, and what to do next. */
+/** An empty state: says why, and what to do next. */
 export function Empty({ icon, title, children, action }: EmptyProps) {
   return (
     <Stack align="center" gap="xs" py={56} px="md" ta="center">
@@ -65,12 +65,12 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
 
 interface NotFoundPageProps extends Pick<PageProps, 'title' | 'trail'> {
   readonly heading: string;
-  /** A link that leads on. */
+  /** A link to go on. */
   readonly action: ReactNode;
   readonly children: ReactNode;
 }
 
-/** In place of a page of something that is not there. */
+/** Shown for a page of something that does not exist. */
 export function NotFoundPage({ title, trail, heading, action, children }: NotFoundPageProps) {
   return (
     <PageFrame title={title} trail={trail}>
@@ -89,7 +89,7 @@ interface NoAccessProps {
   readonly needs: Ability;
 }
 
-/** In place of a page that the role of whoever is signed in does not include. */
+/** Shown for a page that the user's role does not include. */
 export function NoAccess({ title, icon, needs }: NoAccessProps) {
   const isForOperators = needs === 'installation.manage';
   const isForAdmins = needs === 'team.manage' || needs === 'audit.read' || needs === 'alerts.manage';
@@ -114,7 +114,7 @@ interface TroubleProps {
   readonly onRetry?: () => void;
 }
 
-/** What could not be done, why, and the id to give to whoever reads the log. */
+/** What failed and why, with the request id for whoever reads the log. */
 export function Trouble({ error, doing, onRetry }: TroubleProps) {
   const requestId = error instanceof RequestError ? error.requestId : null;
   return (

@@ -2,11 +2,11 @@ import { PasswordInput } from '@mantine/core';
 import { useState, type ComponentProps } from 'react';
 
 interface PasswordFieldProps extends ComponentProps<typeof PasswordInput> {
-  /** What is hidden: a password, if not given. */
+  /** The hidden value; absent: a password. */
   readonly of?: string;
 }
 
-/** A field for a secret, whose button says what it does next. */
+/** A field for a secret; its button is labeled with what it does next. */
 export function PasswordField({ of = 'password', ...props }: PasswordFieldProps) {
   const [visible, setVisible] = useState(false);
   return (

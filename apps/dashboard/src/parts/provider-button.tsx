@@ -4,14 +4,14 @@ import type { SignInState } from '../api/types.ts';
 
 interface ProviderButtonProps {
   readonly provider: NonNullable<SignInState['oidc']>;
-  /** The main way of its page. */
+  /** The primary action of its page. */
   readonly main: boolean;
-  /** What happens instead of following its address. */
+  /** Runs instead of following the link. */
   readonly onClick?: () => void;
   readonly loading?: boolean;
 }
 
-/** Off to the provider of the single sign-on. */
+/** Signs in with the single sign-on provider. */
 export function ProviderButton({ provider, main, onClick, loading }: ProviderButtonProps) {
   const look = { variant: main ? 'filled' : 'default', fullWidth: true } as const;
   const words = `Continue with ${provider.name}`;

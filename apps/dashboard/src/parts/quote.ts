@@ -2,20 +2,20 @@ import type { Quote, QuotedOrder } from '../api/quotes.ts';
 import type { TaskDetail } from '../api/types.ts';
 import { amountIn, duration } from './format.ts';
 
-/** "$0.04 · about 8 s"; empty until it has been asked. */
+/** "$0.04 · about 8 s"; empty while loading. */
 export function quoteText(quote: Pick<Quote, 'cost' | 'estimated_time'> | undefined): string {
   if (quote === undefined) return '';
   return [priceText([quote.cost]), timeText(quote.estimated_time)].filter((part) => part !== '').join(' · ');
 }
 
-/** What several orders cost together, with "up to" where measured tokens decide; "price unknown" if one has no price. */
+/** The total price of several orders, with "up to" when token counts decide; "price unknown" if one has no price. */
 export function priceText(costs: readonly Quote['cost'][]): string {
   const [first] = costs;
   if (first === undefined) return '';
   if (costs.some(({ amount }) => amount === null)) return 'price unknown';
   const sum = costs.reduce((total, { amount }) => total + Number(amount), 0);
   if (sum === 0) return 'free';
-  // Sums of decimals such as 0.1 + 0.2 have digits of no meaning; amounts have six at most.
+  // Sums such as 0.1 + 0.2 have rounding errors; amounts have at most six decimals.
   const text = amountIn(Number(sum.toFixed(6)), first.currency);
   return costs.every(({ exact }) => exact) ? text : `up to ${text}`;
 }
@@ -24,7 +24,7 @@ function timeText(seconds: number | undefined): string {
   return seconds === undefined ? '' : `about ${duration(seconds * 1000).replace('.0', '')}`;
 }
 
-/** The order of a task, to be made once more. */
+/** The order of a task, to repeat it. */
 export function orderOf({ model, action, size, resolution, options: { quality, n } }: TaskDetail): QuotedOrder {
   return {
     ...{ model, action, size },
@@ -36,7 +36,7 @@ export function orderOf({ model, action, size, resolution, options: { quality, n
 
 const TIERS = ['1k', '2k', '4k'] as const;
 
-/** The tier of an order, as a quote names it; an order in pixels has none. */
+/** The tier of an order, as a quote needs it; an order in pixels has none. */
 export function quotedTier(name: string | null | undefined): Pick<QuotedOrder, 'resolution'> {
   const resolution = TIERS.find((tier) => tier === name);
   return resolution === undefined ? {} : { resolution };

@@ -12,15 +12,15 @@ interface ReferenceImagesProps {
   readonly most: number;
   readonly masked: boolean;
   readonly onChange: (files: readonly File[]) => void;
-  /** Absent: the model takes no masks. */
+  /** Absent: the model accepts no masks. */
   readonly onPaint?: (() => void) | undefined;
 }
 
-/** Images to start from: dropped, chosen, or pasted anywhere on the page. */
+/** Images to start from: dropped, selected, or pasted anywhere on the page. */
 export function ReferenceImages({ files, most, masked, onChange, onPaint }: ReferenceImagesProps) {
   const box = useRef<HTMLDivElement>(null);
   const removed = useRef<number | null>(null);
-  // What had the focus is gone: the next image takes it, and after the last one what adds another.
+  // The focused button is gone: focuses the next image's, or the add button after the last one.
   useEffect(() => {
     if (removed.current === null) return;
     const buttons = box.current?.querySelectorAll<HTMLElement>('[data-removes]') ?? [];
@@ -88,7 +88,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
 
 interface ThumbnailProps {
   readonly file: File;
-  /** From 1. */
+  /** Position, from 1. */
   readonly place: number;
   readonly masked: boolean;
   readonly onPaint?: (() => void) | undefined;

@@ -5,13 +5,13 @@ import { FormDialog } from './form-dialog.tsx';
 
 interface RenameFormProps {
   readonly title: string;
-  /** As it is. */
+  /** The current name. */
   readonly name: string;
   readonly onSave: (name: string) => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** One name in a dialog; closes when it is saved. */
+/** Edits one name in a dialog; closes after saving. */
 export function RenameForm({ title, name: before, onSave, onClose }: RenameFormProps) {
   const [name, setName] = useState(before);
   const save = useMutation({ mutationFn: () => onSave(name.trim()), onSuccess: onClose });

@@ -4,13 +4,13 @@ import { Select } from '@mantine/core';
 export type ResponseFormatChoice = '' | 'both' | 'url' | 'b64_json';
 
 interface ResponseFormatFieldProps {
-  /** What ties it to its field of the form. */
+  /** Props that bind it to its form field. */
   readonly field: object;
-  /** Whose default holds where nothing is chosen. */
+  /** Whose default applies if nothing is selected. */
   readonly usual: 'account' | 'installation';
 }
 
-/** How images are given to calls that do not say. */
+/** The response format for requests that don't set one. */
 export function ResponseFormatField({ field, usual }: ResponseFormatFieldProps) {
   return (
     <Select

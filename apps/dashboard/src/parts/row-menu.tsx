@@ -4,14 +4,14 @@ import { IconDots } from '@tabler/icons-react';
 import { whileBusy } from './busy.tsx';
 
 interface RowMenuProps {
-  /** Name of what the row is about. */
+  /** Name of the row's subject. */
   readonly of: string;
   readonly busy?: boolean;
   /** Items of a Menu. */
   readonly children: ReactNode;
 }
 
-/** What can be done to one row of a table. */
+/** The actions for one row of a table. */
 export function RowMenu({ of, busy = false, children }: RowMenuProps) {
   return (
     <Menu position="bottom-end" withinPortal disabled={busy}>

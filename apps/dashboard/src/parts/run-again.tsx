@@ -17,11 +17,11 @@ interface RunAgainProps extends Pick<ButtonProps, 'size'> {
   readonly onAccepted: (id: string) => void;
 }
 
-/** Orders the same once more as a new task, and says what that costs today. */
+/** Repeats the order as a new task, with its current price. */
 export function RunAgain({ task, label, onAccepted, ...look }: RunAgainProps) {
   const terms = quoteText(useQuery(quoteQuery(orderOf(task))).data);
   const [accepted, setAccepted] = useState(0);
-  // A request whose answer was lost keeps its key, so that sending it again makes no second task.
+  // If a response is lost, the key stays the same, so sending again creates no second task.
   const idempotencyKey = useMemo(newIdempotencyKey, [task.id, accepted]);
   const again = useMutation({
     mutationFn: () => send<AcceptedTask>('POST', `/tasks/${task.id}/again`, undefined, idempotencyKey),

@@ -7,7 +7,7 @@ interface SectionTitleProps {
   readonly actions?: ReactNode;
 }
 
-/** The head of a part of the page. */
+/** The header of a section. */
 export function SectionTitle({ children, about, actions }: SectionTitleProps) {
   return (
     <Group justify="space-between" align="flex-start" gap="sm">

@@ -3,7 +3,7 @@ import { useId, useRef, useState, type KeyboardEvent } from 'react';
 
 interface ShapePickerProps {
   readonly sizes: readonly string[];
-  /** The size that stands for the shape of a reference image. */
+  /** The value for the shape of a reference image. */
   readonly reference: string;
   readonly value: string;
   readonly onChange: (size: string) => void;
@@ -11,10 +11,10 @@ interface ShapePickerProps {
 
 const BOX = 28;
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
-/** What most images are made in. */
+/** The most common shapes. */
 const COMMON = ['1:1', '3:2', '2:3', '16:9', '9:16'];
 
-/** The sizes as what they look like, the common ones first; one group of choices that arrow keys move through. */
+/** Sizes drawn as shapes, the common ones first; one radio group for arrow keys. */
 export function ShapePicker({ sizes, reference, value, onChange }: ShapePickerProps) {
   const group = useRef<HTMLDivElement>(null);
   const [all, setAll] = useState(false);

@@ -4,7 +4,7 @@ import { BusyButton } from './busy.tsx';
 
 type Pages = Pick<UseInfiniteQueryResult, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
 
-/** Below a list: a button that loads its next page, if there is one. */
+/** A button below a list that loads its next page, if there is one. */
 export function ShowMore({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { readonly of: Pages }) {
   if (!hasNextPage) return null;
   return (

@@ -3,7 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { RequestError } from '../api/request.ts';
 import { Trouble } from './page.tsx';
 
-/** Mistakes of whoever signs in, which the service's message tells; they are no news to an operator. */
+/** Mistakes of users, which the service's message explains; operators need no request id for them. */
 const MISTAKES: readonly (string | null)[] = ['sign_in_failed', 'not_signed_in'];
 
 interface SignInTroubleProps {
@@ -11,7 +11,7 @@ interface SignInTroubleProps {
   readonly doing?: string;
 }
 
-/** What people do wrong is said in their words; the rest is trouble, with the id to give to whoever reads the log. */
+/** User mistakes are shown with the service's message; anything else with the request id for whoever reads the log. */
 export function SignInTrouble({ error, doing = 'Could not sign in' }: SignInTroubleProps) {
   const code = error instanceof RequestError ? error.code : null;
   if (MISTAKES.includes(code)) return <NotSignedIn>{error.message}</NotSignedIn>;

@@ -1,20 +1,19 @@
 import type { KeyboardEvent, MouseEvent } from 'react';
 
 /**
- * For a button whose every click costs something: what a second click of a double click, or a key that is held down, would
- * do again is left out.
+ * For a button whose every click costs money: ignores the second click of a double click, and repeats of a held key.
  */
 export const singleClick = {
   onClick: (event: MouseEvent): void => {
     if (event.detail > 1) event.preventDefault();
   },
   onKeyDown: (event: KeyboardEvent): void => {
-    // Other keys, such as Tab, may be held.
+    // Other keys, such as Tab, may repeat.
     if (event.repeat && event.key === 'Enter') event.preventDefault();
   },
 };
 
-/** The same for a button that submits no form: calls `work` for the first click only. */
+/** The same for a button outside of forms: calls `work` for the first click only. */
 export function onSingleClick(work: () => void) {
   return {
     ...singleClick,

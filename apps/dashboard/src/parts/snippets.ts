@@ -1,19 +1,19 @@
-/** What an image's request says; the words of the public API. */
+/** The parameters of an image request, named as in the public API. */
 export interface SnippetRequest {
   readonly model: string;
   readonly prompt: string;
   readonly size: string;
   readonly resolution?: string;
   readonly quality?: string;
-  /** Images, if it is more than one. */
+  /** Number of images, if more than one. */
   readonly n?: number;
   /** Further options, by their names in the API. */
   readonly options?: Readonly<Record<string, string | number>>;
-  /** Names of the files to edit; none: a new image. */
+  /** Names of the files to edit; none: a generation. */
   readonly files?: readonly string[];
-  /** Name of the file of the mask. */
+  /** File name of the mask. */
   readonly mask?: string;
-  /** The key is answered with a task instead of an image. */
+  /** The key gets a task as response instead of an image. */
   readonly answeredByTask?: boolean;
 }
 
@@ -24,11 +24,11 @@ export const EXAMPLE: SnippetRequest = {
   resolution: '1k',
 };
 
-/** The name of a mask that was painted here; what it is saved under. */
+/** The file name under which a painted mask is saved. */
 export const MASK_FILE = 'mask.png';
 const SECRET = 'YOUR_KEY';
 
-/** The same request for three kinds of reader; `secret` is filled in where it is known. */
+/** The same request in three languages; `secret` is filled in if known. */
 export function snippetsOf(request: SnippetRequest, secret = SECRET, origin = location.origin): Record<string, string> {
   const edits = request.files !== undefined && request.files.length > 0;
   const isOne = (request.n ?? 1) === 1;
@@ -61,7 +61,7 @@ ${isOne ? `print(image.${answer})` : 'for item in image.data:\n    print(item.ur
   };
 }
 
-/** Names under which the files can lie in one folder: pasted images are all called the same. */
+/** Unique names for files in one folder: pasted images all have the same name. */
 export function distinctNames(names: readonly string[]): string[] {
   const taken = new Set<string>([MASK_FILE]);
   return names.map((name) => {
@@ -116,14 +116,14 @@ function editOf(request: SnippetRequest): RequestParts {
   };
 }
 
-/** The link that the samples show is asked for: keys and deployments have other defaults. */
+/** Requests a URL, because the samples print it and the defaults of keys and deployments differ. */
 function fieldsOf({ model, prompt, size, resolution, quality, n, options }: SnippetRequest): Field[] {
   const images = n === 1 ? undefined : n;
   const all = { model, prompt, size, resolution, quality, n: images, ...options, response_format: 'url' };
   return Object.entries(all).filter((entry): entry is Field => entry[1] !== undefined && entry[1] !== '');
 }
 
-/** Python's client takes what OpenAI does not know as `extra_body` alone. */
+/** The Python client passes parameters unknown to OpenAI only as `extra_body`. */
 function pythonFields(fields: readonly Field[]): string[] {
   const extra = fields.filter(([name]) => name === 'resolution');
   const known = fields.filter(([name]) => name !== 'resolution');
@@ -133,9 +133,9 @@ function pythonFields(fields: readonly Field[]): string[] {
   ];
 }
 
-/** Python's and JavaScript's quoted text are JSON's for what a prompt or a file name holds. */
+/** For prompts and file names, string literals of Python and JavaScript are the same as in JSON. */
 const quote = (value: string | number): string => JSON.stringify(value);
 const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
-/** In curl's forms a comma, a semicolon and a quotation mark of a name have a meaning of their own. */
+/** In curl's forms, commas, semicolons and quotation marks have special meanings. */
 const curlQuote = (file: string): string =>
   /^[\w.-]+$/.test(file) ? file : `"${file.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;

@@ -9,7 +9,7 @@ interface SpendProps {
   readonly spend: ApiKey['spend'];
 }
 
-/** What was spent, and how much of the budget that is. */
+/** The spend, and its share of the budget. */
 export function Spend({ budget, spend }: SpendProps) {
   const { currency } = useSession();
   if (budget === null)

@@ -5,7 +5,7 @@ export interface StateLook {
   readonly color: 'gray' | 'amber' | 'green' | 'red';
 }
 
-/** How something is doing, in one word. */
+/** A state in one word. */
 export function State({ label, color }: StateLook) {
   return (
     <Badge data-color={color} miw="max-content" leftSection={<span className="dot" />}>

@@ -11,7 +11,7 @@ const LOOKS = {
   cancelled: { label: 'Canceled', color: 'gray' },
 } as const;
 
-/** How a task is doing: its phase while it runs, how it ended after that. */
+/** The state of a task: its phase while it runs, then its result. */
 export function TaskState({ task }: { readonly task: Pick<TaskRow, 'status' | 'phase' | 'calls'> }) {
   return <State {...LOOKS[lookOf(task)]} />;
 }

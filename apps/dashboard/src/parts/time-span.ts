@@ -1,33 +1,33 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Longest span of hours, and longest of all, in days. */
+/** Longest time span by hours, and longest of all, in days. */
 const MOST_DAYS_BY_HOUR = 2;
 const MOST_DAYS = 366;
 
-/** Whole days in UTC, or whole hours, of which the last is the one that runs. */
+/** Whole days in UTC, or whole hours, including the current one. */
 export interface TimeSpan {
   readonly from: number;
-  /** The first moment after it. */
+  /** Exclusive. */
   readonly to: number;
   readonly by: 'hour' | 'day';
 }
 
-/** The last 24 hours, or so many days with today. */
+/** The last 24 hours, or the last days including today. */
 export function lastDays(days: number, now: number): TimeSpan {
   const [by, step] = days === 1 ? (['hour', HOUR_MS] as const) : (['day', DAY_MS] as const);
   const to = (Math.floor(now / step) + 1) * step;
   return { from: to - days * DAY_MS, to, by };
 }
 
-/** From one day to another, as `2026-11-21`, both included; by hours when it is short. Undefined when that is no time. */
+/** From one day to another, as `2026-11-21`, both inclusive; by hours if it is short. Undefined if invalid. */
 export function daysBetween(first: string, last: string): TimeSpan | undefined {
   const [from, to] = [Date.parse(`${first}T00:00:00Z`), Date.parse(`${last}T00:00:00Z`) + DAY_MS];
-  // Written so that what is no number fails it, too.
+  // Written so that NaN fails it, too.
   if (!(to > from && to - from <= MOST_DAYS * DAY_MS)) return undefined;
   return { from, to, by: to - from <= MOST_DAYS_BY_HOUR * DAY_MS ? 'hour' : 'day' };
 }
 
-/** When each hour or day of a span begins, as the API writes it: those without an image too. */
+/** The start of each hour or day of a time span, as the API writes it, including those without data. */
 export function stepsOf({ from, to, by }: TimeSpan): string[] {
   const step = stepMs(by);
   return Array.from({ length: Math.round((to - from) / step) }, (_, index) =>
@@ -35,12 +35,12 @@ export function stepsOf({ from, to, by }: TimeSpan): string[] {
   );
 }
 
-/** The hour or day that begins at a time, as the API writes times. */
+/** The hour or day that starts at a time, as the API writes times. */
 export function stepAt(time: string, by: TimeSpan['by']): { readonly from: string; readonly to: string } {
   return { from: time, to: new Date(Date.parse(time) + stepMs(by)).toISOString() };
 }
 
-/** "14:00" where the reader is; days are those of UTC, as they are counted. */
+/** "14:00" in the reader's time zone; days are in UTC, as usage counts them. */
 export function stepLabel(time: string, by: TimeSpan['by']): string {
   return new Intl.DateTimeFormat(
     undefined,
@@ -48,7 +48,7 @@ export function stepLabel(time: string, by: TimeSpan['by']): string {
   ).format(new Date(time));
 }
 
-/** "2026-11-21": the day of UTC that a time is in. */
+/** "2026-11-21": the day of a time, in UTC. */
 export function utcDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }

@@ -6,7 +6,7 @@ interface TypedConfirmProps {
   readonly title: string;
   readonly children: ReactNode;
   readonly action: string;
-  /** What has to be typed. */
+  /** The text to type. */
   readonly name: string;
   readonly busy: boolean;
   readonly error: Error | null;
@@ -14,7 +14,7 @@ interface TypedConfirmProps {
   readonly onClose: () => void;
 }
 
-/** Asks before what is for good: the name of what goes is typed. */
+/** Confirms an irreversible action: the user types the name of what is deleted. */
 export function TypedConfirm({ children, name, ...props }: TypedConfirmProps) {
   const [typed, setTyped] = useState('');
   return (

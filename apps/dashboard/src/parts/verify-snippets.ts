@@ -1,4 +1,4 @@
-/** Receivers that verify what arrives, ready to run with the secret in DARKROOM_WEBHOOK_SECRET. */
+/** Webhook receivers with verification, ready to run with the secret in DARKROOM_WEBHOOK_SECRET. */
 export const VERIFY_SNIPPETS: Readonly<Record<string, string>> = {
   Node: `// npm install standardwebhooks
 import { createServer } from 'node:http';

@@ -1,7 +1,7 @@
 import type { Attempt, WebhookDelivery, WebhookEvent } from '../api/webhooks.ts';
 import type { StateLook } from './state.tsx';
 
-/** The events one can choose, in words. */
+/** The selectable events, with labels. */
 export const EVENTS: readonly { readonly value: WebhookEvent; readonly label: string }[] = [
   { value: 'image.task.completed', label: 'Task completed' },
   { value: 'image.task.failed', label: 'Task failed' },
@@ -30,7 +30,7 @@ export function eventName(event: WebhookDelivery['event']): string {
   return EVENTS.find(({ value }) => value === event)?.label ?? 'Test';
 }
 
-/** What is told of an attempt; a page that was opened before an upgrade meets errors that it does not know. */
+/** The result of an attempt; after an upgrade, an open page may see errors that it does not know. */
 type Outcome = Pick<Attempt, 'status' | 'duration_ms'> & { readonly error: string | null };
 
 /** How one attempt ended. */

@@ -3,11 +3,11 @@ import { fromNow, fullTime } from './format.ts';
 
 interface WhenProps {
   readonly time: string | null;
-  /** What is said where there is no time. */
+  /** Shown if there is no time. */
   readonly never?: string;
 }
 
-/** "3 minutes ago", with the full time on demand. */
+/** "3 minutes ago", with the full time on hover. */
 export function When({ time, never = 'Never' }: WhenProps) {
   return time === null ? (
     <Text size="sm" c="dimmed">

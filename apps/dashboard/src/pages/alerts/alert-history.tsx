@@ -10,7 +10,7 @@ import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { ShowMore } from '../../parts/show-more.tsx';
 
-/** Alerts that are over, newest first. */
+/** Resolved alerts, newest first. */
 export function AlertHistory() {
   const query = useInfiniteQuery(pastAlertsQuery);
   const { data, error, isPending, refetch } = query;

@@ -16,7 +16,7 @@ interface RuleFormProps {
 
 const NUMBERS = /^\s*\d{1,6}(\s*,\s*\d{1,6}){0,4}\s*$/;
 
-/** When a rule fires, and where that is sent. */
+/** The thresholds of a rule, and its channels. */
 export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
   const { kind, unit } = rule;
   const form = useForm({

@@ -17,7 +17,7 @@ interface RulesProps {
   readonly channels: readonly AlertChannel[];
 }
 
-/** Every kind of alert, each one click away. */
+/** All kinds of alerts, each with a switch. */
 export function AlertRules({ query: { data, error, refetch }, channels }: RulesProps) {
   const [edited, setEdited] = useState<AlertRule | null>(null);
   return (
@@ -88,7 +88,7 @@ function RuleRow({ rule, channels, onEdit }: RowProps) {
             variant="default"
             aria-label={`Turn ${enabled ? 'off' : 'on'} ${name}`}
             aria-busy={flip.isPending}
-            // It stays enabled meanwhile: a disabled button loses the focus, and this one is the way back.
+            // Stays enabled meanwhile: a disabled button would lose the focus.
             onClick={() => {
               if (!flip.isPending) flip.mutate();
             }}

@@ -6,7 +6,7 @@ import { AlertHistory } from './alert-history.tsx';
 import { AlertRules } from './alert-rules.tsx';
 import { FiringAlerts } from './firing-alerts.tsx';
 
-/** What fires now, what one wants to be told of and where, and what has been. */
+/** Firing alerts, rules, channels and history. */
 export function AlertsPage() {
   const rules = useQuery(alertRulesQuery);
   const channels = useQuery(alertChannelsQuery);

@@ -33,12 +33,12 @@ interface Fields {
 }
 
 interface ChannelFormProps {
-  /** What the installation can send to. */
+  /** The kinds of channels that the installation supports. */
   readonly kinds: readonly AlertChannel['kind'][];
   readonly onClose: () => void;
 }
 
-/** Takes the address of a new channel. */
+/** Adds a channel. */
 export function ChannelForm({ kinds, onClose }: ChannelFormProps) {
   const form = useForm<Fields>({
     initialValues: { kind: 'slack', address: '' },

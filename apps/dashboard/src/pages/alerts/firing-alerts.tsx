@@ -7,7 +7,7 @@ import { causeOf, endingSentence } from '../../parts/alert-words.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 
-/** What fires now. */
+/** Alerts firing now. */
 export function FiringAlerts({ anyOn }: { readonly anyOn: boolean }) {
   const { data, error, refetch } = useQuery(firingQuery);
   if (error !== null) return <Trouble error={error} doing="Could not load alerts" onRetry={() => void refetch()} />;
@@ -16,7 +16,7 @@ export function FiringAlerts({ anyOn }: { readonly anyOn: boolean }) {
       {data === undefined && <Rows count={1} />}
       {data?.data.length === 0 && (
         <Group p="md" gap="sm" wrap="nowrap">
-          {/* Without a rule nothing is watched, which is no good news. */}
+          {/* Without active rules, "no alerts" is not good news. */}
           {anyOn ? <IconCheck size={18} color="var(--good)" aria-hidden /> : <IconBellOff size={18} aria-hidden />}
           <Text size="sm">
             {anyOn ? 'No alerts are firing.' : 'All alerts are off. Turn on the ones you want below.'}

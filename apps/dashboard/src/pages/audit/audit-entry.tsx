@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { AuditEntry } from '../../api/audit.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 
-/** One sentence; opened it shows what else is known. */
+/** One entry as a sentence, expandable to its details. */
 export function AuditRow({ entry }: { readonly entry: AuditEntry }) {
   const [opened, { toggle }] = useDisclosure(false);
   return (
@@ -78,7 +78,7 @@ function Detail({ name, value }: { readonly name: string; readonly value: unknow
   );
 }
 
-/** A way to what the entry is about, while there is one. */
+/** A link to the target of the entry, while it exists. */
 function TargetLink({
   entry: { action, target_exists: exists },
   target,

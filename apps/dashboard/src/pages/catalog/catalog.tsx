@@ -38,7 +38,7 @@ const OWNERS: Readonly<Record<Owner, string | null>> = {
   'built-in': 'built-in',
 };
 
-/** For operators: which models are served, by which providers, at what price. */
+/** For operators: models, their providers and prices. */
 export function CatalogPage() {
   const { data: catalog, error, refetch } = useQuery(catalogQuery);
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
@@ -95,16 +95,16 @@ interface AddedProps extends TableProps {
   readonly onClose: () => void;
 }
 
-/** What comes after a provider was added, until a model has a route to it. */
+/** The next step after adding a provider, until a model has a route to it. */
 function Added({ name, catalog, onAct, onClose }: AddedProps) {
   if (catalog.models.some(({ entry }) => entry.routes.some(({ provider }) => provider === name))) return null;
-  // What most providers are added for: the model that clients ask for, drawn by the sandbox until then.
+  // The most common case: replace the sandbox for the model that clients request.
   const builtIn = catalog.models.find(({ owner, entry }) => owner === 'built-in' && entry.kind === 'image');
   return (
     <Alert
       color="green"
       variant="light"
-      // Green on its own pale green is hard to read.
+      // Green text on pale green is hard to read.
       styles={{ label: { color: 'var(--mantine-color-text)' } }}
       role="status"
       title={`Provider “${name}” added`}
@@ -131,7 +131,7 @@ function Added({ name, catalog, onAct, onClose }: AddedProps) {
   );
 }
 
-/** A model's next provider has to be there first. */
+/** A model can only get another provider that exists. */
 function replacing(model: CatalogModel, { providers }: ReadCatalog): OpenDialog {
   const isThere = providers.some(({ owner }) => owner === 'console');
   return isThere ? { kind: 'model', replaced: model } : { kind: 'provider', forModel: model };
@@ -249,16 +249,16 @@ function ModelTable({ catalog, onAct }: TableProps) {
 interface CatalogSectionProps {
   readonly name: string;
   readonly about: string;
-  /** What the button says that adds one. */
+  /** Label of the add button. */
   readonly action: string;
   readonly onAdd: () => void;
-  /** Of the columns between the names and the actions. */
+  /** Headers of the columns between the names and the actions. */
   readonly heads: ReactNode;
   readonly below?: ReactNode;
   readonly children: ReactNode;
 }
 
-/** A part of the catalog as a table, with a button that adds to it. */
+/** A section of the catalog: a table with an add button. */
 function CatalogSection({ name, about, action, onAdd, heads, below, children }: CatalogSectionProps) {
   return (
     <Box component="section" aria-label={name}>
@@ -316,7 +316,7 @@ interface ActionsProps {
   readonly entry: CatalogProvider | CatalogModel;
   readonly onAct: (dialog: OpenDialog) => void;
   readonly onEdit: () => void;
-  /** Of a model: serves it with another provider. */
+  /** For models: serves the model with another provider. */
   readonly onReplace?: () => void;
 }
 
@@ -382,7 +382,7 @@ function priceText({ entry: { prices = [], routes } }: CatalogModel, catalog: Re
   return `${least === most ? money(least) : `${money(least)}–${money(most)}`} per image`;
 }
 
-/** An entry keeps its place when one of the console takes that of a built-in one. */
+/** Sorted by name, so an entry that replaces a built-in one keeps its place. */
 function byName<T extends { readonly name: string }>(entries: readonly T[]): T[] {
   return [...entries].sort((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
 }

@@ -7,23 +7,23 @@ import { BusyButton } from '../../parts/busy.tsx';
 import { Trouble } from '../../parts/page.tsx';
 import type { ProviderChange } from './provider-fields.ts';
 
-/** Models that are named in the answer. */
+/** Maximum number of models listed by name in the result. */
 const NAMED = 6;
 
 interface ConnectionCheckProps {
-  /** The stored provider whose keys stay, if it is one. */
+  /** The stored provider whose keys are kept, if there is one. */
   readonly name?: string | undefined;
-  /** What the form says now. Throws OptionError. */
+  /** The form's current values. Throws OptionError. */
   readonly change: () => ProviderChange;
-  /** Differs with everything that is entered: what was said of another entry is no longer shown. */
+  /** Changes with every input; a result for other input is no longer shown. */
   readonly entered: string;
-  /** Gets what is wrong with a field. */
+  /** Receives the error of a field. */
   readonly onError: (error: Error) => void;
-  /** Whether a field says already what is wrong. */
+  /** Whether a field already shows the error. */
   readonly isToldAtField: (error: Error) => boolean;
 }
 
-/** Tries the address and the keys as they are entered, before anything is saved or has a model. */
+/** Tests the address and keys in the form, before they are saved or used by a model. */
 export function ConnectionCheck({ name, change, entered, onError, isToldAtField }: ConnectionCheckProps) {
   const check = useMutation({
     mutationFn: async (_entered: string) => send<Connection>('POST', '/catalog/connection', { name, ...change() }),

@@ -1,10 +1,10 @@
 import { Alert } from '@mantine/core';
 import type { CatalogModel, CatalogProvider } from '../../api/catalog.ts';
 
-/** Said before a name is refused. */
+/** Shown before a name is rejected. */
 export const NAME_RULE = 'Letters, digits, and these characters: . _ : -';
 
-/** What is wrong with the name of a provider or model. */
+/** The error in the name of a provider or model, if any. */
 export function nameProblem(name: string): string | null {
   if (name.trim() === '') return 'Enter a name';
   if (/^[A-Za-z0-9][A-Za-z0-9._:-]*$/.test(name.trim())) return null;
@@ -13,7 +13,7 @@ export function nameProblem(name: string): string | null {
 
 type Entry = CatalogProvider | CatalogModel;
 
-/** The entry that a new one of this name, with these aliases, takes the place of. */
+/** The entry that a new one with this name and these aliases replaces. */
 export function replacedBy<T extends Entry>(
   entries: readonly T[],
   name: string,
@@ -26,7 +26,7 @@ export function replacedBy<T extends Entry>(
   );
 }
 
-/** Says what becomes of the entry whose name a new one takes, and how to get it back. */
+/** Says what happens to the replaced entry, and how to restore it. */
 export function ReplacedNote({ kind, replaced }: { readonly kind: 'provider' | 'model'; readonly replaced: Entry }) {
   const { name, owner } = replaced;
   return (

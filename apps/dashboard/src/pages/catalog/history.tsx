@@ -11,7 +11,7 @@ import { SectionTitle } from '../../parts/section-title.tsx';
 
 const SHOWN = 10;
 
-/** What was changed here, and the way back. */
+/** Earlier changes, with a way to restore them. */
 export function History({ revision }: { readonly revision: number }) {
   const { data, error, refetch } = useQuery(revisionsQuery);
   const [all, setAll] = useState(false);
@@ -41,7 +41,7 @@ export function History({ revision }: { readonly revision: number }) {
       <Box className="surface" mt="sm">
         {rows.slice(0, all ? rows.length : SHOWN).map((row, index) => (
           <Group key={row.revision} className="list-row" px="md" py="xs" justify="space-between" gap="xs" miw={0}>
-            {/* On a phone, on lines of its own. */}
+            {/* On a phone, on separate lines. */}
             <Text size="sm" flex={{ base: '1 1 100%', xs: 1 }} miw={0} style={{ overflowWrap: 'anywhere' }}>
               <Text span inherit fw={600}>
                 {row.author}

@@ -2,7 +2,7 @@ import type { CatalogModel, ModelSource, PriceSource, RouteSource, TierPrice } f
 
 type Num = number | string;
 
-/** What the form holds; a number field that is empty holds ''. */
+/** Values of the form; an empty number field is ''. */
 export interface ModelFields {
   name: string;
   kind: 'image' | 'chat';
@@ -18,7 +18,7 @@ export interface ModelFields {
 }
 
 export interface RouteFields {
-  /** Stays with the row when rows change places. */
+  /** Identifies the row when rows are reordered. */
   id: number;
   provider: string;
   model: string;
@@ -34,7 +34,7 @@ export interface PriceFields {
   id: number;
   from: string;
   tiers: Record<Tier, string>;
-  /** Of the image price. */
+  /** Percent of the image price. */
   cancelled_percent: Num;
   input: Num;
   cached_input: Num;
@@ -56,7 +56,7 @@ export function newPrice(): PriceFields {
   return priceFields({ from: new Date().toISOString().slice(0, 10) });
 }
 
-/** Those of a new model: like `replaced`, if there is one, but with a route to `provider` alone. */
+/** Fields of a new model: like `replaced`, if given, but with a route only to `provider`. */
 export function newModelFields(provider: string, replaced?: CatalogModel): ModelFields {
   const { name = '', entry } = replaced ?? {};
   return modelFields({ name, entry: { ...(entry ?? { kind: 'image' }), routes: [{ provider }] } });
@@ -94,7 +94,7 @@ function priceFields({ from, per_image: images, cancelled, per_million_tokens: t
       id: nextId(),
       from,
       tiers: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') },
-      // 0.07 times 100 is no whole number.
+      // 0.07 * 100 is not an integer.
       cancelled_percent: cancelled === undefined ? '' : Number((cancelled * 100).toFixed(6)),
     },
     ...{ input: tokens?.input ?? '', cached_input: tokens?.cached_input ?? '', output: tokens?.output ?? '' },
@@ -102,7 +102,7 @@ function priceFields({ from, per_image: images, cancelled, per_million_tokens: t
   };
 }
 
-/** "0.02", or "auto 0.02, high 0.08" where qualities differ. */
+/** "0.02", or "auto 0.02, high 0.08" when qualities differ. */
 export function tierText(price: TierPrice): string {
   if (typeof price === 'number') return String(price);
   return Object.entries(price)
@@ -110,7 +110,7 @@ export function tierText(price: TierPrice): string {
     .join(', ');
 }
 
-/** Undefined for a text that is no price. */
+/** Undefined if the text is not a price. */
 export function tierPrice(text: string): TierPrice | undefined {
   const parts = text.split(',').map((part) => part.trim().split(/[\s:=]+/));
   const amount = (part = ''): number => (/^\d+(\.\d+)?$/.test(part) ? Number(part) : NaN);
@@ -122,7 +122,7 @@ export function tierPrice(text: string): TierPrice | undefined {
   return entries.some(([, price]) => Number.isNaN(price)) ? undefined : Object.fromEntries(entries);
 }
 
-/** The model in the words of models.yaml; `before` keeps what has no field. */
+/** The model as in models.yaml; settings without a field are copied from `before`. */
 export function modelEntry(fields: ModelFields, before: ModelSource | undefined): ModelSource {
   const { kind, aliases, pixel_sizes: pixelSizes } = fields;
   const accepts = {
@@ -171,7 +171,7 @@ function priceSource(price: PriceFields, kind: ModelFields['kind']): PriceSource
   };
 }
 
-/** The fields that hold a number. */
+/** The given fields that hold a number. */
 function numbers<Name extends string>(
   fields: Readonly<Record<Name, Num>>,
   ...names: Name[]
@@ -180,7 +180,7 @@ function numbers<Name extends string>(
   return Object.fromEntries(given) as Partial<Record<Name, number>>;
 }
 
-/** The fields whose list is not empty. */
+/** The given fields whose list is not empty. */
 function listed<Name extends string>(
   fields: Readonly<Record<Name, readonly string[]>>,
   ...names: Name[]

@@ -13,9 +13,9 @@ import { RouteInputs } from './route-inputs.tsx';
 interface ModelFormProps {
   readonly catalog: ReadCatalog;
   readonly existing?: CatalogModel;
-  /** A built-in model that a new one is to take the place of. */
+  /** The built-in model that the new one replaces. */
   readonly replaced?: CatalogModel;
-  /** The provider of a new one's first route. */
+  /** The provider of the first route of a new model. */
   readonly provider?: string;
   readonly onClose: () => void;
 }
@@ -23,7 +23,7 @@ interface ModelFormProps {
 const notAPrice = (text: string): string | null =>
   tierPrice(text) === undefined ? 'Enter an amount such as 0.04' : null;
 
-/** Adds a model, or changes one of the console's: who generates it, and what it costs. */
+/** Adds or changes a model of the console: its routes and prices. */
 export function ModelForm({ catalog, existing, replaced, provider, onClose }: ModelFormProps) {
   const isNew = existing === undefined && replaced === undefined;
   const form = useForm<ModelFields>({
@@ -115,14 +115,14 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
 
 const UPDATED = 'Model updated.';
 
-/** What saving did, as the history says it. */
+/** What saving did, in the words of the history. */
 function savedMessage({ models }: ReadCatalog, name: string): string {
   const before = models.find((model) => model.name === name.trim());
   if (before?.owner === 'built-in') return `Built-in model “${before.name}” replaced.`;
   return before === undefined ? 'Model added.' : UPDATED;
 }
 
-/** The provider that a new model most likely is for: the last one that was added here. */
+/** The most likely provider of a new model: the one added last. */
 function ownFirst({ providers }: ReadCatalog): string | undefined {
   return (providers.findLast(({ owner }) => owner === 'console') ?? providers[0])?.name;
 }

@@ -8,7 +8,7 @@ interface OptionInputProps {
   readonly onChange: (texts: OptionTexts) => void;
 }
 
-/** One option of a type of provider, as its schema describes it. */
+/** The input of one provider option, according to its schema. */
 export function OptionInput({ option, texts, error, onChange }: OptionInputProps) {
   const { name, kind, choices, description, required } = option;
   const value = texts[name] ?? '';

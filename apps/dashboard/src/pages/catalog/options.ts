@@ -1,4 +1,4 @@
-/** How one option is entered: by its JSON Schema, which comes with the type of the provider. */
+/** The field of one option, from the JSON Schema of the provider type. */
 export interface OptionField {
   readonly name: string;
   readonly description: string;
@@ -7,10 +7,10 @@ export interface OptionField {
   readonly choices: readonly string[];
 }
 
-/** Options as their fields hold them: a list of choices, or a text; empty is none. */
+/** Options as form values: a list of choices, or a text; empty = not set. */
 export type OptionTexts = Record<string, string | string[]>;
 
-/** A text that is not what its option needs. */
+/** A text that is not valid for its option. */
 export class OptionError extends Error {
   constructor(
     readonly option: string,
@@ -28,7 +28,7 @@ interface PropertySchema {
   readonly description?: string;
 }
 
-/** The fields of a type's options, in its order. */
+/** The fields of a type's options, in schema order. */
 export function optionFields(schema: unknown): OptionField[] {
   const { properties = {}, required = [] } = schema as {
     properties?: Readonly<Record<string, PropertySchema>>;
@@ -61,7 +61,7 @@ function textOf(value: unknown): string | string[] {
   return JSON.stringify(value, null, 2);
 }
 
-/** The options that have a value; what the schema does not know is left out. Throws OptionError. */
+/** The options that are set, without those that the schema does not define. Throws OptionError. */
 export function optionsOf(texts: OptionTexts, schema: unknown): Record<string, unknown> {
   const given = optionFields(schema).flatMap(({ name, kind }) => {
     const text = texts[name] ?? '';

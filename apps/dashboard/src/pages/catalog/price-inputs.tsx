@@ -13,7 +13,7 @@ import type { UseFormReturnType } from '@mantine/form';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newPrice, TIERS, type ModelFields } from './model-fields.ts';
 
-/** Puts the inputs of a row on one line, whether or not they have a description. */
+/** Aligns the inputs of a row, with or without descriptions. */
 const BELOW: NonNullable<InputWrapperProps['inputWrapperOrder']> = ['label', 'input', 'description', 'error'];
 
 interface PriceInputsProps {
@@ -21,7 +21,7 @@ interface PriceInputsProps {
   readonly currency: string;
 }
 
-/** What callers pay, from one day on each. */
+/** The prices for callers, each from a start date. */
 export function PriceInputs({ form, currency }: PriceInputsProps) {
   const { prices, kind } = form.values;
   const last = prices.length - 1;

@@ -1,7 +1,7 @@
 import type { CatalogProvider, ProviderSource } from '../../api/catalog.ts';
 import { optionsOf, textsOf, type OptionTexts } from './options.ts';
 
-/** What the form holds; a number field that is empty holds ''. */
+/** Values of the form; an empty number field is ''. */
 export interface ProviderFields {
   name: string;
   type: string;
@@ -16,12 +16,12 @@ export interface ProviderFields {
 
 interface KeyFields {
   name: string;
-  /** Empty leaves a stored key as it is. */
+  /** Empty keeps the stored key. */
   key: string;
   stored: boolean;
 }
 
-/** What the API is sent. */
+/** The request body for the API. */
 export interface ProviderChange {
   readonly entry: ProviderSource;
   readonly keys: readonly { readonly name: string; readonly key?: string }[];
@@ -42,7 +42,7 @@ export function providerFields(existing: CatalogProvider | undefined): ProviderF
   };
 }
 
-/** Whether stored keys have to be entered again: they go to no other address than the one they were entered for. */
+/** Whether stored keys have to be entered again: they are sent only to the address they were entered for. */
 export function needsKeysAgain(fields: ProviderFields, existing: CatalogProvider | undefined): boolean {
   if (existing === undefined || !fields.keys.some(({ key, stored }) => stored && key.trim() === '')) return false;
   return addressesOf(fields) !== addressesOf(providerFields(existing));
@@ -70,7 +70,7 @@ export function providerChange(fields: ProviderFields, schema: unknown): Provide
       ...(free === '' ? {} : { free: free === 'yes' }),
       ...(Object.keys(options).length === 0 ? {} : { options }),
     },
-    // A row that was never filled in is no key.
+    // A row that was never filled in is ignored.
     keys: fields.keys
       .filter(({ key, stored }) => stored || key.trim() !== '')
       .map(({ name, key }) => ({ name: name.trim(), ...(key.trim() === '' ? {} : { key: key.trim() }) })),

@@ -17,16 +17,16 @@ import { needsKeysAgain, providerChange, providerFields, type ProviderFields } f
 interface ProviderFormProps {
   readonly catalog: ReadCatalog;
   readonly existing?: CatalogProvider;
-  /** The built-in model that a new one is added for. */
+  /** The built-in model that the new provider is added for. */
   readonly forModel?: string;
-  /** Gets the name of a new one. */
+  /** Called with the name of a new provider. */
   readonly onAdded: (name: string) => void;
   readonly onClose: () => void;
 }
 
 type Form = UseFormReturnType<ProviderFields>;
 
-/** Adds a provider, or changes one of the console's. What can be entered follows from its type. */
+/** Adds or changes a provider of the console. Its type determines the fields. */
 export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: ProviderFormProps) {
   const form = useForm<ProviderFields>({
     initialValues: providerFields(existing),
@@ -133,12 +133,12 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
 
 const ADDRESS_RULE = 'Enter a URL that begins with https:// or http://, without a user name, a query, or a fragment.';
 
-/** Whether the address itself is malformed, which its field says. */
+/** Whether the address is malformed; its field shows that error. */
 function isOfAddress(error: Error): boolean {
   return error instanceof RequestError && error.param === 'base_url' && error.message.includes('must be a URL');
 }
 
-/** The sandbox alone has none. */
+/** Only the sandbox has no address. */
 function hasAddress({ base_url: baseUrl, needs }: ProviderType): boolean {
   return baseUrl !== null || needs.includes('base_url');
 }
@@ -151,7 +151,7 @@ function errorOf(form: Form, option: string): string | undefined {
 interface ConnectionProps {
   readonly form: Form;
   readonly type: ProviderType;
-  /** The stored keys are not sent to the address that is entered. */
+  /** The stored keys don't apply to the entered address. */
   readonly needsKeys: boolean;
 }
 

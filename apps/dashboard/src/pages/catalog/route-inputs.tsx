@@ -23,10 +23,10 @@ import { listedModelsQuery, type ReadCatalog } from '../../api/catalog.ts';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
 import { newRoute, type ModelFields } from './model-fields.ts';
 
-/** Puts what has no label on the line of the inputs that have one, in px. */
+/** Aligns controls without a label with labeled inputs, in px. */
 const BESIDE_INPUTS = 24;
 
-/** Of the models that a provider lists; the others are found by typing. */
+/** Maximum number of suggestions of a provider's models; typing finds the others. */
 const MOST_SUGGESTED = 50;
 
 interface RouteInputsProps {
@@ -34,7 +34,7 @@ interface RouteInputsProps {
   readonly catalog: ReadCatalog;
 }
 
-/** The routes of a model in the order in which they are tried. */
+/** The routes of a model, in the order in which they are tried. */
 export function RouteInputs({ form, catalog }: RouteInputsProps) {
   const { routes } = form.values;
   const providers = [...new Set(catalog.providers.map(({ name }) => name))];
@@ -81,13 +81,13 @@ export function RouteInputs({ form, catalog }: RouteInputsProps) {
   );
 }
 
-/** A route that is being dragged: where it was, and where it would be. */
+/** A route being dragged: its old and new position. */
 interface Drag {
   readonly from: number;
   readonly to: number;
 }
 
-/** Where a route would be that is dropped at a height of the window: below those whose middle is above it. */
+/** The position of a route dropped at this y of the viewport: below those whose middle is above it. */
 function placeAt(y: number, from: number, list: HTMLElement | null): number {
   const others = [...(list?.children ?? [])].filter((_, index) => index !== from);
   return others.filter((other) => {
@@ -96,7 +96,7 @@ function placeAt(y: number, from: number, list: HTMLElement | null): number {
   }).length;
 }
 
-/** What a route shows while one is dragged: that it is the one, or that the one would come before or after it. */
+/** How a route is marked during a drag: as the dragged one, or with the drop position before or after it. */
 function markOf(drag: Drag | null, index: number): 'dragged' | 'before' | 'after' | undefined {
   if (drag === null) return undefined;
   if (index === drag.from) return 'dragged';
@@ -117,7 +117,7 @@ interface RouteInputProps extends RouteInputsProps {
 function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInputProps) {
   const [opened, { toggle }] = useDisclosure(false);
   const { kind, name, routes } = form.values;
-  // A provider is asked only once somebody is about to enter one of its models.
+  // Queries the provider only once the user is about to enter a model.
   const [isAsked, setAsked] = useState(false);
   const listed = useQuery({
     ...listedModelsQuery(catalog, routes[index]?.provider ?? ''),
@@ -172,7 +172,7 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
           limit={MOST_SUGGESTED}
           comboboxProps={{ width: 'max-content', position: 'bottom-start' }}
           maxDropdownHeight={260}
-          // The form's own props have an onFocus.
+          // The form's own props already use onFocus.
           onFocusCapture={() => setAsked(true)}
           {...field('model')}
         />

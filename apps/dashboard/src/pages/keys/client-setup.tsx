@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { clientRecipe, RECIPE_NAMES } from '#contract/client-recipes.js';
 import { CodeBlock, CopyIconButton } from '../../parts/copy.tsx';
 
-/** What to enter in the clients that teams use, with a key whose secret is known. */
+/** Settings for common clients, filled in with a new key. */
 export function ClientSetup({ secret, model }: { readonly secret: string; readonly model: string }) {
   const [name, setName] = useState<string | null>(null);
   const recipe = name === null ? undefined : clientRecipe(name, { address: location.origin, key: secret, model });

@@ -15,7 +15,7 @@ interface RotateProps {
   readonly onMade: (made: NewKey) => void;
 }
 
-/** A new secret; the old one works for some hours more, so that programs can be changed without haste. */
+/** Creates a new secret; the old one keeps working for some hours, so that clients can be updated. */
 export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
   const [hours, setHours] = useState<number | string>(USUAL_OVERLAP);
   const rotate = useMutation({

@@ -17,7 +17,7 @@ interface KeyFormProps {
   readonly onMade: (made: NewKey) => void;
 }
 
-/** What the fields hold; a number field that is empty holds ''. */
+/** Values of the form; an empty number field is ''. */
 interface Fields {
   name: string;
   models: string[];
@@ -47,10 +47,10 @@ const LIMITS = [
   ['polls_per_minute', 'Status checks per minute'],
   ['tasks_in_flight', 'Concurrent tasks'],
 ] as const;
-/** What members leave to admins. */
+/** Fields that only admins can set. */
 const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...LIMITS.map(([name]) => name)];
 
-/** Makes a key, or changes one. */
+/** Creates or changes a key. */
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const models = useQuery(modelsQuery);
   const isAdmin = useMay()('keys.manage_all');
@@ -196,7 +196,7 @@ function settingsOf(fields: Fields): KeySettings {
     tasks_in_flight: numberOf(fields.tasks_in_flight),
     budget: fields.budget === '' ? null : String(fields.budget),
     budget_period: fields.budget_period,
-    // A key that expires on a day still works on that day, wherever it is read.
+    // A key that expires on a day works until the end of that day, in UTC.
     expires_at: fields.expires === '' ? null : `${fields.expires}T23:59:59.000Z`,
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
     allow_pixel_size: fields.allow_pixel_size === '' ? null : fields.allow_pixel_size === 'yes',
@@ -208,14 +208,14 @@ function withoutLimits(settings: KeySettings): Partial<KeySettings> {
   return Object.fromEntries(Object.entries(settings).filter(([name]) => !FOR_ADMINS.includes(name)));
 }
 
-/** What was touched alone: the rest may have changed elsewhere meanwhile. */
+/** Only the changed fields: others may have changed elsewhere in the meantime. */
 function changesOf(key: ApiKey, fields: Fields): Partial<KeySettings> {
   const before = settingsOf(fieldsOf(key));
   const changes = Object.entries(settingsOf(fields)).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name as keyof KeySettings]),
   );
   const changed = Object.fromEntries(changes) as Partial<KeySettings>;
-  // A budget and the time it counts for are one thing.
+  // A budget and its period are saved together.
   if (!('budget' in changed) && !('budget_period' in changed)) return changed;
   return { ...changed, budget: settingsOf(fields).budget, budget_period: fields.budget_period };
 }

@@ -7,7 +7,7 @@ import { ClientSetup } from './client-setup.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { EXAMPLE, snippetsOf, type SnippetRequest } from '../../parts/snippets.ts';
 
-/** The only moment in which the secret is on a screen: closes by its button alone, never by a stray click. */
+/** The secret is shown only once, so a click outside does not close this dialog. */
 export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
   const models = useQuery(modelsQuery);
   const request = requestFor(made.key, models.data?.data[0]?.id);
@@ -49,7 +49,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
   );
 }
 
-/** Opens the API reference, and hands it the secret once it asks: so that is in no address and in no storage. */
+/** Opens the API reference and passes it the secret by message, so that it is in no URL and no storage. */
 function openReference(secret: string): void {
   const opened = window.open('/docs');
   if (opened === null) return;
@@ -63,7 +63,7 @@ function openReference(secret: string): void {
 
 const isForImages = ({ scopes }: ApiKey): boolean => scopes.length === 0 || scopes.includes('images');
 
-/** A request that this very key may make, and whose answer the example can read. */
+/** An example request that this key may make and whose response the example can read. */
 function requestFor(key: ApiKey, first = EXAMPLE.model): SnippetRequest {
   return {
     ...EXAMPLE,

@@ -1,6 +1,6 @@
 export const MISSING_PATH = 'Most OpenAI-compatible servers need /v1 at the end of the base URL.';
 
-/** Whether an address has nothing after its host. */
+/** Whether a URL has no path. */
 export function hasNoPath(url: string): boolean {
   return /^https?:\/\/[^/?#]+\/?$/.test(url.trim());
 }

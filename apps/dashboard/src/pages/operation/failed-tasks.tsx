@@ -12,7 +12,7 @@ import { TaskLink } from '../../parts/task-link.tsx';
 import { RetryButton } from './retry-button.tsx';
 
 const PAGE = 20;
-/** One call retries no more. */
+/** Maximum of one API call. */
 const MOST = 100;
 
 interface FailedTasksProps {
@@ -20,7 +20,7 @@ interface FailedTasksProps {
   readonly days: string;
 }
 
-/** The tasks of one kind of failures, page by page, to choose from. */
+/** The tasks of one group of failures, in pages, with checkboxes. */
 export function FailedTasks({ group, days }: FailedTasksProps) {
   const { code, provider, model, provider_test: test, why_not: whyNot } = group;
   const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -45,7 +45,7 @@ export function FailedTasks({ group, days }: FailedTasksProps) {
     setChosen(isChosen ? [...chosen, id] : chosen.filter((one) => one !== id));
   };
   const tasks = data.pages.flatMap((page) => page.data);
-  // Where nothing can be chosen there is no column for it.
+  // No checkbox column if no task can be selected.
   const isOpen = whyNot === null && tasks.some((task) => task.retried_as === null);
   return (
     <Box pb="md">
@@ -119,7 +119,7 @@ export function FailedTasks({ group, days }: FailedTasksProps) {
   );
 }
 
-/** A link where the task is one's own; pages of other accounts are closed to operators too. */
+/** A link for the user's own account; operators can't open pages of other accounts either. */
 function TaskId({ id, accountId }: { readonly id: string; readonly accountId: string }) {
   const { account } = useSession();
   if (account.id !== accountId) return <Code>{id}</Code>;

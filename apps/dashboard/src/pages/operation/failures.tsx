@@ -16,7 +16,7 @@ const SPANS = [
   { value: '30', label: '30 days' },
 ];
 
-/** What failed in all accounts, by kind. */
+/** Failures of all accounts, grouped by kind. */
 export function Failures() {
   const [days, setDays] = useState('7');
   const { data, error, isPending, refetch } = useQuery(failuresQuery(days));

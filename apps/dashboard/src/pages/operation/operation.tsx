@@ -3,7 +3,7 @@ import { Failures } from './failures.tsx';
 import { Providers } from './providers.tsx';
 import { QueueState } from './queue-state.tsx';
 
-/** For operators: who makes the images, what waits, and what went wrong, whosever tasks they are. */
+/** For operators: providers, queue and failures across all accounts. */
 export function OperationPage() {
   return (
     <PageFrame

@@ -2,12 +2,12 @@ import type { Provider, ProviderFigures } from '../../api/operation.ts';
 import { fromNow, secondsLeft } from '../../parts/format.ts';
 import type { StateLook } from '../../parts/state.tsx';
 
-/** How a provider is doing, and what that means. */
+/** The health of a provider, and what it means. */
 export interface Health extends StateLook {
   readonly why: string;
 }
 
-/** What matters most comes first: what somebody did, then what is missing, then what went wrong. */
+/** Most important first: operator actions, then missing settings, then failures. */
 export function healthOf(provider: Provider, figures?: ProviderFigures): Health {
   const { drained, type, has_key: hasKey, breaker, open_ms: openMs, calls, concurrency } = provider;
   if (type === null)

@@ -16,7 +16,7 @@ import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { hasNoPath, MISSING_PATH } from './base-url.ts';
 
-/** Generates one small image with this provider alone, after saying what that costs. */
+/** Generates one small image with this provider only, after showing the price. */
 export function TestButton({ provider }: { readonly provider: Provider }) {
   const [opened, { open, close }] = useDisclosure(false);
   return (
@@ -77,7 +77,7 @@ function TrialResult({ id, provider }: TrialResultProps) {
   const { data: task, error } = useQuery(taskQuery(id));
   const isOver = task !== undefined && task.status !== 'pending';
   useFollowTask(id, !isOver);
-  // What the page says of the provider follows from it.
+  // The test changes what the page shows about the provider.
   useEffect(() => {
     if (isOver) void queryClient.invalidateQueries({ queryKey: ['operation'] });
   }, [isOver]);
@@ -116,7 +116,7 @@ function Generated({ task }: { readonly task: TaskDetail }) {
   );
 }
 
-/** The provider's own words for its last failure, if it had any. */
+/** The provider's own message for its last failure, if any. */
 function Said({ task }: { readonly task: TaskDetail }) {
   const said = task.timeline.findLast(({ event }) => event === 'provider_call')?.provider_message;
   if (said === undefined) return null;
@@ -127,7 +127,7 @@ function Said({ task }: { readonly task: TaskDetail }) {
   );
 }
 
-/** Where a failed test went, which an address with a mistake gives away. */
+/** The URL that a failed test called, which may reveal a mistake. */
 function Called({ provider: { type, images_url: url } }: { readonly provider: Provider }) {
   if (url === null) return null;
   const isBare = type === 'openai' && hasNoPath(url.replace(/\/images\/generations$/, ''));

@@ -11,7 +11,7 @@ import { Empty, Trouble } from '../../parts/page.tsx';
 const count = (value: number): string => value.toLocaleString('en');
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
-/** What waits, what was finished, and who works. */
+/** Queue, throughput and workers. */
 export function QueueState() {
   const { data: queue, error, refetch } = useQuery(queueQuery);
   const history = useQuery(queueHistoryQuery);

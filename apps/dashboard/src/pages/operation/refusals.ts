@@ -1,4 +1,4 @@
-/** Why signing in with the provider ended on the sign-in page, in words; `provider` is its name. */
+/** Why signing in with the provider failed; `provider` is its name. */
 const SENTENCES: Readonly<Record<string, (provider: string) => string>> = {
   not_begun: () => 'The sign-in took too long or was started in another browser. Start again.',
   denied: (provider) => `You did not finish signing in with ${provider}.`,
@@ -12,7 +12,7 @@ const SENTENCES: Readonly<Record<string, (provider: string) => string>> = {
   too_often: () => 'Too many attempts. Try again in 15 minutes.',
 };
 
-/** A sentence for a code of the address bar; whatever else stands there is never shown. */
+/** The sentence for a code in the URL; an unknown code is never shown. */
 export function refusalText(code: string, provider: string): string {
   return Object.hasOwn(SENTENCES, code)
     ? (SENTENCES[code]?.(provider) ?? '')

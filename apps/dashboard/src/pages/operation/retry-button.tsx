@@ -11,19 +11,19 @@ import { Trouble } from '../../parts/page.tsx';
 
 interface RetryProps {
   readonly label: string;
-  /** What screen readers say besides, where the label alone is said of several. */
+  /** Added for screen readers when several buttons have the same label. */
   readonly of?: string;
-  /** With none there is no button, and the outcome of the last ones stays until it is closed. */
+  /** With 0 there is no button; the result of the last retry stays until it is closed. */
   readonly count: number;
-  /** What the API is told to retry. */
+  /** Body of the API call. */
   readonly body: RetryBody;
   readonly onDone?: () => void;
 }
 
-/** Has failed tasks made once more, after a word of what that costs, and tells what became of them. */
+/** Retries failed tasks after confirming the price, and shows the result. */
 export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
   const [opened, { open, close }] = useDisclosure(false);
-  // What the window was opened for stays, although the page goes on counting behind it.
+  // The dialog keeps its values while the page behind it refreshes.
   const [asked, setAsked] = useState({ count, body });
   const retry = useMutation({
     mutationFn: (after: string | null) =>

@@ -13,13 +13,13 @@ import { EXAMPLE, snippetsOf } from '../../parts/snippets.ts';
 const KeyForm = lazy(async () => ({ default: (await import('../keys/key-form.tsx')).KeyForm }));
 const KeySecret = lazy(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret }));
 
-/** How often the page looks whether the first call has come. */
+/** How often the page checks for the first call. */
 const WATCH_MS = 2_000;
 
-/** From nothing to the first call, until somebody who saw that begin hides it. */
+/** Setup steps up to the first call, shown until the user hides them. */
 export function FirstSteps() {
   const { operator, account, image_providers: providers } = useSession();
-  // Null: this browser has not met them unfinished.
+  // Null: this browser has never shown them unfinished.
   const [hidden, setHidden] = useLocalStorage<boolean | null>({
     key: `darkroom.first-steps-hidden.${account.id}`,
     defaultValue: null,
@@ -35,7 +35,7 @@ export function FirstSteps() {
   const usedAt = firstUse(keys);
   const connected = providers.length > 0;
   const isDone = usedAt !== null && (connected || !operator);
-  // What was done before is no news; what gets done stays to be seen, also by those who did it on another page.
+  // Steps that were finished before the first visit are not shown; steps finished since then stay visible.
   const isBegun = data !== undefined && !isDone;
   useEffect(() => {
     if (isBegun) setHidden((before) => before ?? false);
@@ -99,7 +99,7 @@ export function FirstSteps() {
   );
 }
 
-/** The request as code, with the secret of the key that was created on this page. */
+/** The request as code, with the secret of the key just created on this page. */
 function Call({ made }: { readonly made: NewKey | null }) {
   const models = useQuery(modelsQuery);
   const model = made?.key.models[0] ?? models.data?.data[0]?.id ?? EXAMPLE.model;
@@ -148,7 +148,7 @@ function Step({ number, title, done, children }: StepProps) {
 
 type Key = NewKey['key'];
 
-/** Keys that commands made are for programs that run already. */
+/** Keys created by commands are for programs that already run. */
 const isFirst = ({ created_by: creator, made_by: maker }: Key): boolean => creator !== null || maker === 'setup';
 
 const isFromSetup = ({ made_by: maker }: Key): boolean => maker === 'setup';

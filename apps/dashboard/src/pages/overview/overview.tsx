@@ -17,15 +17,15 @@ const RenameAccount = lazy(async () => ({
   default: (await import('../team/rename-account.tsx')).RenameAccount,
 }));
 
-/** What the session says of the installation is read again while somebody looks. */
+/** Refresh interval of the session while the page is visible. */
 const REFRESH_MS = 15_000;
 
-/** Where a sign-in leads: what runs, what is left to set up, today's figures, and what needs somebody. */
+/** The start page: providers, remaining setup steps, today's figures, and what needs attention. */
 export function OverviewPage() {
   const { account } = useSession();
   const may = useMay();
   useQuery({ ...sessionQuery, refetchInterval: REFRESH_MS });
-  // The first steps follow from them, and would push everything down if they came later.
+  // Loaded first: the setup steps depend on keys, and would shift the page if they appeared later.
   const keys = useQuery({ ...keysQuery, enabled: may('keys.manage') });
   usePrefetchQuery(todayQuery());
   return (
@@ -49,7 +49,7 @@ export function OverviewPage() {
   );
 }
 
-/** A name that says nothing is replaced from where it is met first. */
+/** Offers to rename an account that still has the default name. */
 function NameAccount() {
   const [isOpen, setIsOpen] = useState(false);
   return (
@@ -77,7 +77,7 @@ function Today() {
         <Figure name="Spend today" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
         <Figure name="Failed today" value={failed.toLocaleString('en')} />
       </SimpleGrid>
-      {/* The tasks that they find are their own alone. */}
+      {/* These users can list only their own tasks, so this says what the figures cover. */}
       {!seesAll && (
         <Text size="xs" c="dimmed" mt={6}>
           Everyone’s requests in this account
@@ -129,7 +129,7 @@ function NoticeItem({ notice: { text, link } }: { readonly notice: Notice }) {
   );
 }
 
-/** Who generates the images. */
+/** The providers that generate images. */
 function Running() {
   const { operator, image_providers: providers } = useSession();
   return (

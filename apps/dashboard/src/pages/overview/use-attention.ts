@@ -10,30 +10,33 @@ import { causeOf } from '../../parts/alert-words.ts';
 import { duration, fromNow } from '../../parts/format.ts';
 import { healthOf } from '../operation/provider-health.ts';
 
-/** Something that somebody should look at, and where. */
+/** A problem that needs attention, with a link. */
 export interface Notice {
   readonly text: string;
   readonly link: Pick<LinkProps, 'to' | 'search'>;
-  /** What it is about: an alert that fires takes the place of a notice of the same. */
+  /** Its subject: a firing alert replaces a notice with the same subject. */
   readonly about?: string;
 }
 
 const REFRESH_MS = 15_000;
 const WEEK_MS = 7 * 86_400_000;
-/** Share of a budget from which on it is told. */
+/** Share of a budget from which a notice is shown. */
 const NEARLY = 0.8;
-/** A task that waits for longer tells of too few workers. */
+/** A longer wait means that there are too few workers. */
 const LONG_WAIT_SECONDS = 60;
 
 const KEYS = { to: '/keys' } as const;
 const OPERATION = { to: '/operation' } as const;
 
-/** What failed or is about to, for the account and, for operators, for the installation; undefined until all of it is known. */
+/**
+ * Current and upcoming problems of the account and, for operators, of the installation; undefined until all of them are
+ * known.
+ */
 export function useAttention(): Notice[] | undefined {
   const { operator } = useSession();
   const may = useMay();
   const often = { refetchInterval: REFRESH_MS };
-  // Members can neither see nor retry the tasks of others.
+  // Members can neither see nor retry other users' tasks.
   const failures = useQuery({ ...openFailuresQuery, ...often, enabled: may('tasks.read_all') });
   const keys = useQuery({ ...keysQuery, ...often, enabled: may('keys.read') });
   const endpoints = useQuery({ ...endpointsQuery, ...often, enabled: may('webhooks.read') });
@@ -80,10 +83,13 @@ function providerNotices(provider: Provider): Notice[] {
   }));
 }
 
-/** As many as are counted; there may be more of them. */
+/** The count stops here; there may be more. */
 const MOST_FAILURES = 1_000;
 
-/** Those that were retried need nobody: where a retry failed, that one is told of. Nor do requests that would fail again. */
+/**
+ * Counts only tasks that still need a retry: a failed retry counts itself, and requests that would fail again don't
+ * count.
+ */
 function failureNotices(failed: number): Notice[] {
   if (failed === 0) return [];
   const number = failed < MOST_FAILURES ? failed.toLocaleString('en') : 'At least 1,000';

@@ -12,7 +12,7 @@ interface AddPasskeyProps {
   readonly onClose: () => void;
 }
 
-/** Asks for the password, then has the browser create a passkey. */
+/** Asks for the password, then lets the browser create a passkey. */
 export function AddPasskey({ onAdded, onClose }: AddPasskeyProps) {
   const form = useForm({ initialValues: { name: browserOf(navigator.userAgent), password: '' } });
   const add = useMutation({

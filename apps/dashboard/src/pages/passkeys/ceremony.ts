@@ -8,7 +8,10 @@ import type { Session } from '../../api/types.ts';
 
 type Options = Schema['PasskeyOptionsView'];
 
-/** Signs in with a passkey that the browser offers. Throws RequestError, and an Error in words when there is none or the user cancels. */
+/**
+ * Signs in with a passkey of the browser. Throws RequestError, or a readable Error when there is no passkey or the user
+ * cancels.
+ */
 export async function signInWithPasskey(): Promise<Session> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   const { options } = await send<Options>('POST', '/sign-in/passkey/options');
@@ -17,7 +20,7 @@ export async function signInWithPasskey(): Promise<Session> {
   return await send<Session>('POST', '/sign-in/passkey', { response });
 }
 
-/** Has the browser create a passkey. Throws like `signInWithPasskey`. */
+/** Lets the browser create a passkey. Throws like `signInWithPasskey`. */
 export async function addPasskey(name: string, password: string): Promise<void> {
   const { startRegistration } = await import('@simplewebauthn/browser');
   const { options } = await send<Options>('POST', '/passkeys/options', { password });
@@ -26,7 +29,7 @@ export async function addPasskey(name: string, password: string): Promise<void> 
   await send('POST', '/passkeys', { name, response });
 }
 
-/** Browsers tell pages little of why, so that these learn nothing of their users. */
+/** Browsers hide the reason of a failure from pages, to protect their users' privacy. */
 async function inWords<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -6,7 +6,7 @@ import type { Session } from '../../api/types.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { signInWithPasskey } from './ceremony.ts';
 
-/** Signs in without address, password and code. */
+/** Signs in without email address, password and code. */
 export function PasskeyButton({ onEnter }: { readonly onEnter: (session: Session) => Promise<void> }) {
   const signIn = useMutation({ mutationFn: signInWithPasskey, onSuccess: onEnter });
   return (

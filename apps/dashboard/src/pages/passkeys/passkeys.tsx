@@ -22,7 +22,7 @@ type Act = { readonly kind: 'add' } | { readonly kind: 'rename' | 'remove'; read
 
 const reload = () => queryClient.invalidateQueries(passkeysQuery);
 
-/** The passkeys of whoever is signed in, on the page of their account. */
+/** The user's passkeys, on the profile page. */
 export function Passkeys() {
   const { data, error, refetch } = useQuery(passkeysQuery);
   const { data: ways } = useQuery(signInQuery);

@@ -2,12 +2,12 @@ import { Anchor } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { SignInState } from '../../api/types.ts';
 
-/** The page that is open, at the address where passkeys work; null where they work here, or nowhere. */
+/** The current page at the address where passkeys work; null if they work here, or nowhere. */
 export function passkeyAddress({ passkey_origin: origin }: SignInState): string | null {
   return origin === null || location.origin === origin ? null : `${origin}${location.pathname}`;
 }
 
-/** Why this page can't use passkeys; null where it can. */
+/** Why this page can't use passkeys; null if it can. */
 export function whyNoPasskeys(state: SignInState): ReactNode {
   if (state.passkey_origin === null) {
     return 'Passkeys need https and a domain name. Ask the operator of this installation to set PUBLIC_URL to such an address.';

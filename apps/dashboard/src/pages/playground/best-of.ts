@@ -1,16 +1,19 @@
 import type { TaskDetail } from '../../api/types.ts';
 
-/** What a task is better in than those beside it. */
+/** In which respect a task is the best of those compared. */
 export type Best = 'Fastest' | 'Cheapest';
 
 type Compared = Pick<TaskDetail, 'status' | 'created_at' | 'finished_at' | 'cost'>;
 
-/** Milliseconds, and a part of the least time: whoever runs both tasks once more may find the other one faster. */
+/**
+ * Differences below these count as equal, in ms and as a share of the shortest time: a second run may turn out the
+ * other way.
+ */
 const [SAME_MS, SAME_PART] = [500, 0.1];
 
 /**
- * What each of several tasks is the best in. Those that are about as good share it, and where all are, none has it. Nothing
- * until all have ended. In place of a task: null where none was ordered, undefined while it is not known.
+ * In which respects each of several tasks is the best. Near ties share it; if all tie, none has it. Empty until all
+ * have ended. Null: no task was ordered; undefined: not loaded yet.
  */
 export function bestOf(tasks: readonly (Compared | null | undefined)[]): Best[][] {
   const isOver = tasks.every((task) => task !== undefined && task?.status !== 'pending');
@@ -28,7 +31,7 @@ function timeOf({ created_at: start, finished_at: end }: Compared): number {
   return Date.parse(end ?? '') - Date.parse(start);
 }
 
-/** Nothing where none is charged; not a number where it is not known. */
+/** 0 if free; NaN if unknown. */
 function costOf({ cost }: Compared): number {
   return cost === null ? 0 : Number(cost.amount ?? NaN);
 }
@@ -37,7 +40,7 @@ function isAboutAsFast(time: number, least: number): boolean {
   return time - least < Math.max(SAME_MS, least * SAME_PART);
 }
 
-/** Where the least values are, and those that are as good; nowhere if one can't be compared, or all are as good. */
+/** Indexes of the smallest values and near ties; empty if a value is NaN, or if all tie. */
 function leastOf(
   values: readonly (number | undefined)[],
   isAsGood: (value: number, least: number) => boolean,

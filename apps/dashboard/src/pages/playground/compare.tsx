@@ -22,9 +22,9 @@ import { ModelField, SettingsFields } from './settings-fields.tsx';
 import { submit } from './submit.ts';
 import { useImageSize } from './use-image-size.ts';
 
-/** More would be too narrow to be looked at side by side. */
+/** More columns would be too narrow. */
 const [FEWEST, MOST] = [2, 4];
-/** Event streams of several tasks would use up the browser's connections. */
+/** Polls, because event streams of several tasks would use up the browser's connections. */
 const LOOK_EVERY_MS = 1_000;
 
 interface CompareProps {
@@ -33,7 +33,7 @@ interface CompareProps {
   readonly onChange: ChangeDraft;
 }
 
-/** One prompt to several models or settings, side by side with their time and cost. */
+/** Sends one prompt to several models or settings, and compares images, time and cost. */
 export function Compare({ draft, models, onChange: change }: CompareProps) {
   const [round, setRound] = useState(0);
   const [errors, setErrors] = useState<readonly (Error | null)[]>([]);
@@ -43,14 +43,14 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
   const quotes = useQueries({
     queries: orders.map(({ order, files }) => quoteQuery(quotedOf(order, files.length > 0))),
   });
-  // The columns ask how their tasks are doing.
+  // Read from the cache; the columns do the polling.
   const tasks = useQueries({
     queries: compared.map(({ taskId }) => ({ ...taskQuery(taskId ?? ''), enabled: taskId !== null })),
   });
   const best = bestOf(compared.map(({ taskId }, index) => (taskId === null ? null : tasks[index]?.data)));
   const known = quotes.map(({ data }) => data);
   const content = JSON.stringify(orders.map(({ order }) => order));
-  // As with a single order: what was accepted before an error is not ordered again.
+  // As with a single order: tasks accepted before an error are not ordered again.
   const keys = useMemo(
     () => Array.from({ length: MOST }, newIdempotencyKey),
     [content, draft.files, draft.mask, round],
@@ -159,7 +159,7 @@ function preparedOf(
   };
 }
 
-/** What all cost together; empty until every price is known. */
+/** The total price; empty until all prices are known. */
 function termsOf(quotes: readonly (Quote | undefined)[]): string {
   const known = quotes.filter((quote) => quote !== undefined);
   if (known.length < quotes.length) return '';
@@ -175,7 +175,7 @@ interface ColumnProps {
   readonly best: readonly Best[];
   readonly error: Error | null;
   readonly onSettings: (settings: ImageSettings) => void;
-  /** The order has become another task. */
+  /** The order was repeated as another task. */
   readonly onAgain: (id: string) => void;
   readonly onRemove: (() => void) | undefined;
   readonly uses: ImageUses;

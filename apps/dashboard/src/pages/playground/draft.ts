@@ -7,25 +7,25 @@ import { settingsOf, START, type ImageSettings } from './settings.ts';
 /** One of several orders of the same prompt. */
 export interface ComparedOrder {
   readonly settings: ImageSettings;
-  /** The task that it became last. */
+  /** Its latest task. */
   readonly taskId: string | null;
 }
 
-/** What a use of an image changes in the form. */
+/** The part of the draft that using an image can change. */
 type Form = Pick<Draft, 'prompt' | 'settings' | 'compared' | 'files' | 'mask' | 'varied'>;
 
-/** Everything on the page that would be missed. */
+/** The user's input on the page. */
 export interface Draft {
   readonly prompt: string;
   readonly settings: ImageSettings;
-  /** Orders side by side; null: one at a time. */
+  /** Orders to compare; null: a single order. */
   readonly compared: readonly ComparedOrder[] | null;
   /** Reference images. */
   readonly files: readonly File[];
   readonly mask: Blob | null;
-  /** The reference image of which variations are to be made; null, or another than there is: none. */
+  /** The reference image to vary; null, or an image no longer in `files`: none. */
   readonly varied: File | null;
-  /** What was filled in for the user last, and the form before; null: nothing, or it was ordered. */
+  /** The last automatic change, with the form before it; null: none, or already ordered. */
   readonly filled: { readonly words: string; readonly before: Form } | null;
   /** The task whose images are shown. */
   readonly taskId: string | null;
@@ -36,24 +36,24 @@ const EMPTY: Draft = {
   ...{ varied: null, filled: null, taskId: null },
 };
 
-/** The draft as it can be brought back. */
+/** The part of the draft that undo restores. */
 export function formOf({ prompt, settings, compared, files, mask, varied }: Draft): Form {
   return { prompt, settings, compared, files, mask, varied };
 }
 
-/** A task's prompt and settings, to be changed and ordered again; `before` are the settings chosen so far. */
+/** A task's prompt and settings, to edit and order again; `before` has the current settings. */
 export function draftOf(task: TaskDetail, before: ImageSettings): Pick<Draft, 'prompt' | 'settings' | 'filled'> {
   return { prompt: task.prompt, settings: settingsOf(task, before), filled: null };
 }
 
 export type ChangeDraft = (changes: Partial<Draft>) => void;
 
-/** The draft of who is signed in. It survives leaving the page, and without its images also a reload. */
+/** The user's draft. It survives navigation and, without its images, a reload. */
 export function useDraft(): readonly [Draft, ChangeDraft] {
   const { person } = useSession();
   const [draft, setDraft] = useState(() => ({ ...EMPTY, ...readKept<Draft>(person.id) }));
   const change: ChangeDraft = (changes) => {
-    // From what is kept: an answer may come when the page has been left, and is open again.
+    // From storage, because a response may arrive after the page was closed and opened again.
     const next = { ...EMPTY, ...readKept<Draft>(person.id), ...changes };
     const { files, mask, varied, filled, ...text } = next;
     writeKept<Draft>(person.id, { text, inMemory: { files, mask, varied, filled } });

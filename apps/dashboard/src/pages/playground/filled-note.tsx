@@ -8,14 +8,14 @@ interface FilledNoteProps {
   readonly onChange: ChangeDraft;
 }
 
-/** Says what was filled in, and brings back what was there before. */
+/** Says what was filled in, and offers to undo it. */
 export function FilledNote({ draft: { filled }, onChange }: FilledNoteProps) {
   const undo = () => {
     if (filled !== null) onChange({ ...filled.before, filled: null });
     focusOn(PROMPT_ID);
   };
   return (
-    // It is there before it has something to say, or screen readers would not read it out.
+    // Always rendered: screen readers announce changes only in a region that already exists.
     <Text size="sm" role="status" className="filled-note">
       {filled !== null && (
         <>

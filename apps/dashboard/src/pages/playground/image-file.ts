@@ -1,7 +1,10 @@
 import type { TaskDetail } from '../../api/types.ts';
 import type { Draft } from './draft.ts';
 
-/** An image of the service as a file that an order can send, named by its media type; rejects when it is not stored any more. */
+/**
+ * Downloads a stored image as a file to send with an order, named by its media type; rejects when it is no longer
+ * stored.
+ */
 export async function imageFile(url: string, nameOf: (type: string) => string): Promise<File> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`The image could not be loaded (HTTP ${response.status}).`);
@@ -9,7 +12,7 @@ export async function imageFile(url: string, nameOf: (type: string) => string): 
   return new File([bytes], nameOf(bytes.type), { type: bytes.type });
 }
 
-/** What a task was made from; rejects unless all of it is still stored. */
+/** The input images of a task; rejects unless all of them are still stored. */
 export async function inputsOf({ reference_images: images, mask }: TaskDetail): Promise<Pick<Draft, 'files' | 'mask'>> {
   const load = async (url: string | null, name: string): Promise<File> => {
     if (url === null) throw new Error('The image is not stored.');

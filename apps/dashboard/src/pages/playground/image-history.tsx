@@ -24,9 +24,9 @@ import { TaskState } from '../../parts/task-state.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
 
 const SHOWN = 12;
-/** Not every task that is shown is followed to its end. */
+/** Polls, because there is no event stream for each listed task. */
 const LOOK_EVERY_MS = 2_000;
-/** Letters that follow each other faster are searched for together. */
+/** Debounces the search while the user types. */
 const TYPING_MS = 300;
 
 interface ImageHistoryProps {
@@ -34,7 +34,7 @@ interface ImageHistoryProps {
   readonly onPick: (id: string) => void;
 }
 
-/** What was made in the console lately, and the account's favorites; a click shows one again. */
+/** Recent images of the console, and the account's favorites; a click shows one again. */
 export function ImageHistory({ current, onPick }: ImageHistoryProps) {
   const orderer = useOrderer();
   const [isStarred, setStarred] = useState(false);
@@ -117,9 +117,9 @@ export function ImageHistory({ current, onPick }: ImageHistoryProps) {
 
 interface TileProps {
   readonly task: TaskRow;
-  /** As "2 of 12": equal prompts are told apart by it. */
+  /** Position such as "2 of 12", which tells equal prompts apart. */
   readonly place: string;
-  /** Others ordered images as well, so that each says whose it is. */
+  /** Other users ordered images as well, so each shows its user. */
   readonly isShared: boolean;
   readonly isCurrent: boolean;
   readonly onPick: (id: string) => void;

@@ -21,22 +21,22 @@ interface ImageResultProps {
   readonly task: TaskDetail | undefined;
   readonly error: Error | null;
   readonly isOrdered: boolean;
-  /** Address of the newest unfinished image. */
+  /** URL of the newest partial image. */
   readonly partial: string | null;
-  /** The shape the next image is asked for in. */
+  /** The size of the next order. */
   readonly size: string;
-  /** What the next image can take from this one. */
+  /** Ways to use the image for the next order. */
   readonly uses: ImageUses;
-  /** A failed order was sent again, and has become this task. */
+  /** A failed order was repeated as this task. */
   readonly onAgain: (id: string) => void;
-  /** Words beside its figures. */
+  /** Labels next to its figures. */
   readonly marks?: readonly string[];
 }
 
-/** From the empty place over the wait to the image, always in the image's own shape. */
+/** Shows the empty state, the progress, then the image, all in the shape of the image. */
 export function ImageResult({ onAgain, ...shown }: ImageResultProps) {
   const place = useRef<HTMLDivElement>(null);
-  // The button that had the focus goes with the failure; what is waited for takes its place.
+  // The focused button disappears with the failure, so the focus moves to the result.
   const follow = (id: string) => {
     onAgain(id);
     place.current?.focus({ preventScroll: true });
@@ -138,7 +138,7 @@ function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
   );
 }
 
-/** Whether a call of a provider has failed, so that another one is made or waited for. */
+/** Whether a provider call failed, and another one runs or waits. */
 function isRetried({ calls, phase }: TaskDetail): boolean {
   return calls > 1 || (calls === 1 && phase === 'queued');
 }
@@ -251,7 +251,7 @@ function Reuse({ task, uses }: ReuseProps) {
   );
 }
 
-/** Width over height of "16:9" or "2048x1152"; 1 where nobody can say yet. */
+/** The ratio of "16:9" or "2048x1152"; 1 if unknown. */
 function ratioOf(size: string): number {
   const [width, height] = size.split(/[:x]/).map(Number);
   const ratio = (width ?? 1) / (height ?? 1);

@@ -9,21 +9,21 @@ import { ORDER_ID } from './order-button.tsx';
 import { PROMPT_ID } from './prompt-field.tsx';
 import { REFERENCE_SHAPE, settingsOf, type Choices, type ImageSettings } from './settings.ts';
 
-/** What a reference image may be. */
+/** Types of reference images. */
 const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
-/** Images of a variation, where the model makes several at once. */
+/** Number of variations, if the model can generate several at once. */
 const VARIATIONS = 4;
 
-/** What can be made of an image: the draft of the next order, which is then sent as any other. */
+/** Ways to use an image: each fills in the draft of the next order. */
 export interface ImageUses {
   readonly onReuse: (task: TaskDetail) => void;
-  /** Absent where the model takes no reference images. */
+  /** Absent if the model accepts no reference images. */
   readonly onEdit?: (task: TaskDetail, index: number) => void;
   readonly onReference?: (task: TaskDetail, index: number) => void;
   readonly onVary?: (task: TaskDetail, index: number) => void;
 }
 
-/** `settings` as they are chosen now. Whatever a use replaces can be brought back. */
+/** `settings` are the current choices. Each use can be undone. */
 export function imageUses(draft: Draft, settings: ImageSettings, choices: Choices, change: ChangeDraft): ImageUses {
   const fill = (changes: Partial<Draft>, words: string, next: string) => {
     change({ ...changes, filled: { words, before: formOf(draft) } });
@@ -66,7 +66,7 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
   };
 }
 
-/** Leads to the field that comes next, once the form shows what was filled in. */
+/** Focuses the next field, once the form has rendered what was filled in. */
 export function focusOn(id: string): void {
   setTimeout(() => {
     const field = document.getElementById(id);
@@ -87,10 +87,10 @@ interface UsesOfProps {
   readonly uses: ImageUses;
 }
 
-/** The uses of an image by name, those first that begin with the image itself. */
+/** The uses of an image, starting with those that need the image itself. */
 function usesOf({ task, index, uses: { onEdit, onReference, onVary } }: UsesOfProps) {
   const image = task.images[index];
-  // What another origin serves, or no model takes, can't become a reference.
+  // An image from another origin, or of an unsupported type, can't become a reference.
   if (image === undefined || !image.url.startsWith('/') || !TYPES.includes(image.content_type)) return [];
   return [
     { name: 'Edit this', icon: <IconBrush size={15} />, work: onEdit },
@@ -99,7 +99,7 @@ function usesOf({ task, index, uses: { onEdit, onReference, onVary } }: UsesOfPr
   ].flatMap(({ work, ...use }) => (work === undefined ? [] : [{ ...use, onClick: () => work(task, index) }]));
 }
 
-/** Below the one image of a task. */
+/** Buttons below the only image of a task. */
 export function UseButtons(props: UsesOfProps) {
   const uses = usesOf(props);
   if (uses.length === 0) return null;
@@ -114,7 +114,7 @@ export function UseButtons(props: UsesOfProps) {
   );
 }
 
-/** On one of several images. */
+/** Menu on one of several images. */
 export function UseMenu(props: UsesOfProps) {
   const uses = usesOf(props);
   if (uses.length === 0) return null;

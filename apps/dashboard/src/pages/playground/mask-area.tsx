@@ -9,12 +9,12 @@ const EVERYTHING: Area = [0, 0, 100, 100];
 const MIDDLE: Area = [25, 25, 50, 50];
 
 interface MaskAreaProps {
-  /** What is done with the rectangle. */
+  /** What the rectangle does. */
   readonly tool: 'brush' | 'eraser';
   readonly onAdd: (area: Area) => void;
 }
 
-/** Paints or erases rectangles with the keyboard alone. */
+/** Paints or erases rectangles with only the keyboard. */
 export function MaskArea({ tool, onAdd }: MaskAreaProps) {
   const [area, setArea] = useState(MIDDLE);
   const [said, setSaid] = useState('');

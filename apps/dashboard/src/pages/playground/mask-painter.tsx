@@ -7,31 +7,31 @@ import { MaskArea, type Area } from './mask-area.tsx';
 interface MaskPainterProps {
   readonly opened: boolean;
   readonly file: File;
-  /** What was painted before; null: nothing. */
+  /** The earlier mask; null: none. */
   readonly mask: Blob | null;
-  /** A PNG of the image's size, transparent where it is to be painted anew; null: nothing was painted. */
+  /** A PNG of the image's size, transparent where the model should repaint; null: nothing is painted. */
   readonly onDone: (mask: Blob | null) => void;
   readonly onClose: () => void;
 }
 
-/** Where a pointer is on the page. */
+/** A pointer position on the page. */
 type PointerPlace = Pick<globalThis.PointerEvent, 'clientX' | 'clientY'>;
 
-/** One line of the brush, in pixels of the image. */
+/** A brush stroke, in pixels of the image. */
 interface Line {
   readonly tool: 'brush' | 'eraser';
   readonly width: number;
   readonly points: (readonly [x: number, y: number])[];
 }
 
-/** A line, a rectangle that needs no pointer, or all that an earlier mask has. */
+/** A brush stroke, a rectangle entered by keyboard, or an earlier mask. */
 type Stroke =
   Line | { readonly tool: Line['tool']; readonly area: Area } | { readonly tool: 'brush'; readonly mask: ImageBitmap };
 
 const PAINT = 'rgb(242 96 28)';
 const SHOWN_STRENGTH = 0.6;
 
-/** Paints over the image what is to change. It stays while it is closed, so that the focus returns to what opened it. */
+/** Lets the user paint over the area to change. Stays mounted while closed, so that the focus returns to its opener. */
 export function MaskPainter({ opened, onClose, ...painting }: MaskPainterProps) {
   return (
     <Dialog opened={opened} onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
@@ -71,7 +71,7 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
     return [(clientX - box.left) * scale, (clientY - box.top) * scale];
   };
   const start = (event: PointerEvent<HTMLCanvasElement>) => {
-    // One line at a time: a hand that rests beside the pen, a second finger and the right button draw nothing.
+    // One stroke at a time: ignores the palm next to a pen, a second finger, and the right button.
     if (image === null || line.current !== null || !event.isPrimary || event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     pointer.current = event.pointerId;
@@ -82,12 +82,12 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
   const move = (event: PointerEvent<HTMLCanvasElement>) => {
     if (line.current === null || image === null || event.pointerId !== pointer.current) return;
     const box = event.currentTarget.getBoundingClientRect();
-    // A pen tells of more places than there are frames.
+    // A pen reports more positions than there are frames.
     const places = event.nativeEvent.getCoalescedEvents();
     for (const place of places.length === 0 ? [event] : places) line.current.points.push(pointOf(box, place));
     show(event.currentTarget, image, [...strokes, line.current]);
   };
-  // The eraser changes nothing where nothing is painted, so there is nothing to undo either.
+  // Erasing an empty mask changes nothing, so there is nothing to undo.
   const add = (stroke: Stroke) => {
     if (strokes.length > 0 || stroke.tool === 'brush') setStrokes([...strokes, stroke]);
   };
@@ -100,7 +100,7 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
     if (image !== null) onDone(strokes.length === 0 ? null : await exportMask(image, strokes));
     onClose();
   };
-  // A disabled button would lose the focus that it has.
+  // A disabled button would lose the focus.
   const unlessEmpty = { 'data-disabled': strokes.length === 0, 'aria-disabled': strokes.length === 0 };
   return (
     <Stack>
@@ -185,7 +185,7 @@ function show(canvas: HTMLCanvasElement, image: ImageBitmap, strokes: readonly S
   context.globalAlpha = 1;
 }
 
-/** The painted places alone, on nothing. */
+/** Only the painted areas, on a transparent background. */
 function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): OffscreenCanvas {
   const layer = new OffscreenCanvas(width, height);
   const context = contextOf(layer);
@@ -215,7 +215,7 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): Offs
   return layer;
 }
 
-/** The holes of a mask, painted. */
+/** The transparent areas of a mask, as painted areas. */
 function painted(mask: ImageBitmap, width: number, height: number): OffscreenCanvas {
   const layer = new OffscreenCanvas(width, height);
   const context = contextOf(layer);
@@ -226,7 +226,7 @@ function painted(mask: ImageBitmap, width: number, height: number): OffscreenCan
   return layer;
 }
 
-/** Opaque black with holes where it was painted; the image itself is not in it, which keeps it small. */
+/** Opaque black with transparent painted areas; without the image, so that the file is small. */
 async function exportMask(image: ImageBitmap, strokes: readonly Stroke[]): Promise<Blob> {
   const mask = new OffscreenCanvas(image.width, image.height);
   const context = contextOf(mask);

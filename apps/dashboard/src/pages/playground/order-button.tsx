@@ -4,21 +4,21 @@ import { whileBusy } from '../../parts/busy.tsx';
 import { amountIn } from '../../parts/format.ts';
 import { singleClick } from '../../parts/single-click.ts';
 
-/** The element that orders. */
+/** Id of the order button. */
 export const ORDER_ID = 'order';
 
 interface OrderButtonProps {
   readonly label: string;
-  /** What it costs and how long it takes; empty while that is not known. */
+  /** Price and estimated time; empty while unknown. */
   readonly terms: string;
-  /** They are those of the order before this one. */
+  /** The terms still belong to the previous input. */
   readonly outdated?: boolean;
   readonly quotes: readonly (Quote | undefined)[];
   readonly busy: boolean;
   readonly disabled: boolean;
 }
 
-/** Orders images, and says what that costs before it is pressed. */
+/** Orders images, with the price next to it. */
 export function OrderButton({ label, terms, outdated = false, quotes, busy, disabled }: OrderButtonProps) {
   const short = quotes.find((quote) => quote?.within_budget === false);
   return (

@@ -55,7 +55,7 @@ export function PlaygroundPage() {
   );
 }
 
-/** Who would take such images for a model's would judge the model by them. */
+/** Without this note, users would judge the model by images of the sandbox. */
 function SandboxNote({ models, chosen }: { readonly models: readonly Model[]; readonly chosen: readonly string[] }) {
   const { operator } = useSession();
   const drawn = models.filter(({ id, sandbox }) => sandbox && chosen.includes(id)).map(({ id }) => id);

@@ -7,7 +7,7 @@ import { REFERENCE_SHAPE, type Choices } from './settings.ts';
 
 const MaskPainter = lazy(async () => ({ default: (await import('./mask-painter.tsx')).MaskPainter }));
 
-/** The element that takes the prompt. */
+/** Id of the prompt field. */
 export const PROMPT_ID = 'prompt';
 
 interface PromptFieldProps {
@@ -16,7 +16,7 @@ interface PromptFieldProps {
   readonly onChange: ChangeDraft;
 }
 
-/** What the image shows: words, and images to start from. */
+/** The prompt and the reference images. */
 export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
   const { prompt, files, mask, settings } = draft;
   const [painting, painter] = useDisclosure(false);
@@ -44,7 +44,7 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
             onChange({
               files: next,
               ...(next[0] === files[0] ? {} : { mask: null }),
-              // A new image would otherwise be cut to the shape that was chosen without it.
+              // Otherwise, the result would be cut to a shape that was chosen without the reference.
               ...(files.length === 0 ? { settings: { ...settings, size: REFERENCE_SHAPE } } : {}),
             })
           }

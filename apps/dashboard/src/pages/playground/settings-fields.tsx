@@ -15,21 +15,21 @@ interface ModelFieldProps {
   readonly onChange: (model: string) => void;
 }
 
-/** Comes first, since the model decides what else can be chosen. */
+/** Comes first, because the model determines the other choices. */
 export function ModelField({ models, value, onChange }: ModelFieldProps) {
   return <Choice label="Model" values={models.map(({ id }) => id)} value={value} onChange={onChange} />;
 }
 
 interface SettingsFieldsProps {
   readonly choices: Choices;
-  /** As the choices allow them. */
+  /** Adjusted to the choices. */
   readonly settings: ImageSettings;
-  /** The size that stands for the reference's shape, if that is chosen. */
+  /** The size for the shape of the reference, if that is chosen. */
   readonly like: LikeSize | undefined;
   readonly onChange: (changes: Partial<ImageSettings>) => void;
 }
 
-/** What kind of image is ordered. */
+/** The settings of the image. */
 export function SettingsFields({ choices, settings, like, onChange }: SettingsFieldsProps) {
   const pick = (name: Exclude<keyof ImageSettings, 'n'>) => (value: string) => onChange({ [name]: value });
   const bound = (name: 'quality' | 'output_format' | 'background') => ({ value: settings[name], onChange: pick(name) });

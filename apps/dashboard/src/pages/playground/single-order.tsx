@@ -31,7 +31,7 @@ interface SingleOrderProps {
   readonly onChange: ChangeDraft;
 }
 
-/** One order at a time: what is wanted on the left, what came of it on the right. */
+/** One order at a time: the form on the left, the result on the right. */
 export function SingleOrder({ draft, models, onChange: change }: SingleOrderProps) {
   const { prompt, taskId } = draft;
   const [withCode, code] = useDisclosure(false);
@@ -48,7 +48,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
   const like = likeOf(settings, model, reference);
   const order = orderOf(prompt, settings, like);
   const content = JSON.stringify(order);
-  // A request whose answer was lost keeps its key, so that sending it again makes no second task.
+  // If a response is lost, the key stays the same, so sending again creates no second task.
   const idempotencyKey = useMemo(newIdempotencyKey, [content, files, mask, accepted]);
   const { data: quote, isPlaceholderData: isOutdated } = useQuery({
     ...quoteQuery(quotedOf(order, isEdit)),
@@ -59,7 +59,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
     onSuccess: ({ task_id: id }) => {
       setAccepted(accepted + 1);
       change({ taskId: id, filled: null });
-      // On a phone it is below the form.
+      // On a phone, the result is below the form.
       result.current?.scrollIntoView({ block: 'nearest' });
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
     },
@@ -67,13 +67,13 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
   const task = useQuery({
     ...taskQuery(taskId ?? ''),
     enabled: taskId !== null,
-    // Events tell of the task itself, not of its place in the queue.
+    // Events don't include the place in the queue.
     refetchInterval: ({ state }) => (state.data?.phase === 'queued' ? LOOK_EVERY_MS : false),
   });
   const running = taskId !== null && (task.data === undefined || task.data.status === 'pending');
   const partial = useFollowTask(taskId, running && task.error === null);
   const submitting = make.isPending || (taskId !== null && task.isLoading);
-  // Its shape is part of the order.
+  // The order needs the shape of the reference.
   const isReading = isEdit && reference === undefined;
   const start = () => {
     if (prompt.trim() !== '' && !submitting && !isReading) make.mutate();
@@ -152,7 +152,7 @@ function labelOf(files: readonly File[], varied: File | null, n: number): string
   return n === 1 ? 'Generate variation' : 'Generate variations';
 }
 
-/** What the code says besides; what everybody gets anyway is left out. */
+/** Options for the code sample, without those that have their default value. */
 function optionsOf({ output_format: format, background }: ReturnType<typeof orderOf>): Record<string, string> {
   return {
     ...(format === 'png' ? {} : { output_format: format }),
@@ -160,7 +160,7 @@ function optionsOf({ output_format: format, background }: ReturnType<typeof orde
   };
 }
 
-/** The code names the mask as a file. */
+/** The code sample reads the mask from a file. */
 function SaveMask({ mask }: { readonly mask: Blob }) {
   const url = useMemo(() => URL.createObjectURL(mask), [mask]);
   return (

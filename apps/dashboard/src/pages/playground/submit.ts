@@ -3,7 +3,9 @@ import type { AcceptedTask, ImageOrder } from '../../api/types.ts';
 
 const PARTIAL_IMAGES = 3;
 
-/** Orders images; references make it an edit. With the same key, it is one task however often it is sent. Throws RequestError. */
+/**
+ * Orders images; with reference images it is an edit. The same key never creates a second task. Throws RequestError.
+ */
 export async function submit(
   order: ImageOrder,
   files: readonly File[],

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { Pixels } from './reference-shape.ts';
 
-/** The pixels of an image file; undefined until they are read, null when they can't be. */
+/** The dimensions of an image file; undefined while loading, null if unreadable. */
 export function useImageSize(file: File | undefined): Pixels | null | undefined {
   const [read, setRead] = useState<{ readonly of: File; readonly pixels: Pixels | null }>();
   useEffect(() => {

@@ -74,23 +74,23 @@ export function ResetPasswordPage() {
 
 interface ByLinkProps {
   readonly title: string;
-  /** Below the title; of some, with the name of the account once it is known. */
+  /** Below the title; may depend on the name of the account, once it is known. */
   readonly about: string | ((account: string | undefined) => string);
-  /** Where the link is redeemed. */
+  /** API path that redeems the link. */
   readonly path: string;
   readonly purpose: Schema['CheckLinkBody']['purpose'];
   readonly fields: readonly ('name' | 'email')[];
   readonly action: string;
-  /** How to come by a new link. */
+  /** How to get a new link. */
   readonly renew: ReactNode;
 }
 
-/** An invitation that waited for a sign-in. */
+/** The token of an invitation that waited for a sign-in. */
 function keptToken(purpose: ByLinkProps['purpose']): string {
   return purpose === 'invite' ? keptInvitation() : '';
 }
 
-/** What a one-time link leads to: the token is in the fragment, which no server and no log gets to see. */
+/** The page of a one-time link: its token is in the fragment, which servers and logs never see. */
 function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkProps) {
   const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? keptToken(purpose));
   const enter = useEnter();
@@ -107,7 +107,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   const check = useQuery({
     queryKey: ['link', purpose, token],
     queryFn: async () =>
-      // The version before answers nothing.
+      // The previous version responds without a body.
       (await send<Schema['OpenLinkView'] | undefined>('POST', '/sign-in/link', { token, purpose })) ?? null,
     enabled: token !== '',
     gcTime: 0,
@@ -115,7 +115,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   });
   const ways = check.isPending ? undefined : data;
   const email = check.data?.email ?? null;
-  // The link is a secret: it stays neither in the address bar nor in the history.
+  // The link is a secret, so it must not stay in the address bar or in the history.
   useEffect(() => {
     history.replaceState(history.state, '', location.pathname);
     forgetInvitation();
@@ -136,7 +136,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
     mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
     onSuccess: ({ url }) => location.assign(url),
   });
-  // The new password counts already.
+  // The new password is already saved.
   if (redeem.data !== undefined && isHalfway(redeem.data))
     return <SecondStep onBack={() => void navigate({ to: '/sign-in' })} />;
   const refusal = [check.error, redeem.error].find((one) => one instanceof RequestError && one.status === 410);
@@ -186,7 +186,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
                   label="Your name"
                   autoComplete="name"
                   required
-                  // There is nothing else to do on this page.
+                  // The only thing to do on this page.
                   autoFocus={purpose === 'first_admin'}
                   {...form.getInputProps('name')}
                 />
@@ -217,7 +217,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
               />
               <BusyButton
                 type="submit"
-                // To join with the sign-in in use comes first.
+                // Joining with the current sign-in is the primary action.
                 variant={isInvitation && session !== undefined ? 'default' : 'filled'}
                 busy={redeem.isPending}
                 fullWidth

@@ -8,7 +8,7 @@ import { send } from '../../api/request.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { Outside } from './outside.tsx';
 
-/** How to get a link to choose a new password: by email, or from somebody who can create one. */
+/** How to get a link for a new password: by email, or from an admin. */
 export function ForgotPasswordPage() {
   const { data, error, refetch } = useQuery(signInQuery);
   if (data?.email === true) return <ByEmail />;

@@ -8,10 +8,10 @@ const TwoFactorRequired = lazy(async () => ({
   default: (await import('./two-factor-required.tsx')).TwoFactorRequired,
 }));
 
-/** The pages, or what whoever is signed in has to do before. */
+/** The pages, or what the user has to do first. */
 export function Inside() {
   const { two_factor_required: isRequired } = useSession();
-  // Kept here, because nothing is required any more as soon as there are codes to be saved.
+  // Kept here, because the requirement is already met while the codes are still being saved.
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const signOut = useSignOut();
   if (!isRequired && codes === null) return <Shell />;

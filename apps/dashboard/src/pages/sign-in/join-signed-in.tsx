@@ -9,7 +9,7 @@ import { keepInvitation } from '../../app/return-address.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { useEnter } from './outside.tsx';
 
-/** Accepts an invitation as whoever is signed in, or after signing in, so that one sign-in opens several accounts. */
+/** Accepts an invitation with the current sign-in, or after signing in, so that one sign-in opens several accounts. */
 export function JoinSignedIn({ token }: { readonly token: string }) {
   const enter = useEnter();
   const navigate = useNavigate();

@@ -10,7 +10,7 @@ import { peopleQuery } from '../../api/team-queries.ts';
 import { accountLabel, UNNAMED } from '../../parts/account-label.ts';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
 
-/** Out of the account by oneself; its last owner is told to name another one first. */
+/** Lets the user leave the account; its last owner has to name another one first. */
 export function LeaveAccount() {
   const { person, account, accounts } = useSession();
   const [isOpen, setIsOpen] = useState(false);

@@ -6,7 +6,7 @@ import type { Session } from '../../api/types.ts';
 import { SchemeSwitch } from '../../app/scheme.tsx';
 import { Mark } from '../../parts/logo.tsx';
 
-/** Into the console with a fresh session. */
+/** Opens the console with a new session. */
 export function useEnter() {
   const navigate = useNavigate();
   return async (session: Session) => {
@@ -22,7 +22,7 @@ interface OutsideProps {
   readonly children: ReactNode;
 }
 
-/** The frame of the pages before the sign-in. */
+/** The layout of the sign-in pages. */
 export function Outside({ title, about, children }: OutsideProps) {
   useEffect(() => {
     document.title = `${title} · Darkroom`;

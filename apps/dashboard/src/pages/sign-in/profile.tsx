@@ -38,7 +38,7 @@ export function ProfilePage() {
   );
 }
 
-/** How this person signs in. */
+/** The user's sign-in methods. */
 function WaysIn() {
   const { person } = useSession();
   const { data: ways } = useQuery(signInQuery);
@@ -146,7 +146,7 @@ function ChangePassword() {
   );
 }
 
-/** That the current password is another one; null for any other error. */
+/** The message if the current password is wrong; null for any other error. */
 function wrongPassword(error: Error | null): string | null {
   return error instanceof RequestError && error.code === 'sign_in_failed' ? error.message : null;
 }

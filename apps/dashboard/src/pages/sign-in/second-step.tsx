@@ -8,7 +8,7 @@ import { Outside, useEnter } from './outside.tsx';
 import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 
 interface SecondStepProps {
-  /** Back to the password. */
+  /** Returns to the password. */
   readonly onBack: () => void;
 }
 

@@ -57,7 +57,7 @@ export function SignInPage() {
 
 interface PasswordFormProps {
   readonly main: boolean;
-  /** The password was right, and a code is asked for. */
+  /** Called when the password was right and a code is required. */
   readonly onHalf: () => void;
 }
 
@@ -96,7 +96,7 @@ function PasswordForm({ main, onHalf }: PasswordFormProps) {
   );
 }
 
-/** Nobody has an account yet: the way in is the link that the service printed. */
+/** Before the first user exists, the link printed by the service is the only way in. */
 function WaitingForFirstRun({ refusal }: { readonly refusal: ReactNode }) {
   return (
     <Outside title="Almost there" about="This installation has no owner yet.">

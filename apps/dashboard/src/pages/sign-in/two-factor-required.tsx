@@ -7,14 +7,14 @@ import { RecoveryCodes } from '../two-factor/recovery-codes.tsx';
 import { SetUp } from '../two-factor/set-up.tsx';
 
 interface TwoFactorRequiredProps {
-  /** Those of the app that was just set up; null before. */
+  /** Recovery codes of the app that was just set up; null before. */
   readonly codes: readonly string[] | null;
   readonly onSetUp: (codes: readonly string[]) => void;
   readonly onClose: () => void;
   readonly onSignOut: () => void;
 }
 
-/** In place of every page, for whoever needs an authenticator app first. */
+/** Replaces every page until the user has set up an authenticator app. */
 export function TwoFactorRequired({ codes, onSetUp, onClose, onSignOut }: TwoFactorRequiredProps) {
   const { account } = useSession();
   return (

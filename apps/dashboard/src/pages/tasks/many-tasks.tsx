@@ -18,13 +18,13 @@ const WORDS = {
   cancel: { item: 'Cancel pending tasks', action: 'Cancel', done: 'canceled', kind: 'pending', keep: 'Keep tasks' },
   retry: { item: 'Retry failed tasks', action: 'Retry', done: 'retried', kind: 'failed', keep: 'Don’t retry' },
 } as const;
-/** Reasons that a preview shows. */
+/** Maximum number of reasons in a preview. */
 const SHOWN = 3;
 
 const tasks = (count: number, kind = ''): string =>
   `${count.toLocaleString('en')} ${kind === '' ? '' : `${kind} `}${count === 1 ? 'task' : 'tasks'}`;
 
-/** What can be done to all tasks that the filters match. */
+/** Actions for all tasks that match the filters. */
 export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
   const may = useMay();
   const [deed, setDeed] = useState<Deed | null>(null);
@@ -61,10 +61,10 @@ interface DialogProps {
   readonly onClose: () => void;
 }
 
-/** Says what it would do before it does it. */
+/** Shows a preview before it runs the action. */
 function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
   const words = WORDS[deed];
-  // What it does decides on the status.
+  // The action determines the status.
   const { order: _, status: _status, ...query } = filters;
   const call = (dryRun: boolean) =>
     send<ManyTasks>('POST', `/tasks/${deed}`, undefined, undefined, { ...query, dry_run: String(dryRun) });
@@ -153,7 +153,7 @@ function Preview({ deed, outcome, isNarrowed: narrowed }: PreviewProps) {
   );
 }
 
-/** The first few tasks by their prompts, retries with what each may cost. */
+/** The first few tasks by their prompts; for retries, with the price of each. */
 function First({ deed, outcome: { count, first, has_more: hasMore } }: Omit<PreviewProps, 'isNarrowed'>) {
   const left = count - first.length;
   return (
@@ -181,7 +181,7 @@ function First({ deed, outcome: { count, first, has_more: hasMore } }: Omit<Prev
 
 const COST_UNKNOWN = 'Cost unknown';
 
-/** What retries cost together, and what that leaves out. */
+/** The total price of the retries, and what it leaves out. */
 function Terms({ outcome: { count, cost, unpriced } }: Pick<PreviewProps, 'outcome'>) {
   const known = cost !== null && Number(cost.amount) > 0;
   if (!known && unpriced === 0) return null;

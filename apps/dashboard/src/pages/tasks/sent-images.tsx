@@ -4,7 +4,7 @@ import { StoredImage } from '../../parts/stored-image.tsx';
 
 const SIZE = 96;
 
-/** What the image was made from: reference images and the mask, each of which opens on its own. */
+/** The reference images and the mask of a task, each with a link to the full image. */
 export function SentImages({ task }: { readonly task: TaskDetail }) {
   const { reference_images: images, mask } = task;
   return (

@@ -8,7 +8,7 @@ import { IconPhoto } from '@tabler/icons-react';
 import { draftOf, useDraft } from '../playground/draft.ts';
 import { inputsOf } from '../playground/image-file.ts';
 
-/** The same request as a new task, whose page opens. */
+/** Repeats the request as a new task and opens its page. */
 export function RunTaskAgain({ task }: { readonly task: TaskDetail }) {
   const navigate = useNavigate();
   return (
@@ -23,7 +23,7 @@ export function RunTaskAgain({ task }: { readonly task: TaskDetail }) {
   );
 }
 
-/** The same request in the playground, where it can be changed before it is sent. */
+/** Opens the request in the playground, to edit it before sending. */
 export function OpenInPlayground({ task }: { readonly task: TaskDetail }) {
   const [{ settings }, change] = useDraft();
   const navigate = useNavigate();

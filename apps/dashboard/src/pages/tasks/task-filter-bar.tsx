@@ -15,7 +15,7 @@ const STATUSES = [
   { value: 'cancelled', label: 'Canceled' },
 ];
 
-/** Narrows the list; every choice goes into the address. */
+/** Filters the list; every choice is kept in the URL. */
 export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
   const navigate = useNavigate();
   const keys = useQuery(keyNamesQuery);
@@ -65,7 +65,7 @@ interface SearchProps {
 
 function Search({ text: searched, onChange }: SearchProps) {
   const [text, setText] = useState(searched ?? '');
-  // Cleared elsewhere: by a link, or the browser's own buttons.
+  // Cleared elsewhere: by a link, or by the browser's back button.
   useDidUpdate(() => {
     if (searched === undefined) setText('');
   }, [searched === undefined]);
@@ -93,7 +93,7 @@ interface ChoiceProps {
   readonly onChange: (value: string | undefined) => void;
 }
 
-/** One of several, or any; what the address names is among them. */
+/** One of several values, or any; a value from the URL is always listed. */
 function Choice({ name, data, value, onChange }: ChoiceProps) {
   const isKnown = data.some((one) => (typeof one === 'string' ? one : one.value) === value);
   return (

@@ -2,10 +2,10 @@ import { queryOptions } from '@tanstack/react-query';
 import { get } from '../../api/request.ts';
 import type { TaskCount } from '../../api/types.ts';
 
-/** A count reads more than a page of the list does. */
+/** A count reads more rows than a page of the list. */
 const COUNT_MS = 15_000;
 
-/** What the list of tasks is narrowed to; kept in the address, so that a list can be sent to others. */
+/** Filters of the task list; kept in the URL, so that a list can be shared. */
 export interface TaskFilters {
   readonly status?: string | undefined;
   readonly model?: string | undefined;
@@ -13,45 +13,45 @@ export interface TaskFilters {
   /** Id of a key, or `playground`. */
   readonly key?: string | undefined;
   readonly text?: string | undefined;
-  /** Accepted at this time or later, and before this time; as ISO 8601 writes it. */
+  /** Accepted from this time on, and before the second one; ISO 8601. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** `oldest`, `longest`, `shortest`, `costliest` or `cheapest` first instead of newest. */
   readonly order?: string | undefined;
 }
 
-/** What the list is narrowed by, as its fields are called; both ends of a time are one. */
+/** The names of the active filters; the two ends of a time range count as one. */
 export function activeFilters({ order: _, from, to, ...filters }: TaskFilters): string[] {
   const times = { 'time range': from ?? to };
   const active = Object.entries({ ...filters, ...times }).filter(([, value]) => value !== undefined);
   return active.map(([name]) => (name === 'text' ? 'search' : name));
 }
 
-/** Whether the list holds less than all tasks. */
+/** Whether filters are active. */
 export function isNarrowed(filters: TaskFilters): boolean {
   return activeFilters(filters).length > 0;
 }
 
-/** What is searched through instead of looked up, which goes from the newest task back. */
+/** Whether the filters need a search, from the newest task back, instead of an index. */
 export function isSearch({ text, provider }: TaskFilters): boolean {
   return text !== undefined || provider !== undefined;
 }
 
 const RANKINGS: readonly (string | undefined)[] = ['longest', 'shortest', 'costliest', 'cheapest'];
 
-/** Whether an order is by duration or cost, which only few tasks can be put in. */
+/** Whether the order is by duration or cost, which works only for a limited number of tasks. */
 export function isRanking(order: string | undefined): boolean {
   return RANKINGS.includes(order);
 }
 
-/** The order of a list: the one that was chosen, where it can be had; undefined: newest first. */
+/** The chosen order, if it is available; undefined: newest first. */
 export function orderOf(filters: TaskFilters, count: TaskCount | undefined): string | undefined {
   const { order } = filters;
   if (isSearch(filters)) return undefined;
   return isRanking(order) && count?.sortable !== true ? undefined : order;
 }
 
-/** How many tasks match. */
+/** Number of matching tasks. */
 export function countQuery(filters: TaskFilters) {
   const { order: _, ...query } = filters;
   return queryOptions({

@@ -14,9 +14,9 @@ interface TaskTableProps {
   readonly tasks: readonly TaskRow[];
   readonly compact: boolean;
   readonly order: string;
-  /** Lists them in another order; absent where they have one only. */
+  /** Changes the order; absent if there is only one. */
   readonly onOrder?: ((order: string) => void) | undefined;
-  /** Whether they can be put in order by duration and cost. */
+  /** Whether sorting by duration and cost is available. */
   readonly isRankable: boolean;
 }
 
@@ -57,14 +57,14 @@ export function TaskTable({ tasks, compact, order, onOrder, isRankable }: TaskTa
 }
 
 interface SortedHeadProps extends Pick<TaskTableProps, 'order' | 'onOrder'> {
-  /** The orders that it stands for; the first press is for the one down. */
+  /** The two orders of the column; the first click sorts descending. */
   readonly down: string;
   readonly up: string;
   readonly visibleFrom: 'sm' | 'md';
   readonly children: string;
 }
 
-/** The head of a column that tasks can be sorted by. */
+/** The header of a sortable column. */
 function SortedHead({ order, onOrder, down, up, visibleFrom, children }: SortedHeadProps) {
   const isSorted = order === down || order === up;
   const next = order === down ? up : down;
@@ -127,7 +127,7 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
       <Table.Td>
         <TaskState task={task} />
         {task.retried_as !== null && (
-          // Above the row's own link: it leads to the other task.
+          // Above the row's link, because it opens another task.
           <Text size="xs" className="above-row">
             <TaskLink id={task.retried_as}>Retried</TaskLink>
           </Text>
@@ -193,7 +193,7 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
         )}
       </Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
-        {/* Above the row's own link, so that it can tell the exact time. */}
+        {/* Above the row's link, so that its tooltip with the exact time works. */}
         <Link
           to="/tasks/$id"
           params={{ id: task.id }}

@@ -30,7 +30,7 @@ interface Line {
   readonly body?: ReactNode;
 }
 
-/** From the acceptance over every attempt to the delivery of the webhook. */
+/** From acceptance through every attempt to the webhook delivery. */
 export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
   const start = Date.parse(task.created_at);
   const lines = [
@@ -75,7 +75,7 @@ function eventLine(event: TimelineEvent, cost: TaskDetail['cost']): Line {
 
 interface CallProps {
   readonly call: TimelineEvent;
-  /** Of the whole task: the image that came is what it pays for. */
+  /** Cost of the whole task, all of it for the successful attempt. */
   readonly cost: TaskDetail['cost'];
 }
 
@@ -109,7 +109,7 @@ function Call({ call, cost }: CallProps) {
   );
 }
 
-/** What one attempt cost. */
+/** The cost of one attempt. */
 function chargeOf({ charged, outcome }: TimelineEvent, cost: TaskDetail['cost']): string | undefined {
   if (charged === 'maybe') return 'possibly charged';
   if (cost === null) return outcome === 'succeeded' ? 'free' : undefined;

@@ -4,7 +4,7 @@ import { deliveriesQuery } from '../../api/webhooks.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { DeliveryRow } from '../webhooks/webhook-delivery.tsx';
 
-/** The webhooks of a task, with each attempt and what was sent. */
+/** The webhook deliveries of a task, with attempts and payloads. */
 export function TaskWebhooks({ id }: { readonly id: string }) {
   const { data, error, refetch } = useInfiniteQuery(deliveriesQuery({ task: id }));
   if (error !== null)

@@ -37,7 +37,7 @@ export function TaskPage() {
     refetch,
   } = useQuery({
     ...taskQuery(id),
-    // What the stream of events says nothing of, such as when a task is tried again.
+    // For changes without an event, such as the time of the next attempt.
     refetchInterval: ({ state }) => (state.data?.status === 'pending' ? REFRESH_MS : false),
   });
   const partial = useFollowTask(id, task?.status === 'pending');
@@ -56,7 +56,7 @@ export function TaskPage() {
         It may belong to another account, or its record has expired.
       </NotFoundPage>
     );
-  // A title goes into no address, and no log.
+  // The prompt is only in the title, never in a URL or a log.
   const name = task === undefined ? 'Task' : shortPrompt(task.prompt) || 'Task';
   return (
     <PageFrame
@@ -126,12 +126,12 @@ export function TaskPage() {
   );
 }
 
-/** Comes before the ways to order it again: that was done. */
+/** Comes before the other actions, because the task was already retried. */
 function ViewRetry({ id }: { readonly id: string }) {
   return <Button renderRoot={(props) => <Link to="/tasks/$id" params={{ id }} {...props} />}>View retry</Button>;
 }
 
-/** An id that is never wrapped: where there is no room for all of it, it can be copied all the same. */
+/** An id on one line; if it is cut off, the button still copies all of it. */
 function CopiedId({ id, label }: { readonly id: string; readonly label: string }) {
   return (
     <Group gap={4} wrap="nowrap">
@@ -253,7 +253,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
   );
 }
 
-/** Facts that are IDs: beside their names there would be no room for all of one. */
+/** IDs are too long to fit next to their names. */
 const IDS = ['Retried as', 'Retry of', 'Request ID'];
 
 function Fact({ name, value }: { readonly name: string; readonly value: ReactNode }) {
@@ -270,7 +270,7 @@ function linkedFact(name: string, id: string | null): [string, ReactNode][] {
   return id === null ? [] : [[name, <TaskLink key={name} id={id} />]];
 }
 
-/** What the image file says about where it comes from. */
+/** The provenance metadata of the image file. */
 const PROVENANCE = { kept: 'As the provider wrote it', marked: 'Marked as generated', none: 'None' };
 
 function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes']>): [string, ReactNode][] {
@@ -298,7 +298,7 @@ function labelOf(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ');
 }
 
-/** Options that change nothing about the image. */
+/** Options that don't affect the image. */
 const UNSHOWN: readonly string[] = ['partial_images', 'user'];
 
 function requestOf(task: TaskDetail) {

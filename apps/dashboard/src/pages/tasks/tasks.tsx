@@ -37,11 +37,11 @@ export function TasksPage() {
     queryKey: ['tasks', 'list', { ...filters, order }],
     queryFn: ({ pageParam, signal }) =>
       get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters, order }, signal),
-    // Whether they can be sorted so is known with their number.
+    // Waits for the count, which decides whether this order is available.
     enabled: isSearch(filters) || !isRanking(filters.order) || !count.isPending,
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
-    // Who has leafed far down reads, and is not to see the list move; a search costs more than a look.
+    // Refreshing would move the list for users who have scrolled down; a search is too expensive to repeat.
     refetchInterval: ({ state }) => (isSearch(filters) || (state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
   });
   const tasks = data?.pages.flatMap((page) => page.data) ?? [];
@@ -109,7 +109,7 @@ interface TaskTotalProps {
   readonly count: TaskCount | undefined;
 }
 
-/** How many tasks match, and why they can't be sorted by everything. */
+/** The number of matching tasks, and why some orders are unavailable. */
 function TaskTotal({ filters, count }: TaskTotalProps) {
   if (isSearch(filters))
     return (
@@ -157,7 +157,7 @@ const listed = new Intl.ListFormat('en', { type: 'conjunction' });
 
 interface NothingFoundProps {
   readonly filters: TaskFilters;
-  /** How far back was searched; null: as far as there are tasks. */
+  /** How far back the search went; null: to the oldest task. */
   readonly until: string | null;
 }
 

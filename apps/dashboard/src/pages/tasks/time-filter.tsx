@@ -4,14 +4,14 @@ import type { TaskFilters } from './task-filters.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Milliseconds back from now. */
+/** Milliseconds before now. */
 const RANGES = [
   { value: String(HOUR_MS), label: 'Last hour' },
   { value: String(DAY_MS), label: 'Last 24 hours' },
   { value: String(7 * DAY_MS), label: 'Last 7 days' },
   { value: String(30 * DAY_MS), label: 'Last 30 days' },
 ];
-/** What is in the address already. */
+/** Stands for the time range in the URL. */
 const CHOSEN = 'chosen';
 const minutes = new Intl.DateTimeFormat(undefined, {
   month: 'short',
@@ -27,7 +27,7 @@ interface TimeFilterProps {
   readonly onChange: (times: Times) => void;
 }
 
-/** When tasks were accepted: in a time that ends now, or on some days. */
+/** Filters by acceptance time: a range that ends now, or days. */
 export function TimeFilter({ times, onChange }: TimeFilterProps) {
   const { from, to } = times;
   const chosen = [from, to].every(isStartOfDay) ? undefined : timesText(times);
@@ -77,7 +77,7 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
   );
 }
 
-/** Whether the fields of days say all of a time; they also hold what is no time. */
+/** Whether a time is the start of a day, so that the date fields can show it; also for an invalid time. */
 function isStartOfDay(time: string | undefined): boolean {
   const moment = Date.parse(time ?? '');
   return Number.isNaN(moment) || Date.parse(startOfDay(localDay(moment))) === moment;

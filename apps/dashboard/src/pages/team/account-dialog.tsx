@@ -26,7 +26,7 @@ interface AccountDialogProps {
   readonly onLink: (account: AccountRow, email: string, made: OneTimeLink) => void;
 }
 
-/** What an operator does to an account. */
+/** The actions of an operator on an account. */
 export function AccountDialog({ act: { kind, account }, onClose, onLink }: AccountDialogProps) {
   if (kind === 'limits') {
     return <AccountLimits account={account} onSave={(changes) => change(account, changes)} onClose={onClose} />;
@@ -49,7 +49,7 @@ export function AccountDialog({ act: { kind, account }, onClose, onLink }: Accou
 
 async function change({ id }: AccountRow, changes: AccountChange): Promise<void> {
   await send('PATCH', `/accounts/${id}`, changes);
-  // It may be the operator's own.
+  // It may be the operator's own account.
   await Promise.all(
     [accountsQuery, ownAccountQuery, sessionQuery].map(({ queryKey }) => queryClient.invalidateQueries({ queryKey })),
   );

@@ -20,10 +20,10 @@ const LIMITS = [
   ['max_keys', 'Keys'],
 ] as const;
 type Limit = (typeof LIMITS)[number][0];
-/** A field that is blank holds ''. */
+/** A blank field is ''. */
 type Fields = Record<Limit | 'weight', number | string> & { default_response_format: ResponseFormatChoice };
 
-/** What all keys of an account together may do. */
+/** Limits across all keys of an account. */
 export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) {
   const { limits, defaults } = account;
   const form = useForm<Fields>({
@@ -62,7 +62,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
   );
 }
 
-/** What was touched alone: the rest may have changed elsewhere meanwhile, and the audit log tells what was set. */
+/** Only the changed fields: others may have changed elsewhere, and the audit log records what was set. */
 function changesOf({ limits, default_response_format }: AccountRow, fields: Fields): AccountChange {
   const before = { ...limits, default_response_format };
   const after = {

@@ -12,7 +12,7 @@ interface DeleteAccountProps {
   readonly onClose: () => void;
 }
 
-/** Deletes an account, and says before what goes and what stays. */
+/** Deletes an account, after showing what is deleted and what stays. */
 export function DeleteAccount({ account, onClose }: DeleteAccountProps) {
   const { id, name, people, keys, tasks_in_flight: pending } = account;
   const remove = useMutation({

@@ -13,7 +13,7 @@ interface DeletePersonProps {
   readonly onClose: () => void;
 }
 
-/** Deletes somebody, and says before what goes and what stays. */
+/** Deletes a user, after showing what is deleted and what stays. */
 export function DeletePerson({ person, onClose }: DeletePersonProps) {
   const [revokeKeys, setRevokeKeys] = useState(true);
   const remove = useMutation({

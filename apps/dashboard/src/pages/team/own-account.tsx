@@ -19,7 +19,7 @@ const LIMITS = [
   ['max_keys', 'keys'],
 ] as const;
 
-/** The account that the team belongs to. */
+/** The team's account. */
 export function OwnAccount() {
   const { operator } = useSession();
   const { data, error, refetch } = useQuery(ownAccountQuery);
@@ -75,7 +75,7 @@ export function OwnAccount() {
   );
 }
 
-/** What binds all keys of the account together. */
+/** The limits across all keys of the account. */
 function limitsOf({ limits, defaults }: Account): string {
   const set = LIMITS.map(([name, unit]) => [limits[name] ?? defaults[name], unit] as const);
   const bound = set.filter(([limit]) => limit > 0).map(([limit, unit]) => `${limit.toLocaleString('en')} ${unit}`);

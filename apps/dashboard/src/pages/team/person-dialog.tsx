@@ -8,7 +8,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { DeletePerson } from './delete-person.tsx';
 import { RoleForm } from './role-form.tsx';
 
-/** What an admin does to somebody else. */
+/** An action of an admin on another user. */
 export interface PersonAct {
   readonly kind: keyof typeof ACTS | 'role' | 'delete';
   readonly person: Person;

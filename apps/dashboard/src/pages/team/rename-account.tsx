@@ -4,12 +4,12 @@ import { ownAccountQuery } from '../../api/team-queries.ts';
 import { RenameForm } from '../../parts/rename-form.tsx';
 
 interface RenameAccountProps {
-  /** As it is. */
+  /** The current name. */
   readonly name: string;
   readonly onClose: () => void;
 }
 
-/** Gives the account of whoever is signed in another name. */
+/** Renames the user's account. */
 export function RenameAccount({ name, onClose }: RenameAccountProps) {
   return (
     <RenameForm

@@ -9,7 +9,7 @@ import type { OwnAccount } from '../../api/team-types.ts';
 import { accountLabel } from '../../parts/account-label.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 
-/** Whether everyone in the account has to have an authenticator app; asks before it does. */
+/** Whether all users of the account need an authenticator app; changing it asks for confirmation. */
 export function RequireTwoFactor({ account }: { readonly account: OwnAccount }) {
   const { require_two_factor: isRequired } = account;
   const [asking, setAsking] = useState(false);

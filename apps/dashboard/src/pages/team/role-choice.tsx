@@ -10,7 +10,7 @@ export const ROLE_PHRASES = {
   ...{ owner: 'an owner', admin: 'an admin', member: 'a member', viewer: 'a viewer', billing: 'a billing user' },
 } as const satisfies Record<Role, string>;
 
-/** Everybody is invited as one of these. */
+/** Roles for invitations. */
 export const INVITED_ROLES = ['admin', 'member', 'viewer', 'billing'] as const;
 
 const ABOUT: Readonly<Record<Role, string>> = {
@@ -23,11 +23,11 @@ const ABOUT: Readonly<Record<Role, string>> = {
 
 interface RoleChoiceProps {
   readonly roles: readonly Role[];
-  /** Props of a form's field. */
+  /** Props of the form field. */
   readonly field: object;
 }
 
-/** Roles to choose from, with what each may do. */
+/** The roles to choose from, with their permissions. */
 export function RoleChoice({ roles, field }: RoleChoiceProps) {
   return (
     <Radio.Group label="Role" {...field}>

@@ -14,7 +14,7 @@ interface RoleFormProps {
   readonly onClose: () => void;
 }
 
-/** Gives somebody another role; only owners make owners. */
+/** Changes a user's role; only owners can appoint owners. */
 export function RoleForm({ person, onClose }: RoleFormProps) {
   const { person: me } = useSession();
   const form = useForm<{ role: Role }>({ initialValues: { role: person.role } });

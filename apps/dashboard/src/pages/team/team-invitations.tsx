@@ -16,7 +16,7 @@ interface InvitationsProps {
   readonly onRenewed: (email: string, made: OneTimeLink) => void;
 }
 
-/** Who was asked to join and has not yet; nothing where there is nobody. */
+/** Open invitations; renders nothing if there are none. */
 export function Invitations({ onRenewed }: InvitationsProps) {
   const { data, error, refetch } = useQuery(invitationsQuery);
   const [leaving, setLeaving] = useState<Invitation | null>(null);

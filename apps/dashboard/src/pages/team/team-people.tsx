@@ -83,7 +83,7 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
   );
 }
 
-/** Nobody changes themselves, and only owners change an owner. */
+/** Users can't change themselves, and only owners can change an owner. */
 function mayChange(me: Session['person'], person: Person): boolean {
   return person.id !== me.id && (person.role !== 'owner' || me.role === 'owner');
 }

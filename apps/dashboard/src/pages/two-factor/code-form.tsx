@@ -7,28 +7,28 @@ import { PasswordField } from '../../parts/password-field.tsx';
 
 interface Given {
   readonly code: string;
-  /** Empty where none is asked for. */
+  /** Empty if not required. */
   readonly password: string;
 }
 
 interface CodeFormProps<T> {
   readonly action: string;
-  /** What it does. */
+  /** What the action does. */
   readonly about: string;
-  /** Which codes are taken. */
+  /** The accepted kinds of codes. */
   readonly codes: string;
-  /** Something is lost by it. */
+  /** The action is destructive. */
   readonly danger?: boolean;
-  /** Asks for the password as well. */
+  /** Also asks for the password. */
   readonly withPassword?: boolean;
   readonly send: (given: Given) => Promise<T>;
   readonly onDone: (answer: T) => Promise<void>;
   readonly onCancel: () => void;
-  /** What the button says that does without. */
+  /** Label of the cancel button. */
   readonly cancel?: string;
 }
 
-/** Asks for a code of the authenticator app before something is changed. */
+/** Asks for a code of the authenticator app before a change. */
 export function CodeForm<T>(props: CodeFormProps<T>) {
   const {
     action,

@@ -9,7 +9,7 @@ interface RecoveryCodesProps {
   readonly onClose: () => void;
 }
 
-/** The only moment in which recovery codes are on a screen: closes by its button alone, so nobody leaves them behind by a click. */
+/** The codes are shown only once, so a click outside does not close this dialog. */
 export function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
   const text = codes.join('\n');
   const file = useFile(`Darkroom recovery codes. Each works once.\n\n${text}\n`);
@@ -51,7 +51,7 @@ export function RecoveryCodes({ codes, onClose }: RecoveryCodesProps) {
   );
 }
 
-/** The address of a text file that exists on this page alone. */
+/** The object URL of a text file, valid on this page only. */
 function useFile(text: string): string {
   const [url] = useState(() => URL.createObjectURL(new Blob([text], { type: 'text/plain' })));
   useEffect(() => () => URL.revokeObjectURL(url), [url]);

@@ -10,14 +10,14 @@ import { CodeForm } from './code-form.tsx';
 interface SetUpProps {
   readonly onDone: (recoveryCodes: readonly string[]) => Promise<void>;
   readonly onCancel: () => void;
-  /** What the button says that does without. */
+  /** Label of the cancel button. */
   readonly cancel?: string;
 }
 
-/** A new secret for the app, which counts once a code of it was entered. */
+/** A new secret for the app, in effect once a code is entered. */
 export function SetUp({ onDone, onCancel, cancel = 'Cancel' }: SetUpProps) {
   const { data: app, error } = useQuery({
-    // Not below the state's key: what reads that anew would begin anew here.
+    // Not below the key of the state: refreshing that would create a new secret here.
     queryKey: ['new-authenticator'],
     queryFn: () => send<Schema['AuthenticatorView']>('POST', '/two-factor'),
     gcTime: 0,
@@ -50,7 +50,7 @@ export function SetUp({ onDone, onCancel, cancel = 'Cancel' }: SetUpProps) {
   );
 }
 
-/** Drawn here, so that the secret goes to no other service. */
+/** Rendered here, so that the secret goes to no other service. */
 function QrCode({ text }: { readonly text: string }) {
   const { data, size } = encode(text, { border: 2 });
   const path = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');

@@ -19,7 +19,7 @@ type Codes = Schema['RecoveryCodesView'];
 const CODES = 'Six digits from your authenticator app, or a recovery code';
 type Step = 'set-up' | 'renew' | 'turn-off';
 
-/** Two-factor authentication by an authenticator app, on the page of one's own account. */
+/** Two-factor authentication with an authenticator app, on the profile page. */
 export function TwoFactor() {
   const { data, error, refetch } = useQuery(twoFactorQuery);
   const [step, setStep] = useState<Step | null>(null);

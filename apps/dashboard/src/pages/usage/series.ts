@@ -1,26 +1,26 @@
 import type { Usage, UsageRow } from '../../api/types.ts';
 
-/** Without greens and reds, which mean how something went. Each can be told from the page in light and dark. */
+/** Without greens and reds, which stand for success and failure. Each has enough contrast in light and dark. */
 const COLORS = [
   ...['safelight.6', 'indigo.5', 'cyan.7', 'grape.5', 'yellow.7', 'pink.6', 'blue.4', 'violet.7', 'orange.4', 'dark.2'],
 ] as const;
 const OTHERS_COLOR = 'gray.6';
-/** Series of a chart; more can't be told apart. */
+/** Maximum series of a chart; more are hard to tell apart. */
 const MOST = 8;
 const NO_PROVIDER = 'No provider';
 
-/** What a chart shows as one: a group, or all that come after the largest. */
+/** A series of a chart: a group, or all groups after the largest ones. */
 export interface Series {
-  /** Name in the data of a chart. The names of groups come from people: recharts would take a dot in one for a path. */
+  /** Key in the chart's data. Not the group's name, because recharts takes a dot in it for a path. */
   readonly id: string;
   readonly label: string;
   readonly color: string;
-  /** Undefined: many groups together. */
+  /** Undefined: several groups together. */
   readonly group: string | null | undefined;
   has(row: UsageRow): boolean;
 }
 
-/** The largest groups, and the rest as one. A group has its color whatever is shown beside it. */
+/** The largest groups, and the rest as one series. A group keeps its color, whatever is shown next to it. */
 export function seriesOf(groups: Usage['groups'], names: readonly string[]): Series[] {
   const size = ({ images, chats, failed }: Usage['groups'][number]) => images + chats + failed;
   const largest = [...groups].sort((one, other) => size(other) - size(one)).slice(0, MOST);
@@ -38,7 +38,7 @@ export function seriesOf(groups: Usage['groups'], names: readonly string[]): Ser
   return [...series, { ...rest, has: (row) => !shown.has(row.group) }];
 }
 
-/** By its place among all names; one that is in no list any more by its letters. */
+/** By the position among all names; by a hash of the name if it is no longer listed. */
 export function colorOf(group: string | null, names: readonly string[]): string {
   if (group === null) return OTHERS_COLOR;
   const place = names.indexOf(group);

@@ -8,11 +8,11 @@ import { amountIn, dayOf, unpriced } from '../../parts/format.ts';
 import { Spend } from '../../parts/spend.tsx';
 
 interface UsageBudgetsProps {
-  /** The first day with figures; null before there are any. */
+  /** The first day with data; null if there is none yet. */
   readonly since: string | null;
 }
 
-/** What this month will have cost at its end, and how long budgets last. */
+/** The forecast for this month, and how long budgets will last. */
 export function UsageBudgets({ since }: UsageBudgetsProps) {
   const { currency } = useSession();
   const may = useMay();
@@ -20,7 +20,7 @@ export function UsageBudgets({ since }: UsageBudgetsProps) {
   const keys = useQuery({ ...keysQuery, enabled: may('keys.read') });
   const budgets = (keys.data?.data ?? []).filter(({ budget, revoked_at: end }) => budget !== null && end === null);
   if (account.data === undefined && budgets.length === 0) return null;
-  /** Figures are known by the day; what did not exist yet when that day began has none of before. */
+  /** Start of the data, which is daily: the first day with data, or the creation time if that is later. */
   const first = (created: string): number => (since === null ? Infinity : latest(since, created));
   return (
     <Box className="surface" component="section" aria-label="Budgets" miw={0}>
@@ -77,7 +77,7 @@ export function UsageBudgets({ since }: UsageBudgetsProps) {
 
 interface ForecastProps {
   readonly budget: ApiKey['budget'];
-  /** What this month has cost; absent where only a monthly budget tells. */
+  /** The spend of this month; absent if only a monthly budget has it. */
   readonly month?: Spent;
   /** Time of the first data, in ms. */
   readonly first: number;

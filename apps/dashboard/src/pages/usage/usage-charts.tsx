@@ -17,18 +17,18 @@ import { stepLabel, stepsOf, type TimeSpan } from '../../parts/time-span.ts';
 import type { Series } from './series.ts';
 
 const CHART_HEIGHT = 240;
-/** A line begins at the edge of its chart, where the label of its first day has no room, in px. */
+/** Room for half a label: a line starts at the edge of its chart, in px. */
 const HALF_LABEL = 28;
 
 interface UsageChartsProps {
   readonly usage: Usage;
   readonly series: readonly Series[];
   readonly span: TimeSpan;
-  /** A bar of a series was chosen; `time` is that of its step. */
+  /** A bar was clicked; `time` is that of its step. */
   readonly onPick: (series: Series, time: string, status: 'failed' | undefined) => void;
 }
 
-/** What was made, spent, failed and how long it took, over time. */
+/** Images, spend, failures and latency over time. */
 export function UsageCharts({ usage: { data, total, currency }, series, span, onPick }: UsageChartsProps) {
   const shared = { rows: data, series, span };
   const latency = (value: number | null) => (value === null ? '–' : duration(value));
@@ -59,7 +59,7 @@ export function UsageCharts({ usage: { data, total, currency }, series, span, on
   );
 }
 
-/** One for all charts, since a series has the same color in each. */
+/** One legend for all charts, because a series has the same color in each. */
 function Legend({ series }: { readonly series: readonly Series[] }) {
   return (
     <Group gap="md" mb="sm" component="ul" p={0} mt={0} style={{ listStyle: 'none' }} aria-label="Legend">
@@ -88,7 +88,7 @@ interface ChartProps {
   readonly format?: (value: number | null) => string;
   /** What the values leave out. */
   readonly without?: string;
-  /** Values have fractions. */
+  /** Values are fractional. */
   readonly fine?: boolean;
   readonly kind?: 'bar' | 'line';
   readonly onPick?: (series: Series, time: string) => void;
@@ -106,7 +106,7 @@ function Chart({
   kind = 'bar',
   onPick,
 }: ChartProps) {
-  // There is no percentile of many groups to be made of theirs.
+  // Percentiles of several groups can't be combined.
   const series = kind === 'bar' ? all : all.filter(({ group }) => group !== undefined);
   const isEmpty = rows.every((row) => (read(row) ?? 0) === 0);
   const data = stepsOf(span).map((at) => ({
@@ -122,7 +122,7 @@ function Chart({
     valueFormatter: format,
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
-    // All ticks: of an axis of five, the one that is left out would be missed.
+    // Shows all ticks: with five, leaving one out would be confusing.
     yAxisProps: { width: 72, allowDecimals: fine, interval: 0 as const },
   };
   return (
@@ -169,7 +169,7 @@ function Chart({
   );
 }
 
-/** A bar of a quiet day is nought, a line has a gap there; null where something is there, and not known. */
+/** Without data, a bar is 0 and a line has a gap; null if there is data without a value. */
 function valueAt(
   rows: readonly UsageRow[],
   series: Series,

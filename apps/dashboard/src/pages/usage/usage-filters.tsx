@@ -4,9 +4,9 @@ import { useNavigate } from '@tanstack/react-router';
 import type { Usage } from '../../api/types.ts';
 import { daysBetween, lastDays, utcDay, type TimeSpan } from '../../parts/time-span.ts';
 
-/** What the page shows; kept in the address, so that it can be sent to others. */
+/** Filters of the page; kept in the URL, so that it can be shared. */
 export interface UsageFilters {
-  /** Days back from now; `from` and `to` instead are the first and the last day. */
+  /** The last N days; or `from` and `to`, the first and the last day. */
   readonly days?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -32,7 +32,7 @@ const GROUPS = [
 export type UsageGroup = (typeof GROUPS)[number]['value'];
 const USUAL_DAYS = '7';
 
-/** The time that is meant; the usual one when the address holds none that can be. */
+/** The selected time span; the default if the URL has no valid one. */
 export function spanOf({ days, from, to }: UsageFilters, now: number): TimeSpan {
   const chosen = from !== undefined && to !== undefined ? daysBetween(from, to) : undefined;
   return chosen ?? lastDays(Number(presetOf(days)), now);
@@ -49,7 +49,7 @@ function presetOf(days: string | undefined): string {
 interface FilterBarProps {
   readonly filters: UsageFilters;
   readonly span: TimeSpan;
-  /** What there is to choose from, once it is known. */
+  /** The values to choose from, once loaded. */
   readonly names: Usage['names'] | undefined;
 }
 
@@ -72,7 +72,7 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
       onChange={({ currentTarget: { value: chosen } }) => {
         if (chosen === '') return;
         const days = { from: first, to: last, [field]: chosen };
-        // Whoever moves one end past the other means that day.
+        // Moving one end past the other selects that day.
         change({ ...(days.from <= days.to ? days : { from: chosen, to: chosen }), days: undefined });
       }}
     />
@@ -84,7 +84,7 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
         size={size}
         w={{ base: '100%', sm: 'auto' }}
         data={SPANS}
-        // None of them while two days are chosen.
+        // No preset while two days are selected.
         value={isOwn ? '' : presetOf(filters.days)}
         onChange={(days) => change({ days, from: undefined, to: undefined })}
       />
@@ -130,7 +130,7 @@ interface ChoiceProps {
   readonly onChange: (value: string | undefined) => void;
 }
 
-/** One of several, or any; what the address names is among them. */
+/** One of several values, or any; a value from the URL is always listed. */
 function Choice({ name, values, value, onChange }: ChoiceProps) {
   return (
     <Select

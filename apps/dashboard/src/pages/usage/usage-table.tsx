@@ -32,13 +32,13 @@ const COLUMNS: readonly Column[] = [
 interface UsageTableProps {
   readonly usage: Usage;
   readonly group: UsageGroup;
-  /** In the order that colors go by. */
+  /** In the order that determines the colors. */
   readonly names: readonly string[];
-  /** Which tasks a group stands for. */
+  /** The filter for the tasks of a group. */
   readonly tasksOf: (group: string | null) => TaskFilters;
 }
 
-/** The figures of each group and of all, for the whole time; a name leads to its tasks. */
+/** Totals of each group and overall, for the whole time span; a name links to its tasks. */
 export function UsageTable({ usage: { groups, total, currency }, group: by, names, tasksOf }: UsageTableProps) {
   const withTasks = useMay()('tasks.read_all');
   const columns = COLUMNS.filter(({ name }) => name !== 'Chats' || total.chats > 0);

@@ -60,7 +60,7 @@ export function UsagePage() {
   );
 }
 
-/** Says where the figures begin, when that is within the time that is shown. */
+/** Says when the data starts, if that is within the time span. */
 function Horizon({ since, span }: { readonly since: string | null; readonly span: TimeSpan }) {
   if (since === null || Date.parse(since) <= span.from) return null;
   const first = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(since));
@@ -104,10 +104,10 @@ function Figures({ usage, span, filters }: FiguresProps) {
   const group = groupOf(filters);
   const idOfKey = (name: string | undefined): string | undefined => {
     const named = (keys.data?.data ?? []).filter((key) => key.name === name);
-    // The tasks of several keys with one name are no list of their own.
+    // The task list can't filter by several keys that share a name.
     return name === 'Playground' && named.length === 0 ? 'playground' : named.length === 1 ? named[0]?.id : undefined;
   };
-  /** What tasks are narrowed to for a series in some time. */
+  /** The task filters for a series and a time. */
   const tasksOf = (
     name: string | null | undefined,
     time: { readonly from: string; readonly to: string },

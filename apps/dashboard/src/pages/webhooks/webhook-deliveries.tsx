@@ -11,7 +11,7 @@ import { DeliveryRow } from './webhook-delivery.tsx';
 
 const route = getRouteApi('/inside/webhooks');
 
-/** What was sent, newest first, by filters that are in the address. */
+/** Deliveries, newest first, with filters in the URL. */
 export function WebhookDeliveries({ endpoints }: { readonly endpoints: readonly Endpoint[] }) {
   const filters = route.useSearch();
   const query = useInfiniteQuery(deliveriesQuery(filters));

@@ -14,7 +14,7 @@ import { State } from '../../parts/state.tsx';
 import { attemptOutcome, DELIVERY_LOOKS, eventName } from '../../parts/webhook-words.ts';
 import { refreshWebhooks } from './webhook-endpoint-actions.tsx';
 
-/** One delivery; opened it shows every attempt. */
+/** One delivery, expandable to its attempts. */
 export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }) {
   const [opened, { toggle }] = useDisclosure(false);
   const { id, event, url, status, created_at: createdAt } = delivery;
@@ -106,7 +106,7 @@ function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
   );
 }
 
-/** What is sent. It is not stored, so it is shown as the next attempt would send it. */
+/** The payload. It is not stored, so this shows what the next attempt would send. */
 function Payload({ id }: { readonly id: string }) {
   const [opened, { toggle }] = useDisclosure(false);
   const { data, error } = useQuery({ ...payloadQuery(id), enabled: opened });

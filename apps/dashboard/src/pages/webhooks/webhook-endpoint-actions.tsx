@@ -6,10 +6,10 @@ import { send } from '../../api/request.ts';
 import type { Endpoint } from '../../api/webhooks.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 
-/** What is open over the page. */
+/** The open dialog. */
 export type EndpointDialog = { kind: 'add' } | { kind: 'events' | 'remove'; endpoint: Endpoint };
 
-/** Reads endpoints and deliveries anew. */
+/** Refreshes endpoints and deliveries. */
 export async function refreshWebhooks(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
 }
@@ -20,7 +20,7 @@ function showFailure(title: string) {
   };
 }
 
-/** Sends a test event, whose delivery then shows up in the log. */
+/** Sends a test event; its delivery then appears in the list. */
 export function useEndpointTest({ id }: Endpoint) {
   return useMutation({
     mutationFn: () => send('POST', `/webhooks/endpoints/${id}/test`),
@@ -32,7 +32,7 @@ export function useEndpointTest({ id }: Endpoint) {
   });
 }
 
-/** Switches an endpoint off, or on again. */
+/** Disables or enables an endpoint. */
 export function useEndpointSwitch({ id, disabled_at: disabledAt }: Endpoint) {
   const active = disabledAt !== null;
   return useMutation({

@@ -18,7 +18,7 @@ interface Fields {
   events: string[];
 }
 
-/** Adds an endpoint, or changes what it is told of. */
+/** Adds an endpoint, or changes its events. */
 export function EndpointForm({ existing, onClose }: EndpointFormProps) {
   const form = useForm<Fields>({
     initialValues: { url: existing?.url ?? '', events: [...(existing?.events ?? EVENTS.map(({ value }) => value))] },

@@ -14,7 +14,7 @@ import { Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { VERIFY_SNIPPETS } from '../../parts/verify-snippets.ts';
 
-/** How a receiver knows that an event is genuine: the code for everyone, the secret for admins. */
+/** How receivers verify events: code for everyone, the secret for admins. */
 export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) {
   const [withCode, { toggle }] = useDisclosure(false);
   const [withSecret, { open, close }] = useDisclosure(false);

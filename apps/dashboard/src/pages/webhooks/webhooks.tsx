@@ -11,7 +11,7 @@ import { EndpointForm } from './webhook-endpoint-form.tsx';
 import { WebhookEndpoints } from './webhook-endpoints.tsx';
 import { WebhookVerification } from './webhook-verification.tsx';
 
-/** Where the ends of tasks are told, how that is verified, and what became of it. */
+/** Endpoints, verification and deliveries. */
 export function WebhooksPage() {
   const isAdmin = useMay()('webhooks.manage');
   const endpoints = useQuery(endpointsQuery);
