@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// The one entry of every role, in the container image and in a clone: darkroom api, worker, migrate, keys ...
-// It loads what is asked for into this very process: a shell or a child between would keep signals from it.
+// The entry point of every role, in the container image and in a clone: darkroom api, worker, migrate, keys ...
+// Runs the role in this process, because a shell or parent in between would not pass on signals.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Each is a program of its own; everything else is a command of the operator. */
+/** Separate programs; every other name is an operator command. */
 const ROLES = ['api', 'worker'];
 
 const [command = '', ...args] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// npm run build; with --tools also what only editors, tests and checks read.
+// npm run build; --tools also builds what editors, tests and checks need.
 import { prepare } from './prepare.mjs';
 
 await prepare({ tools: process.argv.includes('--tools') });

@@ -1,6 +1,6 @@
-// Makes one file each of the API, the worker and the operator's commands, with what they import: some 2,000 files are not
-// looked for and read at every start (docs/decisions, 2026-11-22-bundles), and the container image needs few packages.
-// Then API and worker are started once for the compiled form that later starts load in place of compiling.
+// Bundles the API, the worker and the operator commands into one file each, so that a start does not look up and read
+// some 2,000 files (docs/decisions, 2026-11-22-bundles), and the container image needs only a few packages. Then starts
+// API and worker once to save their compiled code, which later starts load.
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
@@ -8,7 +8,7 @@ import { ROOT } from './prepare.mjs';
 import { writeCodeCaches } from './code-cache.mjs';
 import { LEFT_OUTSIDE } from './image-packages.mjs';
 
-/** Nest and pg ask for them and do without. */
+/** Nest and pg load them only if they are installed. */
 const OPTIONAL = [
   /^@nestjs\/(microservices|websockets|platform-express)/,
   /^@fastify\/(multipart|view)$/,
@@ -18,7 +18,7 @@ const OPTIONAL = [
 
 /** The app of each program. */
 const PROGRAMS = { api: 'api', worker: 'worker', operator: 'standalone' };
-/** They start often, or while somebody waits for a free place; of the operator's many commands each start loads another. */
+/** They start often, or while a request waits; each start of the operator program loads a different command. */
 const CACHED = ['api', 'worker'];
 const FOLDER = join(ROOT, 'dist', 'bin');
 
@@ -28,29 +28,29 @@ const input = Object.fromEntries(
 const bundle = await rolldown({
   input,
   platform: 'node',
-  // It takes calls such as decodeURIComponent() for pure, and drops those that are made to see whether they throw.
+  // Tree shaking takes calls such as decodeURIComponent() for pure, and drops those made to see whether they throw.
   treeshake: false,
   external: (id) =>
     LEFT_OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)) || OPTIONAL.some((it) => it.test(id)),
   onLog: (level, log) => {
-    // A warning would be missed; whatever it warns of has to be settled here.
+    // A warning would be overlooked, so it has to be fixed or ruled out here.
     if (level === 'warn') throw new Error(log.message);
   },
 });
 await bundle.write({
   dir: FOLDER,
-  // V8 keeps the compiled form of scripts, not of modules; load-bundle.mjs calls each file as the function it then is.
+  // V8 caches compiled scripts, but not modules; load-bundle.mjs calls each file as a function.
   format: 'cjs',
   banner: '(function (exports, require, module, __filename, __dirname) {',
   footer: '})',
   // A script has no import() of its own.
   dynamicImportInCjs: false,
-  // Without any other character a file takes a byte for each in memory, not two. Comments are copied as they are.
+  // In ASCII, V8 keeps one byte per character in memory, not two. Comments are copied unescaped, so they are dropped.
   charset: 'ascii',
   comments: false,
   keepNames: true,
   minify: false,
-  // What an earlier build compiled must never be taken for what this one made.
+  // A code cache of an earlier build must never be used for this one.
   cleanDir: true,
   entryFileNames: '[name].cjs',
   chunkFileNames: 'chunks/[name]-[hash].cjs',

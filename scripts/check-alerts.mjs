@@ -1,6 +1,6 @@
-// Dashboards, alerts and runbook fit together: every metric and label that they name is in the table of docs/operations.md (which
-// a test compares with what processes serve; test/balancer does so for those of HAProxy), every alert has its heading in
-// docs/runbook.md and tests of when it fires and when it doesn't, and the rules do what their tests say.
+// Checks that dashboards, alerts and runbook agree: every metric and label they use is in the table of
+// docs/operations.md (a test compares it with what processes serve; test/balancer does so for HAProxy's), every alert
+// has a heading in docs/runbook.md and tests for firing and for staying quiet, and the rules pass those tests.
 // usage: node scripts/check-alerts.mjs [root]
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,9 +11,9 @@ const root = process.argv[2] ?? join(import.meta.dirname, '..');
 const read = (path) => readFileSync(join(root, path), 'utf8');
 const RULES = 'deploy/alerts/darkroom.rules.yml';
 const TESTS = 'deploy/alerts/darkroom.test.yml';
-/** Prometheus' own, and those of Node and the operating system that prom-client brings. */
+/** Metrics of Prometheus itself, and Node's and the system's from prom-client. */
 const FOREIGN = /^(?:up|nodejs_\w+|process_\w+)$/;
-/** What scraping adds to every series, and what histograms have. */
+/** Labels added by scraping, and the one of histograms. */
 const EVERYWHERE = ['job', 'instance', 'le'];
 
 const metrics = metricsOf(read('docs/operations.md'));
@@ -58,7 +58,7 @@ function problemsOfRule({ alert, expr, annotations = {}, labels = {} }) {
   return found;
 }
 
-/** An alert that is quiet where nothing is measured shows nothing, so only cases with a metric that it asks for count. */
+/** An alert without input never fires, so only test cases with one of its metrics count. */
 function problemsOfTests({ alert, expr }) {
   const cases = tests
     .filter(({ input_series }) => input_series.some(({ series }) => expr.includes(/^\w+/.exec(series)[0])))
@@ -79,7 +79,7 @@ function problemsOfDashboard(file) {
   return queries.flatMap(({ title, expr }) => problemsOfQuery(expr).map((problem) => `${file}: ${title}: ${problem}`));
 }
 
-/** Each selector with its labels, and the labels by which the query groups. */
+/** Checks each selector with its labels, and the grouping labels of the query. */
 function problemsOfQuery(expr) {
   const text = expr.replaceAll(/"[^"]*"/g, '""');
   const grouped = [...text.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) =>
@@ -102,7 +102,7 @@ function problemsOfQuery(expr) {
   return [...found, ...grouped.filter((label) => !known.has(label)).map((label) => `nothing has a label ${label}`)];
 }
 
-/** Prometheus' own program, where the machine has it; CI does. */
+/** Runs Prometheus' own promtool if it is installed, as it is in CI. */
 function promtool() {
   if (spawnSync('promtool', ['--version']).error !== undefined) {
     console.log('promtool is not installed (Debian: prometheus): the rules were not run');

@@ -1,4 +1,4 @@
-// The files that put Darkroom into production, checked against the compose schema and our own rules.
+// Checks the production files against the compose schema and our own rules.
 // usage: node scripts/check-deploy.mjs [root ...]
 import 'reflect-metadata';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
 const home = join(import.meta.dirname, '..');
 const roots = process.argv.length > 2 ? process.argv.slice(2) : [home];
 const settings = knownSettings();
-/** By default; a longer one in models.yaml needs a longer grace. */
+/** The default; a longer timeout in models.yaml needs a longer grace time. */
 const longestCallMs = new OpenAiConfig().totalTimeoutMs;
 const longestChatMs = new ChatConfig().totalMs;
 
@@ -54,7 +54,7 @@ function problemsOf(root) {
   ];
 }
 
-/** The names every @Setting of the code reads. */
+/** The names of all settings in the code. */
 function knownSettings() {
   const names = new Set(['NODE_ENV', 'LD_PRELOAD']);
   for (const folder of ['apps', 'libs']) {

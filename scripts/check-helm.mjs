@@ -1,5 +1,5 @@
-// The Helm chart: rendered with every example and at both ends of what can be chosen, then held against the schemas of
-// Kubernetes, KEDA and the Prometheus operator, the settings that the code has, and our own rules.
+// Renders the Helm chart with every example and with extreme values, and checks the result against the schemas of
+// Kubernetes, KEDA and the Prometheus operator, the settings in the code, and our own rules.
 // usage: node scripts/check-helm.mjs [folder of a chart ...]
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ import { schemaProblems } from './deploy-rules/kubernetes.mjs';
 import { ROOT } from './prepare.mjs';
 
 const EXAMPLES = join(ROOT, 'deploy', 'helm', 'examples');
-/** What Postgres has for everybody unless it is told otherwise: max_connections of 100, less 3 for its administrators. */
+/** Connections of Postgres by default: max_connections of 100, minus 3 for superusers. */
 const DEFAULT_CONNECTIONS = 97;
-/** ConfigMaps that the examples take for granted. */
+/** ConfigMaps that the examples expect. */
 const CONFIG_MAPS = ['models', 'authority'];
 const URL_SET = 'publicUrl=https://images.example.org';
 
@@ -47,9 +47,9 @@ const CASES = [
     set: [URL_SET, `fullnameOverride=${'n'.repeat(45)}`, `image.digest=sha256:${'0'.repeat(64)}`],
   },
 ];
-/** Those that find most in the copy of a chart. */
+/** The cases that find most mistakes in a modified copy of the chart. */
 const TELLING = ['production.yaml', 'defaults', 'PgBouncer and one Secret'];
-/** What must not become a release, and why. */
+/** Values that must be rejected, with the expected message. */
 const REFUSED = [
   [[], 'publicUrl is required'],
   [[`${URL_SET}/v1`], "at '/publicUrl'"],
@@ -79,7 +79,7 @@ const facts = await chartFacts();
 const problems = [];
 const objects = [];
 for (const chart of charts) {
-  // A folder that is given is a copy with a change, which need not be seen from all sides.
+  // A given folder is a copy with one change, so fewer cases are enough.
   const label = chart === CHART ? '' : `${chart}: `;
   const cases = chart === CHART ? CASES : CASES.filter(({ name }) => TELLING.includes(name));
   const versions = chart === CHART ? KUBERNETES : KUBERNETES.slice(-1);
@@ -96,7 +96,7 @@ for (const problem of distinct) console.error(problem);
 console.log(`${CASES.length} sets of values, ${objects.length} objects, ${distinct.length} problems in the chart`);
 process.exitCode = distinct.length === 0 && objects.length > 0 ? 0 : 1;
 
-/** A models.yaml of one provider, in which --set finds no comma or quote. */
+/** The text of a models.yaml with one provider, without a comma or quote, which --set would interpret. */
 function catalogOf(timeoutMs) {
   return [
     ...['providers:', '  far:', '    type: openai', '    options:', `      total_timeout_ms: ${timeoutMs}`],
@@ -114,13 +114,13 @@ function problemsOf(chart, { name, files, set }, kubernetes) {
     budgets: !set.includes('api.podDisruptionBudget.enabled=false'),
     policies: !set.includes('networkPolicy.enabled=false'),
     configMaps: CONFIG_MAPS,
-    // Who changes the defaults has a database to go with them.
+    // Other values bring their own database.
     connections: name === 'defaults' ? DEFAULT_CONNECTIONS : Infinity,
   };
   return [...podProblems(documents, wanted), ...objectProblems(documents, wanted)].map((text) => `${name}: ${text}`);
 }
 
-/** What Helm's own lint says of the examples, and values that must be refused. */
+/** Problems reported by Helm's lint for the examples, and by values that should be rejected. */
 function thoroughProblems() {
   const linted = CASES.flatMap(({ name, files }) => {
     const said = files.length === 0 ? '' : lintChart(files);

@@ -1,6 +1,6 @@
-// Builds deploy/Dockerfile and runs the image as docker-compose.yml would: hardened, with a real Postgres, Redis and S3.
+// Builds deploy/Dockerfile and runs the image like docker-compose.yml: hardened, with a real Postgres, Redis and S3.
 // usage: node scripts/check-image.mjs, as root on Debian with buildah, podman, runc, conmon, catatonit and debootstrap.
-// Ends with 1 when the image fails, and with 75 on a machine that can't run containers of any image.
+// Exits with 1 when the image fails, and with 75 on a machine that can't run containers at all.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,18 +21,18 @@ import { interruption } from './image/run.mjs';
 import { ROOT } from './prepare.mjs';
 
 const PROGRAMS = ['buildah', 'podman', 'runc', 'conmon', 'catatonit', 'debootstrap'];
-/** As in sysexits.h: it is not the image that fails. */
+/** From sysexits.h: the machine is the problem, not the image. */
 const EX_TEMPFAIL = 75;
 const MAX_BYTES = 350e6;
 const TAG = 'localhost/darkroom:check';
 const READY_MS = 60_000;
 const ANSWER_MS = 60_000;
-/** The last step, also of a check that was told to end. */
+/** The last step; also runs after an interruption. */
 const CLEAN_UP = 'clean-up';
-/** How long the image takes that is in hand while its worker and its API are stopped. */
+/** Duration of the image that is being generated while worker and API are stopped. */
 const LATENCY_S = 6;
 
-/** Ends a role for lack of settings, with 0 if its code caches are those of the Node in the image. */
+/** Lets a role exit for lack of settings; exits with 0 if its code caches match the Node of the image. */
 const CACHE_PROBE = `
   const { compiledAnew, loadBundle } = await import('/app/dist/bin/load-bundle.mjs');
   process.on('exit', () => (process.exitCode = compiledAnew().length));
@@ -69,7 +69,7 @@ try {
   });
 }
 
-/** Says how long something took and what came of it. Throws with its name. */
+/** Runs a step and prints its result and duration. Throws with its name. */
 async function step(name, work) {
   const begin = performance.now();
   const seconds = () => `${((performance.now() - begin) / 1000).toFixed(0)} s`;
@@ -87,7 +87,7 @@ function settled(promise) {
   );
 }
 
-/** Both were waited for, so that whoever cleans up sees all that runs. */
+/** Throws the first error after both have settled, so that the clean-up finds everything that runs. */
 function throwFirst(errors) {
   const [error] = errors.filter((one) => one !== undefined);
   if (error !== undefined) throw error;
@@ -129,7 +129,7 @@ async function startServices() {
   return s3.strict ? undefined : 'the S3 server verifies nothing here';
 }
 
-/** The service's flags and settings; addresses are those of this machine, whose network the containers share. */
+/** The flags and settings of a service; addresses are of this machine, because containers share its network. */
 function flagsOf(name, own = {}) {
   const unused = { POSTGRES_PASSWORD: 'unused', REDIS_PASSWORD: 'unused' };
   const environment = { ...environmentOf(services[name], { ...unused, ...settings }), ...settings, ...own };
@@ -154,7 +154,7 @@ async function startProcesses() {
   const { port } = new URL(settings.PUBLIC_URL);
   const metrics = async () => ({ METRICS_HOST: '127.0.0.1', METRICS_PORT: String(await freePort()) });
   const api = { HOST: '127.0.0.1', PORT: port, ...(await metrics()) };
-  // Directions in prompts, such as how long an image takes, are not for production.
+  // Directives in prompts, such as the duration of an image, are off in production.
   const worker = { WORKER_HEALTH_PORT: String(await freePort()), SANDBOX_DIRECTIVES: 'true', ...(await metrics()) };
   engine.start('api', flagsOf('api', api), TAG, services.api.command);
   engine.start('worker', flagsOf('worker', worker), TAG, services.worker.command);
@@ -169,7 +169,7 @@ async function startProcesses() {
   }
 }
 
-/** As compose finds out: by the health check, inside the container. */
+/** Waits for the health check inside the container, like compose. */
 async function untilHealthy(name) {
   const [, ...command] = services[name].healthcheck.test;
   const end = performance.now() + READY_MS;
@@ -195,7 +195,7 @@ async function call(path, init = {}) {
   return answer;
 }
 
-/** Orders an image, and answers with what its bytes are once they are decoded. */
+/** Generates an image, and returns the metadata of its decoded bytes. */
 async function generate(prompt = 'A lighthouse at dusk') {
   const request = { model: 'gpt-image-2', prompt, resolution: '1k', response_format: 'b64_json' };
   const { data } = await (await post('/v1/images/generations', request)).json();
@@ -204,7 +204,7 @@ async function generate(prompt = 'A lighthouse at dusk') {
   return `${info.width}x${info.height}`;
 }
 
-/** Of both processes, once an image has gone through them. */
+/** The memory of both processes after one image. */
 async function memory() {
   return await Promise.all(
     ['api', 'worker'].map(async (name) => `${name} ${figuresOf(await engine.processesOf(name))}`),
@@ -216,7 +216,7 @@ async function checkSetUp() {
   return `${lines.length} checks`;
 }
 
-/** Both get their SIGTERM while a caller waits for an image that the worker has just begun. */
+/** Sends SIGTERM to both while a caller waits for an image that the worker has just started. */
 async function stopWithTaskInHand() {
   const held = generate(`A harbor in fog [[latency=${LATENCY_S}s]]`);
   held.catch(() => undefined);

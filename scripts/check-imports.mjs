@@ -1,11 +1,11 @@
-// Imports go down only (docs/architecture.md): prints every import that breaks the drawing, as file:line and the rule.
+// Enforces the import rules of docs/architecture.md: prints every violation as file:line with its rule.
 // usage: node scripts/check-imports.mjs [root]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import ts from 'typescript';
 
 const below = ['telemetry', 'config', 'contract'];
-/** The rooms each room may import beside itself. Apps may import every room, the dashboard only `contract`. */
+/** The rooms that each room may import besides itself. Apps may import every room, the dashboard only `contract`. */
 const mayImport = {
   contract: [],
   config: [],
@@ -34,7 +34,7 @@ const mayImport = {
   answers: [...below, 'queue', 'storage', 'tasks'],
 };
 
-/** Packages that stop at certain files; a name that ends in / stands for everything below it. */
+/** Packages that only some files may import; a name that ends in / stands for all packages below it. */
 const fences = [
   { packages: ['prom-client', '@opentelemetry/'], allowed: /^libs\/telemetry\// },
   { packages: ['sharp'], allowed: /^libs\/(images|providers\/sandbox)\// },
@@ -55,15 +55,15 @@ const fences = [
 ];
 
 /**
- * Files that put together what stands in folders below and beside them. Each counts as a folder of its own: what it
- * names may use what else is in its folder.
+ * Files that assemble parts from the folders below and next to them. Each counts as its own folder, so that its parts
+ * may import from the file's folder.
  */
 const ABOVE_THEIR_FOLDER = [
   /\.module\.ts$/,
   /^apps\/[^/]+\/src\/(main|create-api|openapi)\.tsx?$/,
-  // The pages, by their paths.
+  // The routes of all pages.
   /^apps\/dashboard\/src\/app\/router\.tsx$/,
-  // The list of adapters, which all implement what stands beside it.
+  // The list of adapters, all of which implement types from the same folder.
   /^libs\/providers\/descriptors\.ts$/,
 ];
 
@@ -76,7 +76,7 @@ const violations = [...imports].flatMap(([file, found]) =>
 );
 const targets = new Map([...imports].map(([file, found]) => [file, found.map(({ target }) => target)]));
 const cycles = findCycles(targets);
-// Cycles of files are cycles of folders as well: they are told once.
+// A cycle of files is also a cycle of folders: reported only once.
 if (cycles.length === 0) cycles.push(...findCycles(targetsOfFolders()));
 violations.push(...cycles.map((cycle) => `${cycle[0]}:1 is part of a cycle: ${cycle.join(' -> ')}`));
 for (const violation of violations) console.error(violation);
@@ -90,7 +90,7 @@ function listSources(folder) {
     .filter((file) => /\.tsx?$/.test(file) && !/\.spec\.tsx?$|\/(generated|node_modules|dist)\//.test(file));
 }
 
-/** Static, type-only, re-exporting and dynamic imports; `target` is the file of ours that is meant, if it is one. */
+/** Static, type-only, re-exporting and dynamic imports; `target` is the imported file, if it is ours. */
 function readImports(file) {
   const text = readFileSync(join(root, file), 'utf8');
   return ts.preProcessFile(text, true, true).importedFiles.map(({ fileName: specifier, pos }) => ({
@@ -137,7 +137,7 @@ function folderOf(file) {
   return ABOVE_THEIR_FOLDER.some((name) => name.test(file)) ? file : posix.dirname(file);
 }
 
-/** What the files of each folder import from other folders of the same room. */
+/** The imports between folders of the same room. */
 function targetsOfFolders() {
   const folders = new Map();
   for (const [file, found] of targets) {
@@ -148,7 +148,7 @@ function targetsOfFolders() {
   return folders;
 }
 
-/** Each cycle once, from the file or folder where it was entered. */
+/** Each cycle once, from the file or folder where it was found. */
 function findCycles(targets) {
   const cycles = [];
   const done = new Set();

@@ -1,7 +1,8 @@
-// Refuses migrations that keep others from a table that may be large, or that break the version before, which goes on while
-// instances are replaced: prints each statement as file and what to write instead. Postgres' own parser reads them, and what
-// the lists below don't know is refused too. What breaks the version before may follow once no version needs it: then the
-// first line of the migration is `-- Second half of <migration of a released version>`.
+// Rejects migrations that lock a possibly large table for long, or that break the previous version, which keeps running
+// while instances are replaced. Prints the file of each such statement and what to write instead. Postgres' own parser
+// reads the statements; those missing from the lists below are rejected, too. A breaking change may follow once no
+// running version needs the old schema; the migration's first line is then
+// `-- Second half of <migration of a released version>`.
 // usage: node scripts/check-migrations.mjs [folder, with ../releases]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +10,7 @@ import { requireTool } from './prepare.mjs';
 
 const { loadModule, parsePlPgSQLSync, parseSync } = requireTool('libpg-query');
 
-/** Older ones were applied before there was a rule. */
+/** Earlier migrations were applied before this rule. */
 const SINCE = '20261122180000';
 /** Applied before the rule that they break. */
 const EARLIER = new Set([
@@ -18,14 +19,14 @@ const EARLIER = new Set([
 ]);
 const folder = process.argv[2] ?? join('prisma', 'migrations');
 
-/** How PL/pgSQL parses what is no expression, type or assignment. */
+/** PL/pgSQL's parse mode for full statements, as opposed to expressions, types and assignments. */
 const WHOLE_STATEMENT = 0;
 
 const BATCHES = 'batches by the worker: one statement holds every row that it changes';
 const REWRITTEN = 'a new column, or a CHECK that is NOT VALID and validated in a later migration';
 const WHOLE = 'nothing that takes a whole table';
 
-/** What to write instead of a statement, or of one action of ALTER TABLE, that holds a table or many of its rows. */
+/** Statements and ALTER TABLE actions that lock a table or many of its rows, with what to write instead. */
 const LOCKING = {
   AT_AddColumn: ({ def }) => addedColumn(def.ColumnDef),
   AT_AddConstraint: ({ def: { Constraint: added } }) =>
@@ -36,7 +37,7 @@ const LOCKING = {
   AT_SetNotNull: () => REWRITTEN,
   ClusterStmt: () => WHOLE,
   DeleteStmt: () => BATCHES,
-  // Dropping takes no longer than any other ALTER TABLE, and the migrator runs nothing else outside of a transaction.
+  // Dropping is as fast as any other ALTER TABLE, and the migrator runs nothing else outside of transactions.
   DropStmt: ({ concurrent }) => concurrent && 'DROP INDEX without CONCURRENTLY: migrations are transactions',
   IndexStmt: ({ concurrent }) => !concurrent && 'CREATE INDEX CONCURRENTLY, in a migration of its own',
   InsertStmt: ({ onConflictClause }) => onConflictClause?.action === 'ONCONFLICT_UPDATE' && BATCHES,
@@ -52,7 +53,7 @@ const LOCKING = {
   VacuumStmt: ({ is_vacuumcmd }) => is_vacuumcmd && WHOLE,
 };
 
-/** Code of the version before reads and writes what it knows: columns, defaults, keys that an ON CONFLICT names. */
+/** The previous version uses the columns, defaults and ON CONFLICT keys that it knows. */
 const BREAKING = {
   AT_ColumnDefault: ({ def }) => def === undefined,
   AT_DropColumn: () => true,
@@ -67,13 +68,13 @@ const BREAKING = {
 const LATER =
   'what the version before can live with, and the rest in the release after: a migration that begins with -- Second half of <name>';
 
-/** Short, whatever the table holds. */
+/** Fast, however large the table is. */
 const HARMLESS = new Set([
   ...['AT_ResetRelOptions', 'AT_SetRelOptions', 'AT_SetStatistics', 'AT_ValidateConstraint'],
   ...['CommentStmt', 'CreateEnumStmt', 'CreateFunctionStmt', 'CreateStmt', 'CreateTrigStmt', 'ViewStmt'],
 ]);
 
-/** What to write instead of a column that a table gets. */
+/** What to write instead of an added column, if it locks the table. */
 function addedColumn({ typeName, constraints = [] }) {
   const kinds = new Set(constraints.map(({ Constraint }) => Constraint.contype.replace('CONSTR_', '')));
   if ([...kinds].some((kind) => !['NULL', 'NOTNULL', 'DEFAULT', 'GENERATED', 'IDENTITY'].includes(kind)))
@@ -85,7 +86,7 @@ function addedColumn({ typeName, constraints = [] }) {
   return kinds.has('NOTNULL') && !kinds.has('DEFAULT') && 'a column that may be null, or one with a constant default';
 }
 
-/** Every node of a tree with its kind, from the outside in; not the bodies of functions, which run later. */
+/** All nodes of a tree with their kinds, outermost first; without function bodies, which run later. */
 function* nodesOf(tree) {
   for (const [kind, node] of Object.entries(tree)) {
     if (node === null || typeof node !== 'object') continue;
@@ -94,7 +95,7 @@ function* nodesOf(tree) {
   }
 }
 
-/** The statements of a text and of its DO blocks, with their nodes. Throws where Postgres finds an error of syntax. */
+/** The statements of a text and of its DO blocks, with their nodes. Throws for a syntax error. */
 function statementsOf(sql) {
   const bytes = Buffer.from(sql);
   return parseSync(sql).stmts.flatMap(({ stmt, stmt_location: start = 0, stmt_len: length }) => {
@@ -107,7 +108,7 @@ function statementsOf(sql) {
   });
 }
 
-/** What a statement does, and to which tables: the actions of an ALTER TABLE one by one, and the statements of a WITH. */
+/** The actions of a statement with their tables: each action of an ALTER TABLE, and each statement of a WITH. */
 function actionsOf({ text, nodes }) {
   return nodes.flatMap(([kind, node]) => {
     const tables = [node.relation, ...(node.relations ?? []).map(({ RangeVar }) => RangeVar)];
@@ -122,13 +123,16 @@ function nameOf({ schemaname = 'public', relname }) {
   return `${schemaname}.${relname}`;
 }
 
-/** What in a file would keep others from a table or, unless `mayBreak`, break the version before; and what to write instead. */
+/**
+ * The statements of a file that lock a table or, unless `mayBreak`, break the previous version, with what to write
+ * instead.
+ */
 function problemsOf(sql, mayBreak) {
   const actions = statementsOf(sql).flatMap(actionsOf);
   const isNew = ({ kind, node }) => kind === 'CreateStmt' && !node.if_not_exists;
   const created = new Set(actions.filter(isNew).flatMap(({ tables }) => tables));
   const added = new Set(actions.map(({ node }) => node.def?.Constraint?.conname));
-  // Statements on tables that their own file creates harm nobody.
+  // Statements on tables created in the same file are safe.
   const others = actions.filter(({ tables }) => tables.length === 0 || !tables.every((table) => created.has(table)));
   const problems = others.flatMap(({ text, kind, node }) => {
     const isKnown = [LOCKING, BREAKING].some((list) => kind in list) || HARMLESS.has(kind);
@@ -141,7 +145,7 @@ function problemsOf(sql, mayBreak) {
   return [...problems, ...notAlone(actions)];
 }
 
-/** What must not share a migration with others. */
+/** Statements that need a migration of their own. */
 function notAlone(actions) {
   const concurrent = actions.find(({ node }) => node.concurrent);
   if (concurrent !== undefined && actions.length > 1)
@@ -167,7 +171,7 @@ function releasedMigrations() {
   });
 }
 
-/** A first half that was released is no longer needed by the version before; one that wasn't may be. */
+/** Once its first half was released, the previous version no longer needs the old schema. */
 function isSecondHalf(sql, released) {
   const first = /^-- Second half of (\w+)/.exec(sql)?.[1];
   return first !== undefined && existsSync(join(folder, first)) && released.some((last) => first <= last);

@@ -1,4 +1,5 @@
-// Counts what scripts/shape-limits.mjs bounds in apps/ and libs/, tests and the console's pages aside, and says where it is.
+// Counts the patterns limited in scripts/shape-limits.mjs in apps/ and libs/, without tests and the console's pages;
+// --list prints where they are.
 // usage: node scripts/check-shape.mjs [root [limits]] [--list]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, resolve } from 'node:path';
@@ -54,7 +55,7 @@ for (const [name, { limit, goal, what, why }] of Object.entries(LIMITS)) {
 }
 process.exitCode = broken === 0 ? 0 : 1;
 
-/** Exported classes, functions and interfaces without a comment of their own. */
+/** Exported classes, functions and interfaces without a doc comment. */
 function isUndocumented(node) {
   return (
     (ts.isClassDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isInterfaceDeclaration(node)) &&
@@ -67,14 +68,14 @@ function roomOf(file) {
   return file.split('/').slice(0, 2).join('/');
 }
 
-/** The files of rooms that a text imports as #room/file.js; for its types alone, too. */
+/** Files of rooms imported as #room/file.js, including type-only imports. */
 function roomFilesOf(text) {
   return ts
     .preProcessFile(text, true, true)
     .importedFiles.flatMap(({ fileName }) => (/^#.*\.js$/.test(fileName) ? `libs/${fileName.slice(1, -3)}.ts` : []));
 }
 
-/** Calls of pg's query() and of Prisma's raw methods, as functions and as tags. */
+/** Calls of pg's query() and of Prisma's raw methods, as functions or as tags. */
 function isStatement(node) {
   const called = ts.isCallExpression(node)
     ? node.expression
@@ -88,7 +89,7 @@ function isStatement(node) {
   );
 }
 
-/** Texts of statements, which are what there is to read, however few calls send them. Parts that begin otherwise don't count. */
+/** SQL texts, which are what people read, however few calls send them. Fragments that start differently don't count. */
 function isText(node) {
   const text = ts.isStringLiteralLike(node) ? node.text : ts.isTemplateExpression(node) ? node.head.text : '';
   return /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|LOCK|TRUNCATE)\b/.test(text);

@@ -1,5 +1,5 @@
-// Fails on source files that are too long: splitting is cheap while a file is still small. Checks tracked .ts and .mjs files;
-// generated files, which say so in their first line, may be of any length.
+// Fails on source files that are too long: splitting is cheap while a file is still small. Checks tracked .ts and .mjs
+// files, except generated ones, which say so in their first line.
 // usage: node scripts/check-size.mjs [root]
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
-// What a stock machine does with a clone: each lock file is read by the npm that comes with each Node, and `npm start`
-// comes to a picture with other Nodes than the one here, from an empty cache, as root and as an ordinary user.
-// usage: node scripts/check-stock.mjs [<node version>+<npm version>[+user] ...]; Linux on x64, with a registry in reach.
+// Tests a clone on a stock machine: the npm of each Node version reads every lock file, and `npm start` generates an
+// image with other Node versions than this one, from an empty cache, as root and as an ordinary user.
+// usage: node scripts/check-stock.mjs [<node version>+<npm version>[+user] ...]; Linux on x64, with access to a
+// registry.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -11,11 +12,11 @@ import { freePort } from '#embedded/free-port.js';
 import { clientFolders } from './client-packages.mjs';
 import { ROOT } from './prepare.mjs';
 
-/** Node 20.19 brings npm 10.8, Node 22 10.9, Node 24 began with 11.0. */
+/** Node 20.19 comes with npm 10.8, Node 22 with 10.9, Node 24 started with 11.0. */
 const NPMS = ['10.8.2', '10.9.0', '11.0.0'];
 const STARTS = ['22.12.0+10.9.0+user', '24.21.0+11.6.2'];
 const LOCKED = ['.', 'tools', 'bench/peers', ...clientFolders()];
-/** `nobody`, who owns nothing. */
+/** `nobody`, who owns no files. */
 const USER = 65_534;
 const STEP_TIMEOUT_MS = 600_000;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -26,7 +27,7 @@ chmodSync(folder, 0o755);
 const failed = [];
 try {
   await step('programs', fetchPrograms);
-  // One after the other: side by side they would share a cache, or fetch everything as often.
+  // One after the other: in parallel they would share a cache, or download everything twice.
   await step('lock files', readLocks);
   await Promise.all(
     wanted.map(([node, npm, user]) => step(`npm start, ${nameOf(node, npm, user)}`, () => start(node, npm, user))),
@@ -58,7 +59,7 @@ async function step(name, work) {
   if (problem !== undefined) failed.push(name);
 }
 
-/** Every Node and npm beside each other, from their packages. */
+/** Installs all versions of Node and npm next to each other, from their packages. */
 async function fetchPrograms() {
   const npms = new Set([...NPMS, ...wanted.map(([, npm]) => npm)]);
   const packages = [
@@ -87,7 +88,7 @@ async function readLocks() {
     }
 }
 
-/** From a copy of what is tracked to a picture, and back to no process at all. */
+/** From a copy of the tracked files to an image, and to a clean stop. */
 async function start(node, npm, user) {
   const home = join(folder, `start-${node}`);
   const copy = join(home, 'darkroom');
@@ -135,7 +136,7 @@ function said(child, output, words) {
   });
 }
 
-/** What leads to a registry, and nothing that this machine or this project set. */
+/** Only variables needed to reach a registry, nothing that this machine or this project has set. */
 function stockEnvironment() {
   const kept = /^(LANG|LC_.*|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_.*|npm_config_registry|.*_PROXY|.*_proxy)$/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => kept.test(name)));
@@ -147,7 +148,7 @@ function giveAway(root) {
     if (!entry.isSymbolicLink()) chownSync(join(entry.parentPath, entry.name), USER, USER);
 }
 
-/** Processes that work below a folder of this check; a stopped service leaves none. */
+/** Processes that run below a folder of this check; a stopped service leaves none. */
 function ownProcesses(below = folder) {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -161,7 +162,7 @@ function ownProcesses(below = folder) {
     .map(Number);
 }
 
-/** Resolves with what was printed; throws with it when the command fails. */
+/** Resolves with the output; throws with it when the command fails. */
 async function run(command, args, options = {}) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: STEP_TIMEOUT_MS, ...options });
   let printed = '';

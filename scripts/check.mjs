@@ -1,4 +1,4 @@
-// `npm run check`: everything CI asks for but the tests. All steps run; what a failed one printed is shown.
+// `npm run check`: everything CI requires except the tests. Runs all steps and shows the output of those that failed.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 const tool = (name) => join(ROOT, 'tools', 'node_modules', '.bin', name);
 const tsc = join(ROOT, 'node_modules', '.bin', 'tsc');
 
-/** Side by side, a step per processor; the longest begin. */
+/** Run in parallel, one per processor, the longest first. */
 const steps = [
   ['lint', tool('eslint'), ['--max-warnings', '0', '.']],
   ['format', tool('prettier'), ['--check', '--log-level', 'warn', '.']],
@@ -26,7 +26,7 @@ const steps = [
 ];
 const STEP_TIMEOUT_MS = 600_000;
 
-// The database client and the console's types that lint and types read, and the program that prints OpenAPI, are built.
+// Builds what lint and type checks need: the database client, the console's types, and the program that prints OpenAPI.
 await prepare({ tools: true });
 releaseSignals();
 const failed = [];

@@ -1,5 +1,5 @@
-// The published clients that test/clients runs: packages of npm in a folder for each client, packages of Python in a
-// virtual environment for each version. Both are installed when a run asks for them, and kept.
+// The published clients for test/clients: npm packages in a folder per client, Python packages in a virtual environment
+// per version. Both are installed on first use, and kept.
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { ensureInstalled, ROOT } from './prepare.mjs';
 
 const NODE_CLIENTS = join('test', 'clients', 'node');
 const PYTHON_CLIENTS = join(ROOT, 'test', 'clients', 'python');
-/** Where the virtual environments are. */
+/** Folder of the virtual environments. */
 const PYTHONS = join(ROOT, 'node_modules', '.cache', 'darkroom', 'clients');
 const STEP_TIMEOUT_MS = 300_000;
 const execute = promisify(execFile);
@@ -21,8 +21,8 @@ export function clientFolders() {
 }
 
 /**
- * Whether the clients can run; names their Python interpreters to the tests. Where something can't be installed it says
- * so, and in CI, where nothing may be left out unnoticed, throws. Only Python and its packages may be absent there.
+ * Whether the clients can run; passes their Python interpreters to the tests. Says what can't be installed; in CI,
+ * where nothing may be skipped silently, it throws. Only Python and its packages are optional.
  */
 export async function hasClients(tell) {
   try {
@@ -36,7 +36,7 @@ export async function hasClients(tell) {
   return true;
 }
 
-/** The interpreter of each version; none where Python can't run them. */
+/** The interpreter of each version; none where Python is missing. */
 async function pythons(tell) {
   const hasPython = await execute('python3', ['-c', 'import venv, ensurepip']).then(
     () => true,
@@ -57,7 +57,7 @@ async function pythons(tell) {
   return found;
 }
 
-/** The packages are pinned in the file; a file that was changed is installed anew. */
+/** The packages are pinned in the file; after a change they are reinstalled. */
 async function pythonWith(file, tell) {
   const wanted = readFileSync(join(PYTHON_CLIENTS, file), 'utf8');
   const folder = join(PYTHONS, file.replace(/\.txt$/, ''));
@@ -74,7 +74,7 @@ async function pythonWith(file, tell) {
   return python;
 }
 
-/** An interpreter that was updated or taken away leaves a virtual environment that no longer starts. */
+/** A virtual environment no longer starts once its interpreter was updated or removed. */
 function runs(python) {
   return execute(python, ['-c', 'import openai'], { timeout: STEP_TIMEOUT_MS }).then(
     () => true,

@@ -1,4 +1,4 @@
-// Starts each bundle once, without any service and with settings of its own, and keeps what V8 compiled for it.
+// Starts each bundle once, without services and with temporary settings, and saves the code that V8 compiled.
 import { fork } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Until a bundle is ready; it starts without a cache where this is too short. */
+/** Time limit for a bundle to become ready; without a cache, it just starts more slowly. */
 const READY_MS = 60_000;
 const WRITE = 'write';
 
-/** Writes a code cache beside each file that these bundles load at a start. */
+/** Writes a code cache next to each file that these bundles load when they start. */
 export async function writeCodeCaches(folder, roles) {
   const data = await mkdtemp(join(tmpdir(), 'darkroom-build-'));
   try {
@@ -22,7 +22,7 @@ export async function writeCodeCaches(folder, roles) {
 
 async function startOnce(folder, role, data) {
   const child = fork(fileURLToPath(import.meta.url), [folder, role], {
-    // Nobody listens at port 1. Either role starts without services and waits for them.
+    // Nothing listens on port 1. Both roles start without services and wait for them.
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
@@ -53,7 +53,7 @@ async function freePort() {
   return port;
 }
 
-/** In the child: runs the bundle until the parent has seen that it is ready. */
+/** In the child process: runs the bundle until the parent says that it is ready. */
 async function runAndWrite([folder, role]) {
   const { codeCaches, loadBundle } = await import(pathToFileURL(join(folder, 'load-bundle.mjs')).href);
   process.once('message', async () => {

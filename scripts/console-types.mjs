@@ -1,4 +1,4 @@
-// Writes the types of what the console API takes and answers, from console-openapi.json: npm run build -- --tools
+// Generates the console API's types from console-openapi.json: npm run build -- --tools
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CONSOLE_TYPES, requireTool, ROOT } from './prepare.mjs';
@@ -6,7 +6,7 @@ import { CONSOLE_TYPES, requireTool, ROOT } from './prepare.mjs';
 const { default: openapiTS, astToString } = requireTool('openapi-typescript');
 
 const document = JSON.parse(readFileSync(join(ROOT, 'console-openapi.json'), 'utf8'));
-// Calls are written with their types where they are made: only what they carry is wanted here.
+// Only schemas: requests are typed where they are made.
 const nodes = await openapiTS({ ...document, paths: {} }, { immutable: true, defaultNonNullable: false, silent: true });
 const types = [
   astToString(nodes.filter(({ name }) => name?.text === 'components')),

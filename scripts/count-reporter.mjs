@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs';
 
-/** Writes how many tests passed and failed to the file scripts/test.mjs names; a file that can't run is one failure. */
+/**
+ * Writes the numbers of passed and failed tests to the file given by scripts/test.mjs; a file that can't run counts as
+ * one failure.
+ */
 export default class CountReporter {
   onRunComplete(_contexts, results) {
     const counts = {

@@ -1,14 +1,17 @@
-// Writes what the fault tests measured into docs/failure.md; the longest of each where there are several.
+// Writes the measurements of the fault tests into docs/failure.md; of several, the longest.
 import { readFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { cellsOf, rewritePart } from './marked-part.mjs';
 
 const PAGE = join(import.meta.dirname, '..', 'docs', 'failure.md');
-/** Named in the page; `npm test -- --record` adds what the short suites measure. */
+/** Named in the page; `npm test -- --record` adds the measurements of the short suites. */
 const COMMAND = 'npm run test:faults -- --record';
 
-/** `file` holds a line of JSON per figure: {row, what, milliseconds} or {row, what, value}. Others stay. */
+/**
+ * `file` has one line of JSON per figure: {row, what, milliseconds} or {row, what, value}. Other figures of the page
+ * stay.
+ */
 export async function writeFigures(file) {
   const measured = new Map();
   for (const line of (await readFile(file, 'utf8')).split('\n').filter((text) => text !== '')) {

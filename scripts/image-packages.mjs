@@ -1,22 +1,22 @@
-// What the bundles leave outside, and a copy of just these packages for the container image: everything else they need
-// is in dist/bin. usage: node scripts/image-packages.mjs FOLDER
+// The packages left out of the bundles, and a copy of only those for the container image: everything else is in
+// dist/bin. usage: node scripts/image-packages.mjs FOLDER
 import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** They bring machine code, or are looked for at run time. */
+/** They contain native code, or files that are read at run time. */
 export const LEFT_OUTSIDE = ['sharp', '@node-rs/argon2', 'dejavu-fonts-ttf', 'swagger-ui-dist'];
 
-/** Only debuggers, compilers and readers of the package open them. */
+/** Read only by debuggers, compilers and people. */
 const UNREAD = /\.(map|d\.[cm]?ts|md)$|\/status\.txt$/;
 const ROOT = join(import.meta.dirname, '..');
 
-/** The folders of these packages and of all they depend on, as package-lock.json has them. */
+/** The folders of these packages and all their dependencies, from package-lock.json. */
 function foldersOf(names, packages) {
   const found = new Set();
   const visit = (name, from) => {
     const folder = folderOf(name, from, packages);
-    // Optional packages are for one kind of machine each; npm installs those that fit.
+    // Optional packages are each for one platform; npm installs those that fit.
     if (folder === undefined || found.has(folder) || !existsSync(join(ROOT, folder))) return;
     found.add(folder);
     const { dependencies, optionalDependencies } = packages[folder];
@@ -28,7 +28,7 @@ function foldersOf(names, packages) {
   return [...found].sort();
 }
 
-/** As Node looks for it: next to who asks, then further and further up. */
+/** Node's lookup: next to the importing package, then upwards. */
 function folderOf(name, from, packages) {
   for (let above = from; ; above = above.slice(0, Math.max(0, above.lastIndexOf('/node_modules/')))) {
     const folder = join(above, 'node_modules', name);

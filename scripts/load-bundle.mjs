@@ -1,26 +1,26 @@
-// Loads a bundle as bundle.mjs makes it; copied into dist/bin, from where every API and worker starts. Beside each file
-// stands its code cache, with which V8 need not compile: a start takes half the CPU time. Another version of
-// V8 rejects the cache and compiles, which is slower and nothing else.
+// Loads a bundle of bundle.mjs; copied into dist/bin, where every API and worker starts from it. A code cache next to
+// each file saves V8 the compilation, which halves the CPU time of a start. Another version of V8 rejects the cache and
+// compiles, which is only slower.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 
-/** What has been loaded, by path. */
+/** Loaded modules, by path. */
 const modules = new Map();
 const require = createRequire(import.meta.url);
 
-/** Runs a file of this folder and what it requires. */
+/** Runs a file of this folder with everything it requires. */
 export function loadBundle(name) {
   load(join(import.meta.dirname, name));
 }
 
-/** The compiled form of what has been loaded and called so far, by the path of its cache. */
+/** The compiled code of all modules loaded and functions called so far, by the path of its cache. */
 export function* codeCaches() {
   for (const [path, { script }] of modules) yield [cacheOf(path), script.createCachedData()];
 }
 
-/** The paths of what has been loaded although its code cache was missing or rejected. */
+/** The paths of modules that were loaded without a code cache, because it was missing or rejected. */
 export function compiledAnew() {
   return [...modules].filter(([, { script }]) => script.cachedDataRejected !== false).map(([path]) => path);
 }

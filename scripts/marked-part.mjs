@@ -4,8 +4,8 @@ import { requireTool } from './prepare.mjs';
 const END = '<!-- end of figures -->';
 
 /**
- * Rewrites the part of a Markdown page that stands between `<!-- figures: written by COMMAND -->` and the next
- * `<!-- end of figures -->`. `write` is given what stands there and answers with what shall.
+ * Rewrites the part of a Markdown page between `<!-- figures: written by COMMAND -->` and the next `<!-- end of figures
+ * -->`. `write` gets the current part and returns the new one.
  */
 export async function rewritePart(page, command, write) {
   const { format, resolveConfig } = requireTool('prettier');
@@ -18,7 +18,7 @@ export async function rewritePart(page, command, write) {
   await writeFile(page, await format(next, { ...(await resolveConfig(page)), filepath: page }));
 }
 
-/** The cells of every row of the tables in a part, heads left out. */
+/** The cells of all table rows in a part, without headers. */
 export function cellsOf(part) {
   const rows = part.split('\n').filter((line) => line.startsWith('|'));
   return rows

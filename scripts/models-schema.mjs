@@ -1,4 +1,4 @@
-// Writes models.schema.json, which editors read beside models.yaml; run after libs/catalog/catalog-schema.ts changed.
+// Writes models.schema.json, which editors use for models.yaml; run it after changing libs/catalog/catalog-schema.ts.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CATALOG_SCHEMA } from '../dist/libs/catalog/catalog-schema.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
-// The command's own output may be piped somewhere; progress is not part of it.
+// The command's own output may be piped, so progress goes to stderr.
 const tell = (line) => process.stderr.write(`${line}\n`);
 await prepare({ tell });
 releaseSignals();

@@ -14,7 +14,7 @@ const configFiles = readdirSync(join(root, 'dist'), { recursive: true })
   .filter((file) => file.endsWith('.config.js'))
   .sort();
 
-/** One row per setting; rooms that read the same one share it, and a lib explains it before an app does. */
+/** One row per setting, with all rooms that read it; a lib's description comes before an app's. */
 const rows = new Map();
 for (const file of [...configFiles].sort((a, b) => b.startsWith('libs') - a.startsWith('libs'))) {
   const room = file.replace(/^(apps|libs)\//, '').split('/')[0];

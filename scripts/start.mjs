@@ -1,4 +1,4 @@
-// npm start: from a fresh clone to a running product. `--watch` builds again and restarts the processes at every change.
+// npm start: from a fresh clone to a running product. `--watch` rebuilds and restarts the processes after every change.
 import { watch } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,7 +7,7 @@ import { ensureBuilt, prepare, ROOT } from './prepare.mjs';
 await prepare();
 if (process.argv.includes('--watch')) watchSources();
 const entry = join(ROOT, 'bin', 'darkroom.mjs');
-// In this very process: there is no one between npm and the product who could lose a signal.
+// In this process, so that no process between npm and the product can lose a signal.
 process.argv = [process.execPath, entry, 'start'];
 await import(pathToFileURL(entry).href);
 

@@ -1,7 +1,7 @@
 // npm run test:faults [-- --minutes N --seed S --record]: random faults for minutes; see test/faults/long.
-// npm test [-- jest arguments]: installs, builds, starts real services, runs every test, stops the services.
-// Services can be given instead: TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_S3_ENDPOINT with its TEST_S3_* companions.
-// TEST_PROPERTY_RUNS=20 makes property tests try twenty times as much; TEST_LONG=true makes load tests carry their full load.
+// npm test [-- jest arguments]: installs, builds, starts real services, runs all tests, stops the services.
+// To use your own services: TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_S3_ENDPOINT with the other TEST_S3_* variables.
+// TEST_PROPERTY_RUNS=20 runs property tests 20 times as often; TEST_LONG=true runs load tests with their full load.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { hasClients } from './client-packages.mjs';
 import { writeFigures } from './fault-figures.mjs';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
-// The reminder about later Node versions is for whoever sets "engines", not for every test run.
+// The reminder about later Node versions concerns changes of "engines", not every test run.
 process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
 const PROJECTS = ['unit', 'medium', 'e2e', 'browser', 'balancer', 'property', 'clients', 'faults'];
-/** Only when asked for: random faults for minutes. */
+/** Only on request: random faults for minutes. */
 const LONG = 'long-faults';
-/** Programs that not every machine has which tests the service: without one, the tests in need of it are left out. */
+/** Optional programs: tests that need a missing one are skipped. */
 const PROGRAMS = {
   browser: [
     'TEST_CHROMIUM',
@@ -25,7 +25,10 @@ const PROGRAMS = {
   ],
   balancer: ['TEST_HAPROXY', ['haproxy']],
 };
-/** Every file loads its modules anew, much of which is soon garbage: jest and its workers look for it less often. */
+/**
+ * Every test file reloads its modules, which creates much garbage; a larger semi-space makes jest and its workers
+ * collect it less often.
+ */
 const COLLECT_LESS = ['--max-semi-space-size=64'];
 const stops = [];
 const controller = new AbortController();
@@ -54,7 +57,7 @@ try {
 process.exitCode = outcome.code;
 process.stdout.write(`${outcome.passed} passed, ${outcome.failed} failed\n`);
 
-/** What the fault tests are told through their environment, and what remains of the arguments. */
+/** Passes the options of the fault tests on by environment, and returns the remaining arguments. */
 function takeOptions(args) {
   const rest = [...args];
   for (const [option, name] of [
@@ -72,7 +75,7 @@ function takeOptions(args) {
   return rest;
 }
 
-/** jest takes every word after --selectProjects for a project; here the words that are none stay paths. */
+/** jest takes every word after --selectProjects for a project; this treats the others as paths. */
 function readArguments(args) {
   const at = args.indexOf('--selectProjects');
   if (at === -1) return { projects: PROJECTS, rest: args };
@@ -81,7 +84,7 @@ function readArguments(args) {
   return { projects: args.slice(at + 1, end), rest: [...args.slice(0, at), ...args.slice(end)] };
 }
 
-/** Whether a project can run here; says so where it can't. Its program is named to the tests. */
+/** Whether a project can run here; says why not. Passes the path of its program to the tests. */
 function hasProgram(project) {
   const [name, files] = PROGRAMS[project] ?? [];
   if (name === undefined) return true;
@@ -92,13 +95,13 @@ function hasProgram(project) {
   return false;
 }
 
-/** The environment that tells the tests where their services are. */
+/** The environment with the addresses of the services for the tests. */
 async function startServices() {
   const { signal } = controller;
   const password = randomBytes(24).toString('base64url');
   const dist = (file) => import(join(ROOT, 'dist', 'libs', file));
   const template = `darkroom_test_${randomBytes(4).toString('hex')}`;
-  // All are waited for: one that came up while another failed has to be stopped, or it keeps this process alive.
+  // Waits for all: a service that started while another failed must be stopped, or it keeps this process alive.
   const starts = await Promise.allSettled([
     process.env.TEST_POSTGRES_URL ?? startPostgres(await dist('embedded/postgres.js'), password, signal),
     process.env.TEST_REDIS_URL ?? startRedis(await dist('embedded/redis.js'), password, signal),
@@ -153,7 +156,7 @@ async function startS3() {
   };
 }
 
-/** Migrates the database that each test file clones; at the end it and every clone are dropped. */
+/** Migrates the database that each test file clones; at the end, drops it and all clones. */
 async function makeTemplate(postgresUrl, template, { migrate }) {
   const { default: pg } = await import('pg');
   const withAdmin = async (work) => {
@@ -173,7 +176,7 @@ async function makeTemplate(postgresUrl, template, { migrate }) {
   await migrate(url.href, join(ROOT, 'prisma', 'migrations'));
 }
 
-/** Our own settings in the caller's environment must not reach the tests. */
+/** Settings of ours in the caller's environment must not reach the tests. */
 function testEnvironment(services) {
   const kept = /^(PATH|HOME|USER|LANG|LC_.*|TMPDIR|TERM|CI|COLORTERM|FORCE_COLOR|NO_COLOR|npm_.*|.*_PROXY|.*_proxy)$/;
   const entries = Object.entries(process.env).filter(([name]) => kept.test(name) || name.startsWith('TEST_'));
@@ -203,7 +206,7 @@ function runJest(args, services) {
         cwd: ROOT,
         env: { ...testEnvironment(services), DARKROOM_TEST_COUNTS: counts },
         stdio: ['ignore', 'inherit', 'inherit'],
-        // A group of its own, so that its workers end with it.
+        // In a process group of its own, so that its workers end with it.
         detached: true,
       },
     );

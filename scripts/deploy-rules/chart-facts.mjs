@@ -6,10 +6,10 @@ import { pathToFileURL } from 'node:url';
 import { parse } from 'yaml';
 import { ROOT } from '../prepare.mjs';
 
-/** For Node, the dynamic linker and the platform; nobody of ours reads them. */
+/** For Node, the dynamic linker and the platform; our code does not read them. */
 const FOREIGN = ['NODE_ENV', 'LD_PRELOAD', 'NODE_EXTRA_CA_CERTS', 'NODE_OPTIONS'];
 
-/** What the chart is held against: the settings, paths and metrics that the code has. Needs the build. */
+/** The settings, paths and metrics of the code, to check the chart against. Needs the build. */
 export async function chartFacts() {
   const [{ API_CONFIGS }, { WORKER_CONFIGS }, { StandaloneConfig }] = await Promise.all([
     built('apps/api/src/api-configs.js'),
@@ -41,9 +41,9 @@ export async function chartFacts() {
     new configClass()[settingsOf(configClass).find(({ env }) => env === name).property];
   return {
     settings: new Set([...FOREIGN, ...every.map(({ env }) => env)]),
-    /** Those with secrets in them, by whether they are addresses, which may also have none. */
+    /** Secret settings, and whether each is a URL, which is secret only with a password. */
     secrets: new Map(every.filter(({ secret }) => secret).map(({ env, unit }) => [env, unit === 'URL'])),
-    /** What the process itself would say of the values when it starts. */
+    /** What the process would report about these values when it starts. */
     refusals(role, environment) {
       try {
         loadConfig(classes[role] ?? [], environment);
@@ -70,7 +70,10 @@ export async function chartFacts() {
   };
 }
 
-/** Makes what tells how many ms a call of the providers in the text of a models.yaml may take, with a worker's settings. */
+/**
+ * Creates a function that returns how many ms a provider call may take, from the text of a models.yaml and a worker's
+ * settings.
+ */
 async function callTimer(loadConfig) {
   const [{ loadAdapters, longestCall }, { parseEntries }, { toCatalog }] = await Promise.all([
     built('libs/providers/descriptors.js'),

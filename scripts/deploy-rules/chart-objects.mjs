@@ -3,7 +3,7 @@ import { environmentOf, podsOf } from './chart-pods.mjs';
 const HOOK = 'helm.sh/hook';
 const METRIC = /\bdarkroom_[a-z_]+/g;
 
-/** Everything between the objects of the chart that does not fit, one sentence each. */
+/** All mismatches between the objects of the chart, one sentence each. */
 export function objectProblems(documents, facts) {
   return [
     ...names(documents),
@@ -43,13 +43,13 @@ function names(documents) {
   });
 }
 
-/** Whether labels fit a selector; an empty one would fit everything. */
+/** Whether a selector matches labels; an empty one would match everything. */
 function fits(selector, labels) {
   const wanted = Object.entries(selector ?? {});
   return wanted.length > 0 && wanted.every(([name, value]) => labels?.[name] === value);
 }
 
-/** What each kind selects, and among which labels it must find some. */
+/** The selectors of each kind, and the labels that they have to match. */
 function selectors(documents) {
   const pods = podsOf(documents);
   const services = documents.filter(({ kind }) => kind === 'Service');
@@ -78,7 +78,7 @@ function rolling({ spec }) {
   return ['maxUnavailable must be 0: a new pod is ready before an old one stops'];
 }
 
-/** Where a number of pods is given beside an autoscaler, every update would set it back. */
+/** With an autoscaler, every update would reset a fixed number of pods. */
 function scaled({ metadata, spec }, documents) {
   const scalers = documents.filter((one) => one.spec?.scaleTargetRef?.name === metadata.name);
   if (scalers.length > 1) return ['two autoscalers would work against each other'];
@@ -102,7 +102,7 @@ function guarded({ spec }, documents, { policies }) {
   return policies && own.length !== 1 ? ['it needs one NetworkPolicy'] : [];
 }
 
-/** The catalog is mounted from where it is. */
+/** The catalog is mounted from an existing ConfigMap. */
 function mounted({ spec }, documents, { configMaps }) {
   return (spec.template.spec.volumes ?? []).flatMap(({ configMap }) => {
     if (configMap === undefined || configMaps.includes(configMap.name)) return [];
@@ -111,7 +111,7 @@ function mounted({ spec }, documents, { configMaps }) {
   });
 }
 
-/** At the first install, nothing else of the chart is there yet. */
+/** At the first install, no other object of the chart exists yet. */
 function hooked({ metadata, spec }, documents) {
   const problems = [];
   if (metadata.annotations?.[HOOK] !== 'pre-install,pre-upgrade')
@@ -126,7 +126,7 @@ function hooked({ metadata, spec }, documents) {
   return problems;
 }
 
-/** The catalog is one that the service would take, and whose calls a stopping worker waits for. */
+/** The service accepts the catalog, and a stopping worker waits for its longest call. */
 function catalogd({ data }, documents, { catalogProblems, longestCallOf }) {
   const text = data['models.yaml'] ?? '';
   const problems = catalogProblems(text);
@@ -137,14 +137,14 @@ function catalogd({ data }, documents, { catalogProblems, longestCallOf }) {
   return [`a call may take ${longest} ms: worker.longestProviderTimeoutSeconds must reach that`];
 }
 
-/** The pod of a component and the object that makes it; one that is not there is empty. */
+/** The pod of a component and the object that creates it; empty if there is none. */
 function componentOf(name, documents) {
   const isIts = ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === name;
   const { owner, spec } = podsOf(documents).find(isIts) ?? { owner: {}, spec: { containers: [{}] } };
   return { owner, settings: environmentOf(spec.containers[0]) };
 }
 
-/** The doctor adds up the connections of all pods that there may be at a time, and knows the grace of workers. */
+/** The doctor adds up the connections of the maximum number of pods, and knows the grace time of workers. */
 function planned({ spec }, documents, { pool, connections }) {
   const [doctor, api, worker] = ['doctor', 'api', 'worker'].map((name) => componentOf(name, documents));
   const [apis, workers] = [api, worker].map(({ owner }) => mostOf(owner, documents));
@@ -162,7 +162,7 @@ function planned({ spec }, documents, { pool, connections }) {
   return problems;
 }
 
-/** Pods of a Deployment while an update runs at the upper end of its autoscaler. */
+/** Maximum pods of a Deployment: the upper limit of its autoscaler, plus one during an update. */
 function mostOf({ metadata, spec }, documents) {
   const scaler = documents.find((one) => one.spec?.scaleTargetRef?.name === metadata?.name)?.spec;
   const most = scaler?.maxReplicas ?? scaler?.maxReplicaCount ?? spec?.replicas;
@@ -175,7 +175,7 @@ function target({ spec }, documents) {
   return own ? [] : [`its target ${name} is not there`];
 }
 
-/** A query for a metric that is not there scales by nothing. */
+/** A query for a metric that does not exist never scales. */
 function measured({ spec }, _documents, { metrics }) {
   return spec.triggers.flatMap(({ metadata }) => {
     const asked = `${metadata.query ?? ''} ${metadata.valueLocation ?? ''}`.match(METRIC) ?? [];
@@ -214,14 +214,14 @@ function routed({ spec }, documents) {
     });
 }
 
-/** Behind a proxy that is not trusted, all callers are one. */
+/** Behind an untrusted proxy, all callers look like one. */
 function trusted(_ingress, documents) {
   const api = podsOf(documents).find(({ spec }) => spec.containers[0].args[0] === 'api');
   const named = (api?.spec.containers[0].env ?? []).some(({ name }) => name === 'TRUSTED_PROXIES');
   return named ? [] : ['the API needs TRUSTED_PROXIES'];
 }
 
-/** The metrics are for those named, and both directions are closed but for what is listed. */
+/** Only the named scrapers may read metrics, and both directions are closed except for what is listed. */
 function closed({ spec }) {
   const problems = [];
   if (!['Ingress', 'Egress'].every((type) => (spec.policyTypes ?? []).includes(type)))

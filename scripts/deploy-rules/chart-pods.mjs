@@ -1,18 +1,20 @@
-/** Named like secrets, and none. */
+/** Named like secrets, but public. */
 const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
 const SECRET_NAME =
   /PASSWORD|SECRET|TOKEN|PRIVATE|^(DATABASE|DATABASE_DIRECT|REDIS)_URL$|HEADERS$|(^|_)KEY(_ID|_PREVIOUS)?$/;
-/** A process notices the end of its grace time and closes before it is killed. */
+/** A process needs time to close after its grace time, before it is killed. */
 const MARGIN_SECONDS = 5;
-/** What may run as a role of the image. */
+/** The roles of the image. */
 const ROLES = ['api', 'worker', 'migrate', 'bucket', 'doctor'];
 const SERVERS = ['api', 'worker'];
-/** Those in which the operator's commands run, in an API by `kubectl exec`. */
+/** Roles that run operator commands; in an API by `kubectl exec`. */
 const COMMANDED = ['api', 'migrate', 'doctor'];
-/** What leads in from outside the container: everything of IPv4, or of IPv6 and where the kernel has both of both. */
+/**
+ * Addresses that are reachable from outside the container: all of IPv4, or of IPv6 and, if the kernel has both, IPv4.
+ */
 const EVERYWHERE = ['0.0.0.0', '::'];
 
-/** The pods that the chart makes, each with the object that makes it. */
+/** The pods of the chart, each with the object that creates it. */
 export function podsOf(documents) {
   return documents.flatMap((owner) => {
     if (owner.kind === 'Pod') return [{ owner, metadata: owner.metadata, spec: owner.spec }];
@@ -21,7 +23,7 @@ export function podsOf(documents) {
   });
 }
 
-/** A container's settings, with what could be a secret in place of each reference; what may be missing is missing. */
+/** A container's settings, with a possible secret in place of each reference; optional references are left out. */
 export function environmentOf(container) {
   return Object.fromEntries(
     (container.env ?? []).flatMap(({ name, value, valueFrom }) => {
@@ -38,7 +40,7 @@ function placeholder(name) {
   return 'q7Xw2LmZ9pRt4VbN8sKd3HfJ6yGc1TzQ5uEa';
 }
 
-/** Everything about the pods that breaks a rule of ours, one sentence each. */
+/** All pod settings that break one of our rules, one sentence each. */
 export function podProblems(documents, facts) {
   return podsOf(documents).flatMap(({ owner, spec }) => {
     const problems = [...restrictions(spec), ...spec.containers.flatMap((one) => containerProblems(one, spec, facts))];
@@ -127,7 +129,7 @@ function probeProblems(container, role, { paths }) {
   return problems;
 }
 
-/** What is in hand when a pod stops is finished, not cut off. */
+/** A stopping pod finishes its work instead of cutting it off. */
 function endProblems(container, spec, { longestCallMs, longestChatMs }) {
   const environment = environmentOf(container);
   const grace = Number(environment.SHUTDOWN_GRACE_MS ?? 0) / 1_000;
@@ -144,7 +146,7 @@ function endProblems(container, spec, { longestCallMs, longestChatMs }) {
     if (grace * 1_000 <= Number(environment.SYNC_WAIT_MS)) problems.push('SHUTDOWN_GRACE_MS must exceed SYNC_WAIT_MS');
     if (grace * 1_000 < Number(environment.CHAT_TOTAL_TIMEOUT_MS ?? longestChatMs))
       problems.push('SHUTDOWN_GRACE_MS must reach CHAT_TOTAL_TIMEOUT_MS, or an update cuts off chats');
-    // In a preStop sleep the process does not know that it stops, and keeps its connections.
+    // During a preStop sleep, the process does not know that it is stopping, and keeps its connections.
     if (container.lifecycle !== undefined) problems.push('a preStop hook only delays what SHUTDOWN_DELAY_MS is for');
     if (before < 1) problems.push('SHUTDOWN_DELAY_MS is needed: proxies send requests for a while longer');
   }

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { ROOT } from '../prepare.mjs';
 
-/** Where Helm itself puts values for all charts. */
+/** Reserved by Helm for all charts. */
 const HELMS_OWN = new Set(['global']);
 
-/** Values that no template reads or the schema does not know, and the other way round, and secrets among them; one sentence each. */
+/**
+ * Values that no template reads or that the schema lacks, and the other way around, and secrets among them; one
+ * sentence each.
+ */
 export function valueProblems(chart, { secrets }) {
   const values = parse(readFileSync(join(chart, 'values.yaml'), 'utf8'));
   const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8'));
@@ -58,14 +61,14 @@ export function valueProblems(chart, { secrets }) {
   }
 }
 
-/** The image that a chart runs unless told otherwise is the one of the same commit. */
+/** By default, a chart runs the image of the same commit. */
 function versions(chart) {
   const { appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8'));
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   return appVersion === version ? [] : [`the appVersion must be ${version}, as in package.json`];
 }
 
-/** An address may be a value unless it holds a password; any other secret may not. */
+/** A URL may be a plain value unless it has a password; any other secret may not. */
 function plainSecrets(schema, secrets) {
   const accepts = new Ajv({ strict: false, logger: false }).compile(schema);
   return [...secrets].flatMap(([name, isAddress]) => {

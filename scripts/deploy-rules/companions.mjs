@@ -27,7 +27,7 @@ export function balancerProblems(text, compose) {
   return [...problems, ...instanceProblems(lines), ...telemetryProblems(lines, compose)];
 }
 
-/** Found by name, as many as there may be; a probe that is late once takes none away. */
+/** Instances are found by name, however many there are; one late health check does not remove an instance. */
 function instanceProblems(lines) {
   const problems = [];
   const checks = lines.filter((line) => line.startsWith('option httpchk'));
@@ -48,7 +48,7 @@ function instanceProblems(lines) {
   return problems;
 }
 
-/** What happened can be seen, and what is secret can't. */
+/** Logs and metrics show what happened, without secrets. */
 function telemetryProblems(lines, compose) {
   const problems = [];
   const format = lines.find((line) => line.startsWith('log-format')) ?? '';
@@ -66,7 +66,7 @@ function telemetryProblems(lines, compose) {
   return problems;
 }
 
-/** On unless an operator says otherwise, each with an answer that a client understands. */
+/** On by default, each with a response that clients understand. */
 function sourceLimitProblems(text) {
   const problems = [];
   if (!/^tcp-request session track-sc0 src,ipmask\(32,64\)$/m.test(text))
@@ -89,7 +89,7 @@ function sourceLimitProblems(text) {
   return problems;
 }
 
-/** Where no instance answers, the balancer does so in the API's shape, and SDKs try again. */
+/** Without an instance, the balancer responds in the API's format, so that SDKs retry. */
 function ownAnswerProblems(lines) {
   const answer = /^http-error status (\d+) content-type "application\/json" string '(.*)'(.*)$/gm;
   const answers = new Map([...lines.join('\n').matchAll(answer)].map(([, status, ...rest]) => [status, rest]));
@@ -105,7 +105,7 @@ function ownAnswerProblems(lines) {
   });
 }
 
-/** The type belongs to the code, as in the API's own answers. */
+/** The type matches the code, as in the API's own errors. */
 function isErrorBody(text) {
   try {
     const { type, error } = JSON.parse(text);
@@ -116,7 +116,7 @@ function isErrorBody(text) {
   }
 }
 
-/** A queue that may forget, or is killed while it is written down, is no queue. */
+/** The queue must not evict keys, or be killed while it is being saved. */
 export function redisProblems(text, compose) {
   const lines = text.split('\n');
   const problems = lines.some((line) => /^(requirepass|masterauth|user) /.test(line))
@@ -136,13 +136,13 @@ export function redisProblems(text, compose) {
   ];
 }
 
-/** Of a size such as 512mb or 1g; NaN if it is none. */
+/** A size such as 512mb or 1g in bytes; NaN if invalid. */
 function bytes(size) {
   const [, number, unit] = /^(\d+)([kmg]?)b?$/.exec(size ?? '') ?? [];
   return Number(number) * 1024 ** ['', 'k', 'm', 'g'].indexOf(unit);
 }
 
-/** Only secrets of ours are made up, and all of them. */
+/** Exactly our own secrets are generated. */
 export function makerProblems(text, compose) {
   const made = /^SECRETS='([A-Z0-9_ ]*)'$/m.exec(text)?.[1].split(' ') ?? [];
   const required = requiredIn(compose);
@@ -152,12 +152,12 @@ export function makerProblems(text, compose) {
   ];
 }
 
-/** What the compose file refuses to start without. */
+/** The variables that the compose file requires. */
 function requiredIn(compose) {
   return new Set([...compose.matchAll(/(?<!\$)\$\{([A-Z0-9_]+):\?/g)].map(([, name]) => name));
 }
 
-/** The example names exactly what the compose file asks for, and no secret has a value. */
+/** The example names exactly the variables that the compose file reads, and no secret has a value. */
 export function environmentProblems(text, compose) {
   const entries = new Map(
     text

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { requireTool } from '../prepare.mjs';
 
-/** Named like secrets, and none. */
+/** Named like secrets, but public. */
 const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
-/** Keys to what a deployment can do without: they may be missing, but have no default either. */
+/** Secrets of optional features: they may be missing, but must not have a default either. */
 const OPTIONAL_SECRETS = new Set(['SECRET_KEY_PREVIOUS', 'OPENAI_API_KEY', 'OIDC_CLIENT_SECRET']);
 const EMPTY = /^\$\{[A-Z_]+:-\}$/;
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|(^|_)KEY(_ID)?$|ACCESS_KEY/;
-/** A secret comes from the environment, and its absence stops the start. */
+/** A secret comes from the environment, and its absence prevents the start. */
 const REQUIRED = /^\$\{[A-Z0-9_]+:\?[^}]+\}$/;
 const ALLOWED_ROOT = { store: 'its image knows no other user' };
 const OURS = /^darkroom:/;
@@ -21,7 +21,7 @@ const schema = JSON.parse(readFileSync(join(dirname(schemaPackage), 'schemas', '
 delete schema.$schema;
 const isCompose = new Ajv({ allErrors: true, strict: false, logger: false, validateFormats: false }).compile(schema);
 
-/** The file with its anchors merged, and where it departs from the Compose Specification. */
+/** The file with merged anchors, and where it violates the Compose Specification. */
 export function readCompose(text) {
   const parsed = parseDocument(text, { merge: true });
   if (parsed.errors.length > 0) return { problems: parsed.errors.map((error) => error.message.split('\n')[0]) };
@@ -34,7 +34,7 @@ export function readCompose(text) {
   return { document: document.services === undefined ? undefined : document, problems };
 }
 
-/** Everything in the file that breaks a rule of ours, one sentence each. */
+/** Everything in the file that breaks one of our rules, one sentence each. */
 export function composeProblems(document, { settings, isFile, ...longest }) {
   const services = Object.entries(document.services);
   return [
@@ -83,13 +83,15 @@ function hardening(name, service) {
   return problems;
 }
 
-/** Only a log with a size and a count stays within the disk. */
+/** Without a maximum size and count, logs would fill the disk. */
 function logging({ logging: log }) {
   const bounded = ['json-file', 'local'].includes(log?.driver) && log.options?.['max-size'] && log.options['max-file'];
   return bounded ? [] : ['its log needs a driver with max-size and max-file, or it fills the disk'];
 }
 
-/** Side by side, builds of one name fail with "already exists". With another policy, `docker compose run` builds or pulls. */
+/**
+ * Parallel builds of one name fail with "already exists". With another policy, `docker compose run` builds or pulls.
+ */
 function builders(services) {
   const ours = Object.entries(services).filter(([, { image }]) => OURS.test(image ?? ''));
   const building = ours.filter(([, { build }]) => build !== undefined).map(([name]) => name);
@@ -125,7 +127,7 @@ function liveliness(service) {
   return problems;
 }
 
-/** A worker that is stopped before its provider's time is over throws away an image that was paid for; an API, an answer. */
+/** A worker stopped before its provider's timeout loses a paid image; an API loses a response. */
 function patience({ image, command, environment = {} }, { longestCallMs, longestChatMs }) {
   if (!OURS.test(image ?? '')) return [];
   const grace = Number(environment.SHUTDOWN_GRACE_MS);
@@ -141,7 +143,7 @@ function patience({ image, command, environment = {} }, { longestCallMs, longest
   return problems;
 }
 
-/** The number that a setting has unless an operator says otherwise (`${NAME:-number}`); NaN without one. */
+/** The default of a setting (`${NAME:-number}`), or its fixed value; NaN without one. */
 export function defaultNumber(value) {
   return Number(/^\$\{\w+:-(\d+)\}$/.exec(value)?.[1] ?? value);
 }

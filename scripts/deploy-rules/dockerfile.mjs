@@ -3,7 +3,7 @@ import { requireTool } from '../prepare.mjs';
 const dockerfileUtils = requireTool('dockerfile-utils');
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|CREDENTIAL|(^|_)KEY$/i;
 
-/** Syntax errors by the language's own validator, then the rules of ours, one sentence each. */
+/** Syntax errors from the validator, then violations of our own rules, one sentence each. */
 export function dockerfileProblems(text, { ignore, isFile }) {
   const problems = dockerfileUtils
     .validate(text)
@@ -27,7 +27,7 @@ export function dockerfileProblems(text, { ignore, isFile }) {
   return problems;
 }
 
-/** Instructions with their continuation lines joined and comments left out. */
+/** Instructions with joined continuation lines, without comments. */
 function readInstructions(text) {
   const instructions = [];
   let open;
@@ -83,7 +83,7 @@ function problemsOf(keyword, rest, { ignore, isFile }) {
   return problems;
 }
 
-/** .dockerignore begins with * and names what may enter. */
+/** .dockerignore begins with * and lists the allowed files. */
 function isLetIn(source, ignore) {
   const lines = ignore.split('\n');
   if (!lines.includes('*')) return false;

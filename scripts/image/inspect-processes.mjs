@@ -1,12 +1,12 @@
-// What the kernel knows of the processes in a container.
+// Reads kernel data about the processes of a container.
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { bytesOf } from './compose-service.mjs';
 
-/** Where a container finds the limits of its control group, in version 2 or 1. */
+/** Paths of a container's control group limits, in version 2 or 1. */
 const MEMORY = ['memory.max', 'memory/memory.limit_in_bytes'];
 const PIDS = ['pids.max', 'pids/pids.max'];
 
-/** What of a service's hardening the kernel does not hold its processes to, as ends of a sentence. */
+/** The parts of a service's hardening that are not in effect for its processes, as sentence endings. */
 export async function hardeningProblems(pids, service) {
   const node = nodeOf(pids);
   const status = statusOf(node);
@@ -29,13 +29,13 @@ export async function hardeningProblems(pids, service) {
   return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
 }
 
-/** The memory of the program, for people. */
+/** The program's memory as text. */
 export function figuresOf(pids) {
   const kilobytes = Number.parseInt(statusOf(nodeOf(pids))('VmRSS'), 10);
   return `${Math.round(kilobytes / 1_000)} MB RSS`;
 }
 
-/** A limit as the container itself reads it; NaN for none. */
+/** A limit as the container sees it; NaN for none. */
 function limitOf(pid, files) {
   const paths = files.map((file) => `/proc/${pid}/root/sys/fs/cgroup/${file}`);
   const path = paths.find((one) => existsSync(one));

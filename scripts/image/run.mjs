@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Ends what runs, when this check is told to end. */
+/** Aborts running commands when this check is interrupted. */
 export const interruption = new AbortController();
 
 const OPTIONS = { stdio: ['ignore', 'pipe', 'pipe'], timeout: 600_000, signal: interruption.signal };
 
-/** Resolves with what a program printed. Throws with the end of it when the program fails. */
+/** Resolves with a program's output. Throws with its end when the program fails. */
 export async function run(program, args, options = {}) {
   const child = spawn(program, args, { ...OPTIONS, ...options });
   const texts = { stdout: '', stderr: '' };
