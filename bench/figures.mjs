@@ -10,7 +10,7 @@ export function median(values) {
   );
 }
 
-/** Runs every side once per round, one after the other, so that all meet the same hours of the machine. */
+/** Runs every side once per round, one after the other, so that all run under the same conditions. */
 export async function inTurns(sides, rounds, run) {
   const results = new Map(sides.map((side) => [side, []]));
   for (let round = 0; round < rounds; round++) {

@@ -1,5 +1,6 @@
-// Fills a migrated, empty database with a history: node bench/fill-tasks.mjs <DATABASE_URL> [tasks, 4000000] [keys, 200]
-// A week of work by three accounts, and all that goes with it; nothing is pending.
+// Fills a migrated, empty database with a history: node bench/fill-tasks.mjs <DATABASE_URL> [tasks, 4000000] [keys,
+// 200]
+// A week of tasks of three accounts, with all related rows; nothing is pending.
 import pg from 'pg';
 import { fillHistory } from './history/fill.mjs';
 

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
-/** A PNG of 64 x 64 pixels in one color: the smallest that passes every check of the image pipeline at no real cost. */
+/** A 64 x 64 PNG in one color: the smallest that passes every check of the image pipeline, at almost no cost. */
 export const TINY_PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAAA1BMVEV6XP/FEC2JAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAG0lEQVRYw+3BgQAAAADDoPlT3+AEVQEAAAB8AxBAAAEZszF2AAAAAElFTkSuQmCC',
   'base64',
 );
 
 /**
- * A provider that takes no time, so that what is left of a call is what Darkroom adds; or always the same, LATENCY_MS.
- * Answers sizes `auto` only. A prompt of `[[park]]` parks its task once.
+ * A provider that responds immediately, so that only Darkroom's own time is left, or always after LATENCY_MS. Only
+ * accepts size `auto`. A prompt of `[[park]]` parks its task once.
  */
 const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0);
 export const instantProvider = {

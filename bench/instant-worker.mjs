@@ -1,4 +1,4 @@
-// The worker of apps/worker, module for module, with a provider that answers at once.
+// The worker of apps/worker, with the same modules and a provider that responds immediately.
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { Logger, NestLogger } from '#telemetry/logger.js';

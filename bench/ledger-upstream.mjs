@@ -1,5 +1,5 @@
-// A provider of images that keeps every call until it is told to begin, and each for HOLD_MS from then on, and writes
-// down what it starts. Prompts hold `n-<number>`; one in REAL_EVERY gets a real image, the others one of 64 x 64 pixels.
+// An image provider that holds all calls until it is told to start, then each for HOLD_MS, and records what it starts.
+// Prompts contain `n-<number>`; one in REAL_EVERY gets a real image, the others one of 64 x 64 pixels.
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -44,7 +44,7 @@ async function serve(request, response) {
   if (isBegun) await delay(HOLD_MS);
   else {
     await begun;
-    // Calls of real callers don't end all at once.
+    // Real calls don't all end at the same time.
     await delay(Math.random() * HOLD_MS);
   }
   told.inFlight -= 1;

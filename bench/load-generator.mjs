@@ -1,9 +1,9 @@
-// A process of its own that makes calls as its parent orders and answers with what it saw.
+// A separate process that makes calls for its parent and returns the results.
 import { bodyOf, SocketCaller } from './socket-caller.mjs';
 import { percentile } from './figures.mjs';
 
 const CONNECT_AT_ONCE = 100;
-/** Task ids that are told to the parent at most, for it to poll. */
+/** Maximum number of task ids returned to the parent for polling. */
 const TASK_IDS = 1_000;
 
 process.on('message', (order) => {
@@ -15,8 +15,8 @@ process.on('message', (order) => {
 process.on('disconnect', () => process.exit());
 
 /**
- * `durationMs`: each connection calls again and again for so long; `total`: so many calls in all. `answer`: a text that
- * each answer must hold so many times, `{text, times}`; others count as wrong.
+ * `durationMs`: each connection repeats calls for this long; `total`: maximum number of calls. `answer`: `{text,
+ * times}`, a text that each response must contain this many times; others count as wrong.
  */
 async function run({ port, requests, connections, durationMs, total = Infinity, timeoutMs, status, answer }) {
   const callers = await openAll(port, connections);

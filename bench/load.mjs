@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { join } from 'node:path';
 
-/** The load generator as its parent sees it. */
+/** The parent's side of the load generator. */
 export class Load {
   #child = fork(join(import.meta.dirname, 'load-generator.mjs'));
   #waiting = new Map();
@@ -19,7 +19,7 @@ export class Load {
     });
   }
 
-  /** Makes the calls (see load-generator.mjs), and counts those whose answer was not the expected one. */
+  /** Makes the calls (see load-generator.mjs), and counts unexpected responses. */
   count(order) {
     const id = ++this.#orders;
     return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export class Load {
     });
   }
 
-  /** The same; throws when an answer was not the expected one: such figures mean nothing. */
+  /** The same; throws on an unexpected response, because figures with errors mean nothing. */
   async run(order) {
     const result = await this.count(order);
     const wrong = Object.entries(result.wrong).map(([outcome, count]) => `${count} x ${outcome}`);

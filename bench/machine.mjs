@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'no
 import { join } from 'node:path';
 import { median } from './figures.mjs';
 
-/** What the figures were measured on. */
+/** The machine on which the figures were measured. */
 export async function machine(stage) {
   const { rows } = await stage.pool.query('SHOW server_version');
   return {
@@ -15,12 +15,12 @@ export async function machine(stage) {
     node: process.versions.node,
     postgres: rows[0].server_version,
     flushMs: await flushTime(stage.folder),
-    /** Runnable processes of the last minute; much above zero means that others were working too. */
+    /** Load average of the last minute; much above zero means that other programs were running. */
     loadBefore: loadavg()[0],
   };
 }
 
-/** How long the disk takes to make one page durable, in ms: what every commit waits for. */
+/** How long the disk takes to flush one page, in ms: every commit waits for that. */
 async function flushTime(folder) {
   const path = join(folder, 'flush');
   const file = await open(path, 'w');

@@ -1,4 +1,5 @@
-// npm run bench [-- name ...] [--quick] [--record] [--profile] [--tasks 4000000] [--setup]; docs/benchmarks.md says what is measured and how to read it.
+// npm run bench [-- name ...] [--quick] [--record] [--profile] [--tasks 4000000] [--setup]; docs/benchmarks.md
+// describes the measures and how to read them.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -23,7 +24,7 @@ const NAMES = [
   'start-up',
   'traces',
 ];
-/** Only when they are named: four million rows take a while, and other gateways are installed first. */
+/** Only by name: they fill four million rows or install other gateways. */
 const LONG = ['history', 'retention', 'peers'];
 
 const { values: flags, positionals } = parseArgs({
@@ -53,7 +54,7 @@ try {
   else await run(positionals.length > 0 ? known.filter((name) => positionals.includes(name)) : NAMES);
 } catch (error) {
   tell(error.name === 'SetupError' || stop.signal.aborted ? error.message : error.stack);
-  // A measure that failed may have left a server of its own open.
+  // A failed measure may have left one of its servers open.
   process.exit(1);
 }
 
@@ -82,7 +83,7 @@ async function run(names) {
     report.tookSeconds = Math.round((performance.now() - since) / 1000);
     load.close();
     await stage.close();
-    // Also what was measured before a measure failed.
+    // Also keeps what was measured before a failure.
     if (measured.length > 0) await keep(report, measured);
   }
 }

@@ -1,5 +1,5 @@
-// Loaded into a process under measure: at SIGUSR2 it writes how long its event loop was held up since the last time
-// and, with PROBE_LIVE set, what it holds in memory once all garbage is collected, in bytes.
+// Loaded into a measured process: on SIGUSR2 it writes the event loop delay since the last time and, with PROBE_LIVE
+// set, the memory after a full garbage collection, in bytes.
 import { writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
@@ -11,7 +11,7 @@ delays.enable();
 let times = 0;
 
 process.on('SIGUSR2', () => {
-  // The histogram holds whole intervals; what exceeds the resolution is delay.
+  // The histogram has whole intervals; anything above the resolution is delay.
   const delay = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - RESOLUTION_MS);
   const seen = {
     times: ++times,

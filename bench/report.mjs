@@ -4,10 +4,10 @@ import { megabytes, milliseconds } from './figures.mjs';
 
 const DOCS = join(import.meta.dirname, '..', 'docs');
 const COMMAND = 'npm run bench -- --record';
-/** Measures of what must hold under load, which docs/failure.md tells too. */
+/** Measures under load, which also appear in docs/failure.md. */
 const LOADS = ['waiting-callers', 'many-callers', 'polls', 'backlog', 'fairness', 'large-results'];
 
-/** One measure as a Markdown table, with what else it found and its goals below. */
+/** One measure as a Markdown table, followed by its other facts and its goals. */
 export function tableOf({ name, title, columns, rows, facts = [], goals }) {
   const lines = [columns, columns.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
   const verdicts = goals.map(({ text, value, met }) => `- ${met ? 'met' : '**missed**'}: ${text}: ${value}`);
@@ -16,8 +16,8 @@ export function tableOf({ name, title, columns, rows, facts = [], goals }) {
 }
 
 /**
- * Puts the figures in their place in docs/benchmarks.md, and the goals under load in docs/failure.md. What was not
- * measured stays, with the machine it was measured on.
+ * Writes the figures into docs/benchmarks.md, and the goals under load into docs/failure.md. Measures that did not run
+ * keep their earlier figures, with the machine of that run.
  */
 export async function record(report, measured) {
   const own = measured.map((result) => [result.name, `${tableOf(result)}\n${machineLine(report)}`]);
@@ -45,7 +45,7 @@ export async function record(report, measured) {
   });
 }
 
-/** Every goal of the page and where it stands, as the sections' own lines tell. */
+/** All goals of the page and whether they are met, from the lines of its sections. */
 function goalsOf(sections) {
   const rows = [...sections].flatMap(([name, text]) =>
     [...text.matchAll(/^- (met|\*\*missed\*\*): (.*?): (.*)$/gm)].map(
@@ -55,7 +55,7 @@ function goalsOf(sections) {
   return ['### All goals', '', '| goal | measured | | measure |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
-/** The measure that a section of the page is about. */
+/** The name of a section's measure. */
 function nameOf(section) {
   return /^### .*\(`([a-z-]+)`\)$/m.exec(section)?.[1];
 }

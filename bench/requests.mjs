@@ -2,7 +2,7 @@ import { requestText } from './socket-caller.mjs';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor';
 
-/** A generation with sensible length and no demands on the image. */
+/** A generation with a typical prompt and default options. */
 export function generation(apiKey, { asynchronous = false, ...fields } = {}) {
   return requestText({
     method: 'POST',

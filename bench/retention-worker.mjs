@@ -1,4 +1,5 @@
-// The worker of apps/worker, module for module, which removes what has expired again and again instead of every ten minutes.
+// The worker of apps/worker, with the same modules, but with retention running continuously instead of every ten
+// minutes.
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { AuditLog } from '#accounts/audit-log.js';
@@ -19,7 +20,7 @@ app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
 logger.info('worker.ready', { pid: process.pid });
 
 const config = app.get(WorkerConfig);
-/** Each has a timer of its own, so a round of one does not wait for those of the others. */
+/** Each has its own timer, so that they don't wait for each other. */
 for (const owner of [ExpireObjects, ExpireWebhooks, ExpireChatUsage, ExpireLedger, ExpireKeys])
   repeat(() => app.get(owner).run(config));
 repeat(() => app.get(AuditLog).expire(config));

@@ -1,4 +1,4 @@
-/** Tasks a worker has in hand at once, on every side; Darkroom's default. */
+/** Concurrent tasks per worker, on every side; Darkroom's default. */
 const WORKER_CONCURRENCY = '10';
 
 /** Darkroom with the instant provider: one API process, one worker process. */
@@ -8,14 +8,14 @@ export async function startDarkroom(stage) {
   return side('Darkroom', api, worker);
 }
 
-/** The floor: as many processes, as little in them as can be. */
+/** The floor: as many processes with as little in them as possible. */
 export async function startFloor(stage) {
   const api = await stage.startFloorServer('api.mjs');
   const worker = await stage.startFloorWorker('worker.mjs', { WORKER_CONCURRENCY });
   return side('floor', api, worker);
 }
 
-/** The floor with as much written down, and as durably, as Darkroom writes. */
+/** The floor with the same writes and durability as Darkroom. */
 export async function startCarefulFloor(stage) {
   const REDIS_PREFIX = '{careful}';
   const api = await stage.startFloorServer('api.mjs', { REDIS_PREFIX, REREAD: '1' });

@@ -1,4 +1,4 @@
-/** One keep-alive HTTP connection that makes one call at a time. */
+/** A keep-alive HTTP connection that makes one call at a time. */
 export class SocketCaller {
   static open(port: number): Promise<SocketCaller>;
   call(request: string, done: (error: Error | undefined, status: number, text: string) => void): void;

@@ -5,9 +5,9 @@ const LAST_CHUNK = '\r\n0\r\n\r\n';
 const BOUNDARY = 'darkroom-bench-6f1c';
 
 /**
- * One keep-alive HTTP connection that makes one call at a time. Written on bare sockets because the load generator
- * shares its cores with what it measures: a call costs it about a fifth of what an HTTP client library costs.
- * Takes answers that name their length, and such in chunks whose content does not look like their end.
+ * A keep-alive HTTP connection that makes one call at a time. Uses bare sockets because the load generator shares its
+ * CPU cores with what it measures: a call costs about a fifth of what an HTTP client library needs. Reads responses
+ * with a content length, or in chunks whose content does not look like the last chunk.
  */
 export class SocketCaller {
   #socket;
@@ -63,7 +63,7 @@ export class SocketCaller {
     if (this.#received.length >= this.#needed) this.#finish();
   }
 
-  /** Looks at the last bytes alone: to look at all of a long answer would copy it with every piece. */
+  /** Checks only the last bytes: checking all of a long response would copy it with every piece. */
   #receiveChunk(text) {
     this.#end = (this.#end + text.slice(-LAST_CHUNK.length)).slice(-LAST_CHUNK.length);
     if (this.#end === LAST_CHUNK) this.#finish();
@@ -87,7 +87,10 @@ export class SocketCaller {
   }
 }
 
-/** The text of a request as `call` takes it: with `body` as JSON, which must be ASCII, or with the fields of a form and its image. */
+/**
+ * The text of a request for `call`: with `body` as JSON, which must be ASCII, or with the fields of a form and its
+ * image.
+ */
 export function requestText({ method, path, apiKey, headers = {}, body, form }) {
   const json = body === undefined ? '' : JSON.stringify(body);
   const content = form === undefined ? json : formText(form);
@@ -99,7 +102,7 @@ export function requestText({ method, path, apiKey, headers = {}, body, form }) 
   return head.join('\r\n') + HEAD_END + content;
 }
 
-/** `image`: the bytes of a PNG; each becomes one character, as `call` writes them. */
+/** `image`: the bytes of a PNG; each becomes one character, because `call` writes Latin-1. */
 function formText({ image, ...fields }) {
   const part = (head, content) => `--${BOUNDARY}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${content}\r\n`;
   const texts = Object.entries(fields).map(([name, value]) => part(`name="${name}"`, value));
@@ -107,7 +110,7 @@ function formText({ image, ...fields }) {
   return `${texts.join('')}${file}--${BOUNDARY}--\r\n`;
 }
 
-/** The body of an answer as `call` gives it, without the sizes of its chunks. */
+/** The body of a response from `call`, without chunk sizes. */
 export function bodyOf(answer) {
   const end = answer.indexOf(HEAD_END);
   const body = answer.slice(end + HEAD_END.length);

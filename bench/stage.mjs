@@ -15,7 +15,7 @@ import { MALLOC_SETTINGS } from '../dist/apps/standalone/src/role-process.js';
 import { createFloorTable } from './floor/table.mjs';
 
 export const ROOT = join(import.meta.dirname, '..');
-/** Results, and while it runs everything else, so that data lies on the disk the repository lies on. */
+/** Results and, during a run, all other data, so that it is on the same disk as the repository. */
 export const RESULTS = join(ROOT, 'bench', 'results');
 
 const READY_MS = 30_000;
@@ -29,8 +29,8 @@ const PROBE = join(ROOT, 'bench/probe.mjs');
 const floorProgram = (name) => join(ROOT, 'bench/floor', name);
 
 /**
- * Postgres (durable) and Redis (append-only) with a migrated database for Darkroom and one for the floor, and what
- * starts the processes of both sides on them. Nothing is left running or lying about after `close`.
+ * Postgres (durable) and Redis (append-only) with a migrated database for Darkroom and one for the floor, and methods
+ * to start the processes of both. `close` leaves no processes or files behind.
  */
 export class Stage {
   #running = new Set();
@@ -76,7 +76,7 @@ export class Stage {
     this.apiKey = await this.newKey('bench');
   }
 
-  /** An API key of its own for one more caller of Darkroom. */
+  /** Creates an API key for another caller of Darkroom. */
   async newKey(name) {
     const key = newApiKey();
     await this.pool.query(
@@ -86,7 +86,7 @@ export class Stage {
     return key;
   }
 
-  /** Forgets all tasks of both sides, finished or not; nothing that works on them may run. */
+  /** Deletes all tasks of both sides, finished or not; no process may be working on them. */
   async clearTasks() {
     await this.pool.query('TRUNCATE tasks');
     await this.openPool(this.floorUrl).query('TRUNCATE tasks');
@@ -95,16 +95,16 @@ export class Stage {
     redis.disconnect();
   }
 
-  /** Connections of the benchmark's own, closed with the stage. */
+  /** A pool for the benchmark itself, closed with the stage. */
   openPool(url) {
     const pool = new pg.Pool({ connectionString: url, max: 2 });
-    // An idle connection's failure is an event; without a listener it would end us before we have tidied up.
+    // An idle connection's failure is an event; without a listener, it would end this process before the clean-up.
     pool.on('error', () => undefined);
     this.#pools.push(pool);
     return pool;
   }
 
-  /** The API as `npm start` and the image start it, on a free port; with a probe in it if `probed`. */
+  /** The API as `npm start` and the image start it, on a free port; `probed` adds the probe. */
   async startApi(settings = {}, { probed = false } = {}) {
     const port = await freePort();
     const { file, watched } = this.#probe(probed);
@@ -119,7 +119,7 @@ export class Stage {
     return { file, watched: probed ? { PROBE_FILE: file } : {} };
   }
 
-  /** How long the event loop of a probed process was held up since the last call, in ms: `{p50, p99, max}`; see probe.mjs. */
+  /** Event loop delay of a probed process since the last call, in ms: `{p50, p99, max}`; see probe.mjs. */
   async probe({ pid, file }) {
     const read = () => (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8') || '{}') : {});
     const { times = 0 } = read();
@@ -129,12 +129,12 @@ export class Stage {
     return read();
   }
 
-  /** Where the API and the workers keep images. */
+  /** Where API and workers store images. */
   get dataFolder() {
     return join(this.folder, 'data');
   }
 
-  /** The worker: as it is, with the sandbox; or with a provider that answers at once. */
+  /** The worker: the real one with the sandbox, or one with the instant provider. */
   async startWorker({ instant = true, settings = {}, probed = false } = {}) {
     const { file, watched } = this.#probe(probed);
     const all = { ...this.#settings(), ...watched, ...settings };
@@ -143,7 +143,7 @@ export class Stage {
     return { ...worker, file };
   }
 
-  /** A provider in a process of its own, see ledger-upstream.mjs. */
+  /** A provider in a separate process; see ledger-upstream.mjs. */
   async startLedgerUpstream(settings) {
     const port = await freePort();
     const started = await this.#start('provider', LEDGER_UPSTREAM, {
@@ -156,7 +156,7 @@ export class Stage {
     return { ...started, port, begin: () => ask('/begin'), ledger: async () => JSON.parse(await ask('/ledger')) };
   }
 
-  /** The worker on another database, which removes what has expired all the time. */
+  /** A worker on another database that runs retention continuously. */
   async startRetention(databaseUrl) {
     const settings = { ...this.#settings(), DATABASE_URL: databaseUrl, REDIS_PREFIX: '{retention}' };
     const worker = await this.#start('retention', RETENTION_WORKER, settings);
@@ -164,7 +164,7 @@ export class Stage {
     return worker;
   }
 
-  /** A program of bench/floor that serves HTTP. */
+  /** An HTTP server of bench/floor. */
   async startFloorServer(name, settings = {}) {
     const port = await freePort();
     const server = await this.#start(
@@ -182,7 +182,10 @@ export class Stage {
     return worker;
   }
 
-  /** Another gateway's server: `orderFor(port)` names the program, its arguments and settings, and the path that answers once it is ready. */
+  /**
+   * Another gateway's server: `orderFor(port)` returns the program, its arguments and settings, and the path that
+   * responds once it is ready.
+   */
   async startPeer(name, orderFor) {
     const port = await freePort();
     const { command, args, settings, readyPath, readyMs } = orderFor(port);
@@ -192,19 +195,19 @@ export class Stage {
     return { ...peer, port, readyUrl };
   }
 
-  /** Ends a process and all it started as a crash would. */
+  /** Kills a process with its children, like a crash. */
   async kill({ child }) {
     process.kill(-child.pid, 'SIGKILL');
     await child.exited;
     this.#running.delete(child);
   }
 
-  /** The same program again, as it was started; resolves before it is ready. */
+  /** Starts the same program again; resolves before it is ready. */
   async startAgain({ order, name, ...same }) {
     return { ...same, ...(await this.#launch(name, order)) };
   }
 
-  /** Resolves when no task of Darkroom, and none of the floor, is unfinished. */
+  /** Resolves when Darkroom, or the floor, has no unfinished task. */
   async untilIdle(pool, table, timeoutMs = 120_000) {
     const idle = await waitUntil(
       async () => (await pool.query(`SELECT 1 FROM ${table} WHERE finished_at IS NULL LIMIT 1`)).rowCount === 0,
@@ -213,7 +216,7 @@ export class Stage {
     if (!idle) throw new Error(`${table} still has unfinished tasks after ${timeoutMs / 1000} s`);
   }
 
-  /** The processes every measure shares, for the account of processor time. */
+  /** The processes that every measure shares, for the CPU time. */
   get servicePids() {
     return { postgres: this.postgres.pid, redis: this.redis.pid };
   }
@@ -244,7 +247,7 @@ export class Stage {
       SECRET_KEY: this.secretKey,
       DATA_DIR: this.dataFolder,
       HOST: '127.0.0.1',
-      // Counted as ever, and never reached.
+      // Counted as usual, but never reached.
       MAX_TASKS_IN_FLIGHT: '1000000',
       RATE_SUBMITS_PER_MINUTE: '1000000000',
       RATE_POLLS_PER_MINUTE: '1000000000',

@@ -1,20 +1,20 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Resident memory of a process now and at its highest, in bytes; undefined where /proc is missing. */
+/** Current and peak resident memory of a process, in bytes; undefined without /proc. */
 export function memoryOf(pid) {
   const status = read(`/proc/${pid}/status`);
   const field = (name) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? NaN) * 1024;
   return status === undefined ? undefined : { now: field('VmRSS'), peak: field('VmHWM') };
 }
 
-/** Memory of a process and its children, each shared page once, in bytes; undefined where /proc is missing. */
+/** Memory of a process and its children, with shared pages counted once, in bytes; undefined without /proc. */
 export function memoryOfAll(pid) {
   const children = childrenOf(pid);
   const shares = [pid, ...children].map((of) => /^Pss: +(\d+) kB/m.exec(read(`/proc/${of}/smaps_rollup`))?.[1]);
   return shares[0] === undefined ? undefined : shares.reduce((sum, share) => sum + Number(share ?? 0) * 1024, 0);
 }
 
-/** How many files and TCP sockets a process has open, and how many of these lead to which port; nothing where /proc is missing. */
+/** Number of open files and TCP sockets of a process, and the sockets by remote port; empty without /proc. */
 export function socketsOf(pid) {
   const names = list(`/proc/${pid}/fd`);
   const inodes = new Set(
@@ -27,7 +27,7 @@ export function socketsOf(pid) {
   )) {
     const columns = line.trim().split(/\s+/);
     const inode = columns[9];
-    // The kernel may list a socket twice while others come and go.
+    // The kernel may list a socket twice while others open and close.
     if (inode === undefined || !inodes.has(inode) || seen.has(inode)) continue;
     seen.add(inode);
     const port = parseInt(columns[2].split(':')[1], 16);
@@ -40,12 +40,12 @@ function linkOf(path) {
   try {
     return readlinkSync(path);
   } catch {
-    // Closed meanwhile.
+    // Closed in the meantime.
     return '';
   }
 }
 
-/** Processor time of a process and its children so far, in ms; undefined where /proc is missing. */
+/** CPU time of a process and its children so far, in ms; undefined without /proc. */
 function processorTimeOf(pid) {
   const own = useOf(pid);
   if (own === undefined) return undefined;
@@ -53,7 +53,7 @@ function processorTimeOf(pid) {
   return [own, ...children].reduce((sum, { ms }) => sum + ms, own.reapedMs);
 }
 
-/** The result of the work, and in `cpu` what each process used meanwhile, in ms. */
+/** The result of the work, and in `cpu` the CPU time of each process meanwhile, in ms. */
 export async function cpuDuring(pids, work) {
   const names = Object.keys(pids);
   const before = names.map((name) => processorTimeOf(pids[name]));
@@ -62,7 +62,7 @@ export async function cpuDuring(pids, work) {
   return { ...result, cpu };
 }
 
-/** Processor time that a call cost a process, over all rounds, in ms. */
+/** CPU time per call of a process, over all rounds, in ms. */
 export function cpuPerCall(rounds, name) {
   const sum = (figure) => rounds.reduce((total, round) => total + figure(round), 0);
   return sum((round) => round.cpu[name]) / sum((round) => round.calls);
@@ -75,18 +75,18 @@ function childrenOf(pid) {
 function useOf(pid) {
   const fields = statOf(pid);
   if (fields === undefined) return undefined;
-  // Of children that have ended, such as Postgres' vacuum workers; in hundredths of a second everywhere.
+  // Of ended children, such as Postgres' vacuum workers; always in hundredths of a second.
   const reapedMs = (Number(fields[13]) + Number(fields[14])) * 10;
   const threads = list(`/proc/${pid}/task`);
-  // In nanoseconds; the hundredths of a second of `stat` miss most of what short queries use.
+  // In nanoseconds; the hundredths of a second in `stat` miss most of the time of short queries.
   const used = threads.map((thread) => Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ')[0] ?? 0));
   return { reapedMs, ms: used.reduce((sum, value) => sum + value, 0) / 1e6 };
 }
 
-/** What /proc tells of a process, from its state on; undefined when it is gone. */
+/** The fields of /proc/<pid>/stat from the process state on; undefined when the process is gone. */
 function statOf(pid) {
   const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program's name in brackets and may hold anything.
+  // The second field is the program's name in parentheses and may contain anything.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 

@@ -1,5 +1,5 @@
-// The floor of a call: parse, insert a row, add a job, wait to be woken, answer. No framework, no checks, no promises.
-// With REREAD=1 the answer is read from the row, as Darkroom does; without, it is made from the id alone.
+// The floor of a call: parse, insert a row, add a job, wait for the event, respond. No framework, checks or guarantees.
+// With REREAD=1 the response comes from the row, as in Darkroom; otherwise, only from the id.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { Queue } from 'bullmq';

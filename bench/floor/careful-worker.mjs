@@ -1,5 +1,5 @@
-// What Darkroom writes down for one image, in as few lines as can be: claim, count the start, tell the phase, store
-// the file for good, settle. It shows how much of a call is the price of those promises, whoever keeps them.
+// Everything that Darkroom persists for one image, in as few lines as possible: claim, count the start, publish the
+// phase, store the file durably, settle. Shows how much of a call these guarantees cost in any implementation.
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'bullmq';
@@ -41,7 +41,7 @@ await worker.waitUntilReady();
 process.stdout.write('ready\n');
 process.on('SIGTERM', () => process.exit());
 
-/** Written, flushed, moved into place, and the move flushed: the file is there after a power cut, or not at all. */
+/** Written, flushed, renamed, and the rename flushed: after a power cut, the file exists completely or not at all. */
 async function store(name) {
   const file = await open(join(folder, `.${name}`), 'wx', 0o600);
   await file.appendFile(TINY_PNG);

@@ -1,4 +1,4 @@
-// The floor of a chat: a bare proxy of the same two libraries, Fastify and undici. No checks, no keys, no usage.
+// The floor of a chat: a bare proxy with the same two libraries, Fastify and undici. No checks, keys or usage.
 import Fastify from 'fastify';
 import { Agent } from 'undici';
 

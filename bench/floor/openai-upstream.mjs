@@ -1,5 +1,5 @@
-// A provider of chat and images that answers at once: what is left of a call is what lies in between. Always the same
-// bytes. An image answers after the latency that /latency?ms=N sets, and /ledger tells what was ordered and paid.
+// A chat and image provider that responds immediately, always with the same bytes, so that only the time in between is
+// measured. Images take the latency set by /latency?ms=N; /ledger returns what was requested and paid.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -30,7 +30,7 @@ const last = piece({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], 
 const count = piece({ choices: [], usage: CHAT_USAGE });
 const END = Buffer.from('data: [DONE]\n\n');
 
-/** As much as providers send: a real image of 1024 x 1024. */
+/** As large as a provider's response: a real image of 1024 x 1024. */
 const IMAGE = await noisePng(1024);
 const IMAGE_USAGE = {
   input_tokens: 12,
@@ -79,7 +79,7 @@ function chat(response, body) {
   else send(response, 'application/json', WHOLE);
 }
 
-/** Prompts of calls that must not be lost hold `n-<number>`; a call is paid from its start. */
+/** Prompts of calls that must not be lost contain `n-<number>`; a call is paid when it starts. */
 async function image(response, body) {
   const [, number] = /\bn-(\d+)\b/.exec(body.subarray(0, 2_000).toString('latin1')) ?? [];
   if (number !== undefined) ledger.calls.set(number, (ledger.calls.get(number) ?? 0) + 1);
@@ -94,7 +94,7 @@ function newLedger() {
   return { calls: new Map(), inFlight: 0, upload: undefined };
 }
 
-/** `uploads`: digests of what stood between the empty lines of the last long body, so of its files as they arrived. */
+/** `uploads`: digests of the files in the last long body, as they arrived. */
 function told() {
   const counts = [...ledger.calls.values()];
   return {
@@ -122,7 +122,7 @@ function sha256(bytes) {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Each piece is a write of its own, with a turn of the event loop in between. */
+/** Writes each piece separately, in its own turn of the event loop. */
 function stream(response, counted) {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const pieces = [...Array(PIECES).fill(word), last, ...(counted ? [count] : []), END];

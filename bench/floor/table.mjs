@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { Redis } from 'ioredis';
 
-/** First part of every Redis key, so that several floors can run beside each other. */
+/** Prefix of all Redis keys, so that several floors can run at the same time. */
 export const PREFIX = process.env.REDIS_PREFIX ?? '{floor}';
-/** The queue tasks wait in, and where it is told that they are finished. */
+/** The queue of waiting tasks, and the channel of finished ones. */
 export const QUEUE = 'tasks';
 export const CHANNEL = `${PREFIX}:settled`;
 
@@ -27,12 +27,12 @@ export async function createFloorTable(databaseUrl) {
   await client.end();
 }
 
-/** As many connections as one of our processes holds by default. */
+/** As many connections as one of our processes opens by default. */
 export function openPool() {
   return new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 });
 }
 
-/** `patient`: waits for Redis as BullMQ's blocking reads want it. */
+/** `patient`: waits for Redis without limit, as BullMQ's blocking reads need it. */
 export function openRedis(patient = false) {
   return new Redis(process.env.REDIS_URL, patient ? { maxRetriesPerRequest: null } : {});
 }

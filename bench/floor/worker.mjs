@@ -1,9 +1,9 @@
-// The floor of a job: take it, write one row, publish an event.
+// The floor of a job: receive it, write one row, publish an event.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import { CHANNEL, openPool, openRedis, PREFIX, QUEUE } from './table.mjs';
 
-/** How long an image takes, where that matters. */
+/** How long an image takes, for measures that need it. */
 const LATENCY_MS = Number(process.env.LATENCY_MS ?? 0);
 const pool = openPool();
 const redis = openRedis();

@@ -1,4 +1,4 @@
-// Rows that come due for removal at a given rate, as if so many tasks a second had been accepted all along.
+// Adds rows that are due for removal, as if tasks had been accepted at a given rate all along.
 import { ulid } from './fill.mjs';
 
 const ended = (
@@ -13,7 +13,7 @@ const ended = (
 const of = (prefix, age) => `(SELECT n, at, ${ulid(prefix, 'at')} AS id FROM (SELECT n, now() - interval '${age}' AS at
   FROM generate_series($1::bigint, $2) AS n) AS numbers) AS due`;
 
-/** What goes with the tasks `$1` to `$2`, each as old as the worker's settings let it become; half of the keys, three deliveries of four. */
+/** The rows of the tasks `$1` to `$2`, each at the end of its retention; half of the keys, three of four deliveries. */
 const DUE = {
   images: ended(`now() - interval '72 hours'`, 'NULL'),
   tasks: ended(`now() - interval '168 hours'`, 'now()'),
@@ -28,7 +28,7 @@ const DUE = {
     SELECT 'acct_default', id, '\\x00', id, at, at FROM ${of('key', '1 second')} WHERE n % 2 = 0`,
 };
 
-/** How many rows of each table are older than they should be, and since when the oldest is. */
+/** How many rows of each table are overdue, and since when the oldest is. */
 const LEFT = `SELECT
   (SELECT count(*) FROM tasks WHERE status <> 'pending' AND objects_deleted_at IS NULL AND finished_at <= now() - interval '72 hours')::int AS images,
   (SELECT count(*) FROM tasks WHERE status <> 'pending' AND finished_at <= now() - interval '168 hours')::int AS tasks,
@@ -40,7 +40,7 @@ const LAG = `SELECT extract(epoch FROM GREATEST(
   now() - interval '168 hours' - (SELECT min(finished_at) FROM tasks WHERE status <> 'pending'),
   now() - interval '72 hours' - (SELECT min(finished_at) FROM tasks WHERE status <> 'pending' AND objects_deleted_at IS NULL), interval '0'))::float8 AS seconds`;
 
-/** Makes rows due, by a connection of its own that no trigger hears. */
+/** Adds due rows over a separate connection without triggers. */
 export class DueRows {
   #client;
   #made = 0;
@@ -55,7 +55,7 @@ export class DueRows {
     return new DueRows(client);
   }
 
-  /** All that goes with so many tasks. */
+  /** Adds all rows of this many tasks. */
   async add(count) {
     const range = [this.#made, this.#made + count - 1];
     for (const text of Object.values(DUE)) await this.#client.query(text, range);
@@ -66,7 +66,7 @@ export class DueRows {
     return this.#made;
   }
 
-  /** Rows of each kind that should be gone. */
+  /** Overdue rows of each kind. */
   async left() {
     // A year is older than any task of the history.
     const { rows } = await this.#client.query(
@@ -75,7 +75,7 @@ export class DueRows {
     return rows[0];
   }
 
-  /** For how many seconds the oldest task or image that should be gone has been due. */
+  /** How many seconds the oldest task or image is overdue. */
   async lagSeconds() {
     return (await this.#client.query(LAG)).rows[0].seconds;
   }

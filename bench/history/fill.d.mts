@@ -1,14 +1,14 @@
 import type pg from 'pg';
 
-/** How much stands in a history. */
+/** The size of a history. */
 export interface HistorySize {
   readonly tasks: number;
   readonly keys?: number;
-  /** Has three quarters of the tasks. */
+  /** Gets three quarters of the tasks. */
   readonly accountId?: string;
 }
 
-/** Fills a migrated database without tasks by one connection of its owner; `tell` hears how long each step took. */
+/** Fills a migrated database without tasks, over one connection of its owner; `tell` gets the duration of each step. */
 export function fillHistory(
   client: pg.Client | pg.PoolClient,
   size: HistorySize,

@@ -1,6 +1,6 @@
-// A history as a week of work leaves it: ended tasks of several accounts and many keys, and all that goes with them.
+// A history of one week: ended tasks of several accounts and many keys, with all related rows.
 
-/** Ids begin with the time, as ULIDs do: retention of charges and of the audit log goes by that. */
+/** Ids begin with the time, like ULIDs: retention of charges and of the audit log depends on that. */
 export const ulid = (prefix, at) => {
   const ms = `(extract(epoch from ${at}) * 1000)::bigint`;
   const digits = [45, 40, 35, 30, 25, 20, 15, 10, 5, 0].map(
@@ -12,7 +12,7 @@ export const ulid = (prefix, at) => {
 const ENDED = `at + (2 + n % 28) * interval '1 second'`;
 const ERROR = `jsonb_build_object('code', CASE WHEN n % 398 = 0 THEN 'moderation_blocked' ELSE 'provider_unavailable' END, 'message', 'No image was made.')`;
 
-/** What stands in a history of so many tasks; `accountId` has three quarters of them, two others the rest. */
+/** The steps that fill a history; `accountId` gets three quarters of the tasks, two other accounts the rest. */
 const steps = ({ tasks, keys, accountId }) => ({
   history: `CREATE UNLOGGED TABLE history AS SELECT n, at, ${ulid('task', 'at')} AS id,
       CASE WHEN n % 1000003 = 13 THEN 'acct_rare' WHEN n % 4 = 0 THEN 'acct_bench' ELSE '${accountId}' END AS account_id,
@@ -78,9 +78,9 @@ const steps = ({ tasks, keys, accountId }) => ({
   statistics: 'VACUUM ANALYZE',
 });
 
-/** Triggers would write charges, deliveries and usage row by row, and look up each sum by group. */
+/** Their triggers would write charges, deliveries and usage row by row, and look up each sum by group. */
 const TRIGGERED = ['tasks', 'chat_usage', 'usage_rollups'];
-/** Filling them without their indexes takes half the time. */
+/** Filling them without indexes takes half the time. */
 const INDEXED = [
   'tasks',
   'charges',
@@ -91,7 +91,7 @@ const INDEXED = [
   'usage_by_group',
 ];
 
-/** Fills a migrated database without tasks by one connection of its owner; `tell` hears how long each step took. */
+/** Fills a migrated database without tasks, over one connection of its owner; `tell` gets the duration of each step. */
 export async function fillHistory(client, { tasks, keys = 200, accountId = 'acct_default' }, tell = () => undefined) {
   const { rows: indexes } = await client.query(
     `SELECT indexname AS name, indexdef AS definition FROM pg_indexes

@@ -1,6 +1,6 @@
 import { median } from '../figures.mjs';
 
-/** Tables whose rows grow with the history. */
+/** Tables that grow with the history. */
 const LARGE = [
   'tasks',
   'charges',
@@ -14,8 +14,8 @@ const LARGE = [
 ];
 
 /**
- * One row by its primary key, and every recurring work: run so many times for the times of its statements, as the client sees
- * them, then once more for what they read.
+ * Reads one row by primary key, and runs all recurring work: `times` times for the durations of its statements, as the
+ * client sees them, then once more for the rows they read.
  */
 export async function measureStatements(watch, works, times, tell) {
   const results = [];

@@ -1,8 +1,8 @@
-// What reads the logs of deliveries and of what people did.
+// Queries of the delivery log and the audit log.
 import { AuditLog } from '#accounts/audit-log.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 
-/** As `recurring` answers; the places are in the middle of the logs. */
+/** Like `recurring`; the places are in the middle of the logs. */
 export function recurringLogs({ database, accountId }, { near, delivery, audit }) {
   const deliveries = new DeliveryLogStore(database);
   const log = new AuditLog(database);

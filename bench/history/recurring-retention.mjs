@@ -1,4 +1,4 @@
-// What workers remove when its time is over, by the classes that remove it.
+// The retention work of workers, by the classes that do it.
 import { AuditLog } from '#accounts/audit-log.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
@@ -8,10 +8,10 @@ import { ExpireObjects } from '#tasks/expire-objects.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 
 const hoursAgo = (hours) => new Date(Date.now() - hours * 3_600_000);
-/** Deletes nothing: what objects cost is measured elsewhere. */
+/** Deletes nothing: another measure covers deleting objects. */
 const NO_STORE = { delete: () => Promise.resolve() };
 
-/** Some thousand rows come due from one time to the next. */
+/** Each run finds some thousand more rows due. */
 export function recurringRetention({ database, tasks, logger }) {
   const objects = new ExpireObjects(database, NO_STORE, logger);
   const webhooks = new ExpireWebhooks(database, logger);
@@ -45,7 +45,7 @@ export function recurringRetention({ database, tasks, logger }) {
     ['billing/ChatUsageRepository.oldestBefore', () => chats.oldestBefore(hoursAgo(160))],
     [
       'accounts/AuditLog.expire',
-      // Twenty entries: where some hundred are expected, a table as small as the test's is rather read whole.
+      // Only twenty entries: with some hundred, the planner prefers to scan a table as small as the test's.
       (time) => new AuditLog(database).expire({ auditLogRetentionDays: (week - (step / 3) * (time + 1)) / 24 }),
     ],
   ];

@@ -22,10 +22,10 @@ export interface RecurringRoom {
   readonly logger: Logger;
 }
 
-/** Work is told which time it runs, from 0: what removes rows finds some due each time. */
+/** `time` is the number of the run, from 0: work that removes rows finds due rows each time. */
 export type RecurringWork = readonly [name: string, run: (time: number) => Promise<unknown>];
 
-/** Every statement that the API, the worker or the console runs again and again, on a history of fillHistory. */
+/** Every recurring statement of the API, the worker and the console, on a history of fillHistory. */
 export function recurring(
   database: PrismaService,
   room: RecurringRoom,

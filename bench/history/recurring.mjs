@@ -1,4 +1,4 @@
-// Every statement that the API, the worker or the console runs again and again, by the classes that run it.
+// Every recurring statement of the API, the worker and the console, by the classes that run it.
 import { createHash, randomBytes } from 'node:crypto';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -44,8 +44,8 @@ const CALL = { provider: 'provider-0', key: '', model: 'm', free: false };
 const ENDED = { outcome: 'succeeded', charged: 'yes' };
 
 /**
- * Names and work, on a history of fillHistory: `[name, work]`, in an order in which they leave each other enough to do. Work that
- * removes is given which time it is run, from 0, and finds something due each time. The room is what they need besides the database.
+ * `[name, work]` for a history of fillHistory, ordered so that each leaves enough for the next. Work that removes rows
+ * gets the number of its run, from 0, and finds due rows each time. `room` has what they need besides the database.
  */
 export async function recurring(database, room, { tasks, accountId }) {
   const { redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, queue, events, slots, logger } = room;
@@ -74,7 +74,7 @@ export async function recurring(database, room, { tasks, accountId }) {
   ];
 }
 
-/** Ids of tasks near, in the middle and at the end of the history. */
+/** Ids of tasks near the start, in the middle and at the end of the history. */
 async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
   const place = async (hours, where = {}) => {
     const found = { accountId, createdAt: { lte: hoursAgo(hours) }, ...where };
@@ -126,7 +126,7 @@ function listsOf({ store, database, accountId, tasks }, { near, middle, far, fai
   const few = { personId: 'person_rare', keyIds: ['key_rare1', 'key_none'] };
   const people = Object.entries({ 'a person': own, 'a person with few tasks': few });
   const ids = [near, middle, far].map(({ id }) => id);
-  // As many tasks as can be sorted by cost, however many a week has.
+  // As many tasks as sorting by cost allows, however many a week has.
   const sortable = hoursAgo(100_000 / tasks);
   return [
     list('newest', {}),

@@ -1,4 +1,4 @@
-// What the classes of bench/history/recurring.mjs need, on a database and a Redis of the benchmark's own.
+// The dependencies of bench/history/recurring.mjs, on a database and a Redis of the benchmark.
 import 'reflect-metadata';
 import { Queue } from 'bullmq';
 import { loadConfig } from '#config/load-config.js';
@@ -18,11 +18,11 @@ import { Logger } from '#telemetry/logger.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { StatementWatch } from './watch.mjs';
 
-/** One connection to the database, whose statements are watched; close it in the end. */
+/** One watched connection to the database; close it at the end. */
 export async function openHistoryRoom({ databaseUrl, redisUrl, secretKey }) {
   const configs = loadConfig([DatabaseConfig, RedisConfig, TasksConfig, WebhooksConfig, SecretsConfig], {
     ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SECRET_KEY: secretKey, DATABASE_POOL: '1' },
-    // A statement that is too slow is to be measured, not ended.
+    // A slow statement should be measured, not canceled.
     DATABASE_QUERY_TIMEOUT_MS: '60000',
   });
   const [databaseConfig, redisConfig, tasksConfig, webhooksConfig, secretsConfig] = configs;

@@ -6,7 +6,7 @@ import { fillHistory } from './fill.mjs';
 
 const TASKS = { quick: 200_000, usual: 4_000_000 };
 
-/** A database of its own with a history of `tasks`, or as many as are usual, which the measures of one run share. */
+/** A separate database with a history of `tasks` (or the default number), shared by the measures of one run. */
 export async function historyOf(stage, { tasks, quick, tell }) {
   stage.history ??= await fill(stage, tasks ?? (quick ? TASKS.quick : TASKS.usual), tell);
   return stage.history;

@@ -1,26 +1,26 @@
 import type pg from 'pg';
 
-/** A step of a plan that was run. */
+/** An executed node of a plan. */
 export interface PlanNode {
-  /** As Postgres calls it: Seq Scan, Index Scan ... */
+  /** Postgres' name: Seq Scan, Index Scan ... */
   readonly node: string;
   readonly table?: string;
   readonly index?: string;
-  /** That were looked at. */
+  /** Rows read. */
   readonly rows: number;
 }
 
-/** What a statement read of the database. */
+/** What a statement read from the database. */
 export interface Reading {
   readonly text: string;
-  /** Pages of 8 kB, of tables and indexes; one that is looked at twice counts twice. */
+  /** Pages of 8 kB, of tables and indexes; a page read twice counts twice. */
   readonly pages: number;
-  /** Of the step that looked at most. */
+  /** Of the node that read most. */
   readonly rows: number;
   readonly nodes: readonly PlanNode[];
 }
 
-/** Follows the statements of a pool of one connection that has not been used yet. */
+/** Watches the statements of a pool with one connection that has not been used yet. */
 export class StatementWatch {
   constructor(pool: pg.Pool);
   readings(work: () => Promise<unknown>): Promise<Reading[]>;

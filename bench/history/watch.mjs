@@ -1,11 +1,12 @@
-// What statements read, told by the server as it runs them: with the plans that it really chose, and those inside of triggers.
+// What statements read, reported by the server for each execution: the actual plans, including those of statements in
+// triggers.
 
 const EXPLAIN = `LOAD 'auto_explain'; SET auto_explain.log_analyze = on; SET auto_explain.log_timing = off; SET auto_explain.log_buffers = on;
   SET auto_explain.log_format = json; SET auto_explain.log_nested_statements = on; SET auto_explain.log_level = log; SET client_min_messages = log`;
 const PLAN = /^duration: [\d.]+ ms {2}plan:\n/;
 const WORK = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b/i;
 
-/** Follows the statements of a pool of one connection that has not been used yet. */
+/** Watches the statements of a pool with one connection that has not been used yet. */
 export class StatementWatch {
   #pool;
   #readings;
@@ -21,7 +22,7 @@ export class StatementWatch {
     });
   }
 
-  /** What the work's statements read: `{text, pages, rows, nodes: [{node, table, rows}]}`, those inside of others before them. */
+  /** What the work's statements read: `{text, pages, rows, nodes: [{node, table, rows}]}`, nested statements first. */
   async readings(work) {
     await this.#pool.query('SET auto_explain.log_min_duration = 0');
     this.#readings = [];
@@ -34,7 +35,7 @@ export class StatementWatch {
     }
   }
 
-  /** How long the work's statements took until their answers were here: `{text, ms}`. */
+  /** The time until the response of each of the work's statements: `{text, ms}`. */
   async times(work) {
     this.#times = [];
     try {
@@ -73,7 +74,7 @@ export class StatementWatch {
   }
 }
 
-/** Each node of a plan that was run; rows as often as they were looked at, those that did not match among them. */
+/** Each executed node of a plan; rows count as often as they were read, including those that a filter removed. */
 function nodesOf(plan) {
   const table = plan['Relation Name'];
   const looked = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops'];

@@ -9,10 +9,10 @@ const TIMEOUT_MS = 1_800_000;
 
 export const title = 'A backlog, and what it takes to drain it';
 
-/** Tasks that are accepted while no worker runs; then one worker drains them. Takes minutes. */
+/** Tasks are accepted while no worker runs; then one worker drains them. Takes minutes. */
 export async function measure({ stage, load, quick }) {
   const total = quick ? 2_000 : 50_000;
-  // A process that has taken a tenth of them is as warm as it gets.
+  // After a tenth of them, a process is warmed up.
   const first = total / 10;
   const requests = [generation(stage.apiKey, { asynchronous: true })];
   const order = { requests, connections: 64, status: 202, timeoutMs: TIMEOUT_MS };
@@ -39,7 +39,7 @@ export async function measure({ stage, load, quick }) {
   const after = await live();
   const peak = memoryOf(api.pid)?.peak;
   await stage.stop(api, worker);
-  // Redis was asked after the first of them, so its figure stands for the others.
+  // Redis was measured after the first of them, and its growth per task is the same for the others.
   const perFull = (full / (total - first)) * 50_000;
   const lost = total - ((await done()) - before);
   return {

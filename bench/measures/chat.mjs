@@ -14,7 +14,7 @@ const MESSAGES = [
 
 export const title = 'Chat, plain and streamed';
 
-/** The same chat from the provider directly, through a bare proxy, through Darkroom and through a peer, in turns. */
+/** The same chat directly from the provider, through a bare proxy, through Darkroom and through a peer, in turns. */
 export async function measure({ stage, load, quick }) {
   const { sides, processes } = await startSides(stage);
   const rows = [];

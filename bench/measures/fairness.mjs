@@ -12,8 +12,8 @@ const CALLERS = 64;
 export const title = 'A caller with ten tasks behind another caller’s backlog';
 
 /**
- * One caller queues a backlog; then another sends ten tasks. How long these wait for their start, in service times: at
- * Darkroom, and at the floor, where jobs are served as they come. All images take the same time.
+ * One caller queues a backlog; then another one sends ten tasks. Measures how long those wait for their start, in
+ * service times: in Darkroom, and in the floor, which runs jobs in order of arrival. All images take the same time.
  */
 export async function measure({ stage, load, quick }) {
   const backlog = quick ? 400 : 2_000;
@@ -24,7 +24,7 @@ export async function measure({ stage, load, quick }) {
       startApi: () => stage.startFloorServer('api.mjs'),
       startWorker: (settings) => stage.startFloorWorker('worker.mjs', settings),
       pool: stage.openPool(stage.floorUrl),
-      // The floor writes no start; its service time is what its provider takes.
+      // The floor records no start, so its service time is the provider's latency.
       times: `SELECT extract(epoch FROM finished_at - created_at)::float8 * 1000 - ${LATENCY_MS} AS wait, ${LATENCY_MS}::float8 AS service`,
     },
     {

@@ -5,17 +5,17 @@ import { openHistoryRoom } from '../history/room.mjs';
 import { historyOf } from '../history/stage.mjs';
 
 const GOAL_MS = 50;
-/** After the fifth Postgres may plan a statement for good. */
+/** After five executions, Postgres may keep a generic plan. */
 const CALLS = 8;
 const ACCOUNT = 'acct_default';
-/** Large tables whose rows nothing may read from the first to the last. */
+/** Large tables that no statement may scan. */
 const NEVER_SCANNED = ['tasks', 'charges', 'chat_usage', 'audit_log'];
 
 export const title = 'Statements on a long history';
 
 /**
- * Every statement that recurs, by the classes that run it, on one connection: some run often enough that Postgres may plan them
- * for good. The floor is one row of the same table by its primary key.
+ * Every recurring statement, by the classes that run it, on one connection: some run often enough that Postgres may
+ * keep their plans. The floor is one row of the same table by its primary key.
  */
 export async function measure({ stage, quick, tasks, tell }) {
   const history = await historyOf(stage, { tasks, quick, tell });

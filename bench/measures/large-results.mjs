@@ -18,7 +18,7 @@ const GOAL_BLOCKED_MS = 200;
 
 export const title = 'Sixteen results of 19 MB as base64 at once';
 
-/** The measure is the worker here: it completes all sixteen tasks in one moment, each with an image of its own. */
+/** The measure acts as the worker: it completes all sixteen tasks at once, each with its own image. */
 export async function measure({ stage, load }) {
   const api = await stage.startApi({}, { probed: true });
   const idle = memoryOf(api.pid)?.now;
@@ -67,7 +67,7 @@ export async function measure({ stage, load }) {
   };
 }
 
-/** Claims every task and stores its image; what is handed back completes them all. */
+/** Claims every task and stores its image; returns a function that completes them all. */
 async function prepare(stage, ids) {
   const store = await createObjectStore(loadConfig([StorageConfig], { DATA_DIR: stage.dataFolder })[0]);
   const transitions = new TaskTransitions({ pool: stage.pool });

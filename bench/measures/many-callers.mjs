@@ -8,24 +8,24 @@ import { cpuDuring, memoryOf, memoryOfAll, socketsOf } from '../usage.mjs';
 export const title = 'A thousand images a minute: 8,000 callers, two APIs, eight workers';
 
 const WORKERS = 8;
-/** What a call to a provider takes in the case that this is about. */
+/** How long a real provider call takes in this scenario. */
 const REAL_MS = 50_000;
-/** Callers come in such numbers, each lot when the one before has been accepted. */
+/** Callers arrive in groups of this size, each once the previous one was accepted. */
 const AT_ONCE = 100;
 const GOAL_API_MB = 400;
 const GOAL_LOOP_MS = 150;
 const TIMEOUT_MS = 1_200_000;
-/** The most that a call may be held; 8,000 at a thousand a minute wait for 8 minutes. */
+/** The maximum for a held call; 8,000 at a thousand a minute wait 8 minutes. */
 const SYNC_WAIT_MS = 600_000;
 
 /**
- * Callers who are all accepted while the provider answers nobody: its slots are full, the others wait in the queue.
- * Then it answers, and everybody is served. Its calls take a quarter of their time, so that the rest works four times as hard.
+ * All callers are accepted while the provider responds to none: its slots are full, the others wait in the queue. Then
+ * it responds, and all are served. Its calls take a quarter of the real time, for four times the load.
  */
 export async function measure({ stage, load, quick }) {
   const callers = quick ? 800 : 8_000;
   const slots = quick ? 11 : 104;
-  // One image in so many is of 1024 x 1024 pixels; one of two of those is asked for as base64.
+  // One image in this many is 1024 x 1024 pixels; half of those are requested as base64.
   const realEvery = quick ? 1 : 16;
   const holdMs = quick ? 2_500 : REAL_MS / 4;
   const provider = await stage.startLedgerUpstream({ HOLD_MS: String(holdMs), REAL_EVERY: String(realEvery) });
@@ -130,7 +130,7 @@ export async function measure({ stage, load, quick }) {
       return [
         title,
         ...[idle, holding, peaks].map((memory) => megabytes(most((name) => memory[name]))),
-        // Each connection of Postgres is a process of its own.
+        // Each Postgres connection is a separate process.
         title === 'Postgres' ? '' : most((name) => sockets[name].files),
         title === 'Postgres' ? '' : most((name) => sockets[name].sockets),
         ours ? most((name) => connections[name]) : '',
@@ -202,14 +202,14 @@ function memories(pids) {
   return Object.fromEntries(Object.entries(pids).map(memory));
 }
 
-/** How long the event loop of each process was held up since the last time. */
+/** Event loop delay of each process since the last call. */
 async function loops(stage, processes) {
   const seen = {};
   for (const [name, process] of Object.entries(processes)) seen[name] = await stage.probe(process);
   return seen;
 }
 
-/** Waits until so many callers have a task. */
+/** Waits until this many callers have a task. */
 async function accepted(pool, count) {
   const tasks = async () =>
     (await pool.query(`SELECT count(*)::int AS count FROM tasks WHERE finished_at IS NULL`)).rows[0].count;
@@ -217,7 +217,7 @@ async function accepted(pool, count) {
   throw new Error(`only ${await tasks()} of ${count} callers became tasks`);
 }
 
-/** What Postgres and Redis say of themselves. */
+/** Statistics of Postgres and Redis. */
 class Services {
   constructor(stage) {
     this.pool = stage.pool;
@@ -243,7 +243,7 @@ class Services {
     };
   }
 
-  /** Connections of each process, by the name that it gives them. */
+  /** Connections of each process, by its application name. */
   async connections(pids) {
     const { rows } = await this.pool.query(
       `SELECT application_name AS name, count(*)::int AS count FROM pg_stat_activity WHERE application_name LIKE 'darkroom %' GROUP BY 1`,

@@ -10,14 +10,14 @@ const ROUNDS = 3;
 const [ROUND_MS, QUICK_ROUND_MS] = [1_200, 400];
 const WARM_UP_CALLERS = 8;
 const WARM_UP_MS = 1_000;
-/** Calls that a round leaves unanswered for longer count as wrong. */
+/** Calls that take longer count as wrong. */
 const ROUND_TIMEOUT_MS = 20_000;
 const SAMPLE_MS = 500;
 const LATE_MS = 480_000;
 
 export const title = 'Other gateways with the same provider';
 
-/** Each case from the provider directly, through Darkroom and through every peer that is installed, in turns. */
+/** Each case directly from the provider, through Darkroom and through every installed peer, in turns. */
 export async function measure({ stage, load, quick, tell }) {
   const { provider, sides, missing } = await startSides(stage, tell);
   const gateways = sides.filter((side) => side !== provider);
@@ -80,7 +80,7 @@ function memoryOfSide(side) {
   return Object.values(pidsOf(side)).reduce((sum, pid) => sum + (memoryOfAll(pid) ?? 0), 0);
 }
 
-/** Darkroom's API alone, then with its worker; of a peer, all it has. */
+/** Kills Darkroom's API alone, then with its worker; of a peer, all its processes. */
 async function killEach({ stage, gateways, provider, tell }) {
   const kills = gateways.flatMap((side) => {
     const all = side.processes.map(({ name }) => name);

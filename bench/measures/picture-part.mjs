@@ -19,7 +19,8 @@ const MARK = { taskId: `task_${'0'.repeat(26)}`, action: 'generation', tool: 'Da
 export const title = 'The image’s own part of a call';
 
 /**
- * What the other measures leave out or make small: drawing (sandbox), the image pipeline with the thumbnail, and the store on disk.
+ * The parts that other measures leave out or keep small: rendering (sandbox), the image pipeline with the thumbnail,
+ * and the disk store.
  */
 export async function measure({ stage, quick }) {
   const store = new DiskStore(join(stage.folder, 'pictures'));

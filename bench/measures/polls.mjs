@@ -11,7 +11,7 @@ const TASKS = 500;
 
 export const title = 'Polls of a finished task';
 
-/** GET /v1/tasks/{id} over many finished tasks, against bare Fastify and one read by primary key. */
+/** GET /v1/tasks/{id} with many finished tasks, compared with bare Fastify and one read by primary key. */
 export async function measure({ stage, load, quick }) {
   const [darkroom, floorApi] = [await startDarkroom(stage), await startFloor(stage)];
   const floorPolls = await stage.startFloorServer('polls.mjs');

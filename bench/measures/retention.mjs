@@ -6,24 +6,24 @@ import { openHistoryRoom } from '../history/room.mjs';
 import { historyOf } from '../history/stage.mjs';
 import { cpuDuring } from '../usage.mjs';
 
-/** Tasks that are accepted in a second, and so the tasks that come due. */
+/** Accepted tasks per second, and so the tasks that become due. */
 const PER_SECOND = 50;
 const STEP_MS = 200;
-/** The worker begins a round every ten seconds. */
+/** The worker starts a run every ten seconds. */
 const GOAL_LAG_SECONDS = 30;
 const STORE_MS = 20;
 
 export const title = 'Retention on a long history';
 
 /**
- * First what the worker removes in a second when much is due; then whether it keeps up for minutes with what comes due as
- * 50 tasks a second are accepted. The last row is of images alone, whose store takes 20 ms to delete one.
+ * First, how much the worker removes per second from a backlog; then whether it keeps up for minutes with 50 tasks a
+ * second. The last row is for images only, with a store that takes 20 ms per deletion.
  */
 export async function measure({ stage, quick, tasks, tell }) {
   const history = await historyOf(stage, { tasks, quick, tell });
   const [backlog, minutes] = quick ? [2_000, 0.5] : [20_000, 2];
   const client = new pg.Client({ connectionString: history.url });
-  // A failure ends the server before this; the reason is told by whoever failed.
+  // After a failure, the server stops first; the failure itself is reported elsewhere.
   client.on('error', () => undefined);
   await client.connect();
   const due = await DueRows.open(client);
@@ -70,7 +70,7 @@ export async function measure({ stage, quick, tasks, tell }) {
   };
 }
 
-/** How fast each kind of row goes while there is much of it; all at the same time, as the worker does it. */
+/** How fast each kind of row is removed from a backlog; all at the same time, as in the worker. */
 async function drain(due, before, tell) {
   const since = performance.now();
   const rates = {};
@@ -78,7 +78,7 @@ async function drain(due, before, tell) {
     const left = await due.left();
     const took = (performance.now() - since) / 1_000;
     for (const [kind, count] of Object.entries(left)) {
-      // More of the history itself comes due all the time.
+      // More of the history becomes due all the time.
       if (count > before[kind] / 100 || kind in rates) continue;
       const perSecond = (before[kind] - count) / took;
       rates[kind] = { count: before[kind], perSecond, ofLife: perSecond / ((PER_SECOND * before[kind]) / due.made) };
@@ -112,7 +112,7 @@ async function keepUp(due, lastsMs, tell) {
   };
 }
 
-/** Images of the history that are due when they are kept a little shorter. */
+/** Images of the history that become due with a slightly shorter retention. */
 async function withSlowStore(stage, history, count) {
   const room = await openHistoryRoom({
     databaseUrl: history.url,

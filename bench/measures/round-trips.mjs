@@ -4,15 +4,15 @@ import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
 
 const CALLERS = [1, 64];
-/** A connection of Postgres that has nothing to do tells what it counted within 10 s. */
+/** An idle Postgres connection reports its statistics within 10 s. */
 const SETTLE_MS = 11_000;
 const IDLE_MS = 10_000;
 
 export const title = 'Round trips of a sync call';
 
 /**
- * What a sync call asks of Postgres and Redis, counted by the servers themselves. Unlike times, counts are the same on every
- * machine. What the processes ask while nobody calls is measured first and left out.
+ * The requests of a sync call to Postgres and Redis, counted by the servers. Unlike times, counts are the same on every
+ * machine. The background requests of idle processes are measured first and subtracted.
  */
 export async function measure({ stage, load, quick }) {
   const redis = new Redis(stage.redis.url);
@@ -61,7 +61,7 @@ const COLUMNS = [
   ['Redis bytes in', 'redisBytesIn', 0],
 ];
 
-/** The issue's goals: Postgres transactions and reads of Redis from its sockets, by callers. */
+/** Goals by number of callers: Postgres transactions, and Redis' reads from its sockets. */
 const GOALS = [
   ['transactions', 'transactions of Postgres', [4, 1.5]],
   ['redisReads', 'reads of Redis', [9, 3]],
@@ -93,7 +93,7 @@ async function settledCounts(pool, redis) {
     redisReads: field('total_reads_processed'),
     redisCommands: field('total_commands_processed'),
     redisBytesIn: field('total_net_input_bytes'),
-    // For the results' file: which commands they are.
+    // The commands, for the results file.
     ...Object.fromEntries([...info.matchAll(/^cmdstat_(\S+):calls=(\d+)/gm)].map(([, name, calls]) => [name, +calls])),
   };
 }

@@ -11,8 +11,8 @@ const LIMIT_MS = 120_000;
 export const title = 'Starting';
 
 /**
- * `npm start` on an empty DATA_DIR and again on the same one, packages installed and built; and each process alone,
- * from spawn until it takes work.
+ * `npm start` with an empty DATA_DIR and again with the same one, installed and built; and each process alone, from
+ * spawn until it is ready.
  */
 export async function measure({ stage, quick }) {
   const dataDir = join(stage.folder, 'start-up');
@@ -54,7 +54,7 @@ async function npmStart(dataDir) {
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (bytes) => (output += bytes));
-  // Its output ends when the last process that holds it is gone: the product, not npm.
+  // Output ends with the last process that has it open: the product, not npm.
   const ended = new Promise((resolve) => npm.once('close', resolve));
   let pictureMs;
   try {

@@ -4,13 +4,13 @@ import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
 import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
 const GOAL = 1.5;
-/** The same beside the careful floor, by callers. */
+/** The same against the careful floor, by number of callers. */
 const CAREFUL_GOALS = { 1: 1.3, 100: 1 };
 const CALLERS = [1, 10, 100];
 
 export const title = 'A sync call with an instant provider';
 
-/** How long a caller waits for an image that takes no time to make: what the service itself adds. */
+/** How long a caller waits for an image that takes no time to generate: the service's own overhead. */
 export async function measure({ stage, load, quick }) {
   const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];
   const durationMs = quick ? 1_000 : 4_000;

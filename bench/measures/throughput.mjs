@@ -3,7 +3,7 @@ import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
 import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
-/** Shares of what the floor, and of what the careful floor, does in the same time. */
+/** Minimum share of the rate of the floor or the careful floor. */
 const GOALS = [
   ['submits/s', 'submitsPerSecond', 'floor', 0.7],
   ['jobs/s', 'jobsPerSecond', 'floor', 0.6],
@@ -14,8 +14,8 @@ const CALLERS = 64;
 export const title = 'Async submits and finished jobs';
 
 /**
- * A burst of submits as fast as they are accepted, while the worker works them off: submits/s until the last is
- * accepted, jobs/s from the first submit until the last row is finished.
+ * A burst of submits at full speed, while the worker processes them: submits/s until the last is accepted, jobs/s from
+ * the first submit until the last row is finished.
  */
 export async function measure({ stage, load, quick }) {
   const sides = [await startFloor(stage), await startDarkroom(stage), await startCarefulFloor(stage)];

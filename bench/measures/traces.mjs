@@ -5,10 +5,10 @@ import { inTurns, medianOf, milliseconds, rate } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { cpuDuring, cpuPerCall } from '../usage.mjs';
 
-/** What traces may add to the processor time of API and worker. */
+/** How much CPU time traces may add to API and worker. */
 const GOAL = 0.03;
 const TASKS = 1_000;
-/** Of those with an image as large as real ones, which cost ten times as much. */
+/** With an image of real size, which costs ten times as much. */
 const IMAGE_TASKS = 100;
 const CALLERS = 32;
 const SETTINGS = { WORKER_CONCURRENCY: '10', LEASE_MS: '2000', SWEEP_INTERVAL_MS: '500' };
@@ -16,9 +16,10 @@ const SETTINGS = { WORKER_CONCURRENCY: '10', LEASE_MS: '2000', SWEEP_INTERVAL_MS
 export const title = 'Traces: what they cost, and whether they hold together';
 
 /**
- * 1,000 tasks in turns by processes with traces and without, on the same services; the provider takes no time and answers
- * 64 x 64 pixels, so nothing hides the cost. What tasks with an image of 1024 x 1024 cost says what share of those it is:
- * they have the same spans. Then 1,000 more with traces, of which a fifth is parked once, and whose worker is killed half-way.
+ * 1,000 tasks, in turns by processes with and without traces, on the same services. The provider takes no time and
+ * returns 64 x 64 pixels, so nothing hides the overhead; tasks with an image of 1024 x 1024, which have the same spans,
+ * show its share of a real task. Then 1,000 more with traces: a fifth is parked once, and the worker is killed
+ * half-way.
  */
 export async function measure({ stage, load, quick }) {
   const receiver = await startReceiver();
@@ -67,7 +68,7 @@ async function imageCost({ stage, load, quick }) {
   return { ...cost, name: 'without' };
 }
 
-/** The processor time of a task in API and worker, by side, in ms. */
+/** CPU time per task in API and worker, by side, in ms. */
 async function costOf({ stage, load, sides, tasks, turns, fields = {} }) {
   const run = (side) =>
     cpuDuring(side.pids, async () => {
@@ -75,7 +76,7 @@ async function costOf({ stage, load, sides, tasks, turns, fields = {} }) {
       await submit(stage, load, side.port, [fields], tasks);
       return { calls: tasks, jobsPerSecond: (tasks / (performance.now() - since)) * 1_000 };
     });
-  // Until the code of all is compiled as well as it will be.
+  // Warm-up, until the code is fully optimized.
   await inTurns(sides, 3, run);
   const results = await inTurns(sides, turns, run);
   return sides.map((side) => {
@@ -96,11 +97,11 @@ function rowOf({ name, jobsPerSecond, api, worker, both }, image) {
 
 const percents = (share) => `${(share * 100).toFixed(1)} %`;
 
-/** An API and a worker of their own prefix in Redis, so that the sides do not take each other's tasks. */
+/** Starts an API and a worker with their own Redis prefix, so that the sides don't process each other's tasks. */
 async function startSide(stage, name, own, endpoint) {
   const traced = endpoint === undefined ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
   const settings = { ...own, ...traced, REDIS_PREFIX: `{${name}}` };
-  // A provider of its own is called by the worker as it is.
+  // With its own provider, the side uses the real worker.
   const instant = own.OPENAI_BASE_URL === undefined;
   const [api, worker] = [await stage.startApi(settings), await stage.startWorker({ settings, instant })];
   return { name, settings, port: api.port, pids: { api: api.pid, worker: worker.pid }, processes: [api, worker] };
@@ -127,7 +128,7 @@ async function throughTrouble(stage, load, side, receiver) {
   return judge(tasks.rows, receiver.spans());
 }
 
-/** Every span of a task must be in the trace that its row names. */
+/** Every span of a task must be in the trace of its row. */
 function judge(tasks, spans) {
   const byTask = new Map(tasks.map(({ id }) => [id, []]));
   for (const span of spans) byTask.get(span.task)?.push(span);
@@ -144,7 +145,7 @@ function judge(tasks, spans) {
   return found;
 }
 
-/** Keeps what it gets as text, and reads it when all is over. */
+/** Stores requests as text, and parses them at the end. */
 async function startReceiver() {
   const bodies = [];
   const server = createServer((request, response) => {

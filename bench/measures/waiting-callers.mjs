@@ -10,7 +10,7 @@ const CALLERS = [2_000, 8_000];
 const GOAL_MB = 400;
 const GOAL_LOOP_MS = 150;
 
-/** Callers who wait on one API process while no worker runs; then a worker starts and all are answered. */
+/** Callers wait on one API process while no worker runs; then a worker starts and all get their response. */
 export async function measure({ stage, load, quick }) {
   const sides = [
     {
@@ -71,7 +71,7 @@ async function hold(side, callers, { stage, load, quick }) {
   calls.catch(() => undefined);
   const held = await waitUntil(async () => (await pending(pool)) === callers, { timeoutMs: 30_000, everyMs: 100 });
   if (!held) throw new Error(`only ${await pending(pool)} of ${callers} callers became tasks`);
-  // Long enough for several of the looks that the process takes at all its waiting tasks together.
+  // Long enough for several of the process's shared checks of all waiting tasks.
   await delay(quick ? 2_000 : 8_000);
   const { now: holding } = memoryOf(api.pid) ?? {};
   const probed = side.name === 'Darkroom';

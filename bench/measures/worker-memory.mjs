@@ -7,7 +7,7 @@ export const title = 'Memory of a worker over many large images';
 
 const GOAL_MB = 450;
 
-/** The worker as it is, with the sandbox drawing 3840 x 2160 png images one after the other, ten tasks in hand. */
+/** The real worker, with the sandbox rendering 3840 x 2160 PNG images one after the other, ten tasks at a time. */
 export async function measure({ stage, load, quick }) {
   const pictures = quick ? 12 : 200;
   const api = await stage.startApi();

@@ -7,22 +7,22 @@ const MESSAGES = [
   { role: 'system', content: 'You are a patient teacher of photography.' },
   { role: 'user', content: 'What happens to the paper in the developer bath, and why does the light have to be red?' },
 ];
-/** Words of the provider's chat answer. */
+/** Number of words in the provider's chat response. */
 const WORDS = 20;
-/** Noise of so many pixels a side is a PNG of 5 MB. */
+/** Noise with this side is a PNG of 5 MB. */
 const UPLOAD_SIDE = 1_664;
-/** Characters from the middle of an image's base64 that every answer must hold. */
+/** Number of characters from the middle of an image's base64 that every response must contain. */
 const SAMPLE = 1_000_000;
 const CALL_TIMEOUT_MS = 120_000;
 
-/** The calls that are compared: what is sent, and what shows that an answer is right. */
+/** The compared calls: the request, and what proves a response right. */
 export async function cases() {
   const upload = await noisePng(UPLOAD_SIDE);
   const image = { model: 'gpt-image-2', prompt: PROMPT, size: 'auto' };
   const chat = { model: 'gpt-5.5', messages: MESSAGES };
   return [
     { kind: 'inline', title: 'image, base64', path: '/v1/images/generations', body: image },
-    // Models that draw for base64 alone have no links at OpenAI, and so not at every peer.
+    // Models that return only base64 have no links at OpenAI, and so not at every peer.
     {
       kind: 'link',
       title: 'image, link',
@@ -58,8 +58,9 @@ export function requestOf({ path, body, form }, { key, headers }) {
 }
 
 /**
- * Makes one call and checks all of its answer: images byte for byte, and where bytes differ pixel for pixel. Answers with
- * what every later answer must hold, and with `kept`: `bytes`, `pixels`, or undefined for a chat. Throws for a wrong answer.
+ * Makes one call and checks the whole response: images byte by byte, or pixel by pixel if the bytes differ. Returns
+ * what later responses must contain, and `kept`: `bytes`, `pixels`, or undefined for a chat. Throws on a wrong
+ * response.
  */
 export async function checkAnswer(call, side, provider) {
   const { kind, path, answer } = call;
@@ -94,7 +95,7 @@ async function bytesAt(url) {
   return Buffer.from(await response.arrayBuffer());
 }
 
-/** `bytes`: nothing was changed; `pixels`: only what stands around them. Throws when the pixels differ. */
+/** `bytes`: nothing was changed; `pixels`: only the metadata. Throws when the pixels differ. */
 export async function sameImage(got, sent) {
   if (got.equals(sent)) return 'bytes';
   const [ours, theirs] = await Promise.all([got, sent].map((image) => sharp(image).raw().toBuffer()));

@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the peers are installed: once for all clones, outside of git. */
+/** Installation folder of the peers: shared by all clones, outside of git. */
 export const PEERS = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'darkroom', 'peers');

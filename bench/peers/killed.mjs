@@ -9,8 +9,9 @@ const RESTART_MS = 60_000;
 const ANSWERS_MS = 120_000;
 
 /**
- * 50 callers with OpenAI's SDK as it comes (two retries) order an image each; while all their calls are at the provider,
- * `processes` of the side are ended by SIGKILL and started again. How many got the right image, and how often the provider was paid.
+ * 50 callers with the default OpenAI SDK (two retries) order an image each; while all calls are at the provider,
+ * `processes` of the side are killed with SIGKILL and started again. Counts the right images, and the payments to the
+ * provider.
  */
 export async function killInFlight({ stage, side, processes, provider }) {
   const ask = async (path) => await (await fetch(`${provider.address}${path}`)).text();
@@ -77,7 +78,7 @@ async function answers(url) {
   return answer?.ok === true;
 }
 
-/** Whether the condition came to hold in time. */
+/** Whether the condition became true in time. */
 async function until(condition, timeoutMs) {
   const end = performance.now() + timeoutMs;
   while (performance.now() < end) {

@@ -15,7 +15,9 @@ const STEP_TIMEOUT_MS = 1_800_000;
 const START_TIMEOUT_MS = 300_000;
 const execute = promisify(execFile);
 
-/** LiteLLM's proxy (PyPI) as its page on production has it: a worker for each core, errors alone in the log, no debug. */
+/**
+ * LiteLLM's proxy (PyPI), configured as its production page says: a worker per core, only errors in the log, no debug.
+ */
 export const litellm = {
   name: 'LiteLLM',
   version: /^litellm==(\S+)/m.exec(readFileSync(LOCK, 'utf8'))?.[1],
@@ -46,14 +48,14 @@ export const litellm = {
       args: [
         ...['--config', config, '--host', '127.0.0.1', '--port', `${port}`],
         ...['--num_workers', `${availableParallelism()}`],
-        // A worker that takes longer than 5 s to start, as on a busy machine, would be ended and started for ever.
+        // With the default of 5 s, a worker that starts slowly, as on a busy machine, would be restarted forever.
         ...['--timeout_worker_healthcheck', '120'],
       ],
       settings: {
         HOME: stage.folder,
         LITELLM_MODE: 'PRODUCTION',
         LITELLM_LOG: 'ERROR',
-        // The list of prices that it brings along instead of one from the net.
+        // Its bundled price list instead of one from the internet.
         LITELLM_LOCAL_MODEL_COST_MAP: 'True',
       },
       readyPath: '/health/readiness',

@@ -7,12 +7,12 @@ import { PEERS } from './folder.mjs';
 const PROGRAM = join(PEERS, 'new-api', 'new-api');
 const PASSWORD = randomBytes(8).toString('hex');
 const ROOT_USER = { username: 'root', password: PASSWORD };
-/** In its own unit, of which a dollar is 500,000. */
+/** In its own unit: 500,000 are one dollar. */
 const QUOTA = 1e12;
 
 /**
- * new-api (Go, SQLite) with the settings its README recommends: release mode, channels cached in memory, counts written
- * in batches. Its limit of 180 calls in three minutes from one address is off: all our callers have one.
+ * new-api (Go, SQLite) with the settings its README recommends: release mode, channels cached in memory, batched
+ * counters. Its limit of 180 calls per three minutes from one address is off, because all callers share one.
  */
 export const newApi = {
   name: 'new-api',
@@ -49,13 +49,16 @@ export const newApi = {
     });
     const first = await stage.startPeer('new-api', orderFor);
     const key = await configure(`http://127.0.0.1:${first.port}`, upstream);
-    // It reads a new channel when it starts, or a minute later.
+    // It loads a new channel at its start, or up to a minute later.
     await stage.stop(first);
     return { ...(await stage.startPeer('new-api', orderFor)), key: `sk-${key}` };
   },
 };
 
-/** The encodings it counts tokens by come from the net, unless they are there: LiteLLM brings them, named as they are looked for. */
+/**
+ * It downloads the encodings for counting tokens, unless they exist locally: LiteLLM's package has them under the
+ * expected names.
+ */
 function encodings() {
   const libraries = join(PEERS, 'litellm', 'lib');
   const [python] = existsSync(libraries) ? readdirSync(libraries) : [];
@@ -65,7 +68,10 @@ function encodings() {
   };
 }
 
-/** Its first user, with more quota than a run uses up, the provider as its only channel, and a caller's key; answers with that key. */
+/**
+ * Sets up its first user with enough quota for a run, the provider as its only channel, and a caller's key; returns
+ * that key.
+ */
 async function configure(address, upstream) {
   await call(`${address}/api/setup`, { ...ROOT_USER, confirmPassword: PASSWORD, SelfUseModeEnabled: true });
   const { cookie } = await call(`${address}/api/user/login`, ROOT_USER);

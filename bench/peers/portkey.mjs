@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ensureInstalled, ROOT } from '../../scripts/prepare.mjs';
 import lock from './package.json' with { type: 'json' };
 
-/** Portkey's gateway (npm): one process of Node, which is all it offers. It keeps no keys, so callers send the provider's. */
+/** Portkey's gateway (npm): one Node process, its only mode. It stores no keys, so callers send the provider's. */
 export const portkey = {
   name: 'Portkey',
   version: lock.dependencies['@portkey-ai/gateway'],

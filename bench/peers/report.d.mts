@@ -1,4 +1,4 @@
-/** What a load generator's round of calls showed, and what it cost each process in ms. */
+/** The results of one round of the load generator, with the CPU time of each process in ms. */
 export interface Round {
   readonly calls: number;
   readonly p50?: number;
@@ -8,14 +8,14 @@ export interface Round {
   readonly wrong: Readonly<Record<string, number>>;
 }
 
-/** A gateway, or the provider itself; `lacks`: kinds of calls it can't take, with the reason. */
+/** A gateway, or the provider itself; `lacks`: kinds of calls it does not support, with the reason. */
 export interface Side {
   readonly name: string;
   readonly version?: string;
   readonly lacks?: Readonly<Record<string, string>>;
 }
 
-/** The figures of one side at one case and number of callers, in ms. */
+/** The figures of one side for one case and number of callers, in ms. */
 export interface Figures {
   readonly p50: number | undefined;
   readonly addedP50: number;

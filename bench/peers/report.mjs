@@ -1,6 +1,6 @@
 import { medianOf, megabytes, milliseconds, rate, times } from '../figures.mjs';
 
-/** Images a second with base64, of the best peer's. */
+/** Images per second with base64, relative to the best peer. */
 const GOAL = 2;
 const GOAL_CALLERS = 16;
 const NONE = '—';
@@ -35,7 +35,7 @@ function figuresOfRounds(rounds) {
   };
 }
 
-/** What `measure` of measures/peers.mjs found, as every measure tells it, and in `summary` what the README shows. */
+/** The result of measures/peers.mjs in the common format; `summary` is for the README. */
 export function report({ sides, provider, measured, problems, missing, memory, killed }) {
   const gateways = sides.filter((side) => side !== provider);
   const names = sides.map(({ name }) => name);
@@ -73,7 +73,7 @@ function rowOf({ title }, callers, name, figures) {
   return [title, callers, name, rateOf(perSecond), ...times, outcomes.join(', ')];
 }
 
-/** Slow calls are counted in tenths. */
+/** Rates of slow calls have one decimal. */
 function rateOf(perSecond) {
   return perSecond < 20 ? `${perSecond.toFixed(1)}/s` : rate(perSecond);
 }
@@ -86,7 +86,7 @@ function killedFact({ what, calls, inFlight, answered, paid, restartMs, error, o
   return `${what} killed with ${inFlight} calls at the provider, ready again after ${milliseconds(restartMs)}: ${answered} of ${calls} callers got their image${told}, ${paid} images were paid`;
 }
 
-/** Plainly where Darkroom is not the first: a sentence for each case and number of callers. */
+/** Says where Darkroom is not the fastest: a sentence for each case and number of callers. */
 function fasterPeers(measured, gateways) {
   return measured.flatMap(({ call, callers, figures }) => {
     const ours = figures.get('Darkroom');
@@ -109,7 +109,7 @@ function callersOf(callers) {
   return callers === 1 ? '1 caller' : `${callers} callers`;
 }
 
-/** Peers that answered at all. */
+/** Peers with at least one response. */
 function peersOf(gateways, figures) {
   return gateways
     .filter(({ name }) => name !== 'Darkroom' && figures.get(name)?.p50 !== undefined)
@@ -131,7 +131,7 @@ function goalsOf(measured, gateways) {
   ];
 }
 
-/** Five lines: calls a second and processor time a call, memory, and what a crash loses. */
+/** Five lines: calls per second, CPU time per call, memory, and what a crash loses. */
 function summaryOf({ measured, gateways, memory, killed }) {
   const at = (kind, callers) => measured.find((one) => one.call.kind === kind && one.callers === callers);
   const line = (text, cellOf) => [text, ...gateways.map((side) => cellOf(side) ?? NONE)];

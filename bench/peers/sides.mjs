@@ -5,10 +5,10 @@ import { newApi } from './new-api.mjs';
 import { portkey } from './portkey.mjs';
 
 const PEERS = [litellm, newApi, portkey];
-/** As many provider calls at once as callers; the default of 10 would let the others wait. */
+/** As many concurrent provider calls as callers; with the default of 10, the others would wait. */
 const WORKER_CONCURRENCY = '64';
 
-/** What each peer needs, so that a measure finds it; what can't be installed is told, not fatal. */
+/** Installs the peers; failures are reported, not fatal. */
 export async function installPeers(tell) {
   for (const peer of PEERS) {
     await peer.install(tell).then(
@@ -18,7 +18,7 @@ export async function installPeers(tell) {
   }
 }
 
-/** The provider, Darkroom and every peer that is there, with the same provider behind each; what is missing is told, not fatal. */
+/** Starts Darkroom and every installed peer, all with the same provider; missing peers are reported, not fatal. */
 export async function startSides(stage, tell) {
   const upstream = await stage.startFloorServer('openai-upstream.mjs');
   const address = `http://127.0.0.1:${upstream.port}`;
@@ -55,7 +55,7 @@ export async function startSides(stage, tell) {
   return { provider, sides, missing };
 }
 
-/** One API and one worker; Postgres and Redis, which it needs, are counted as its own. */
+/** One API and one worker; Postgres and Redis count as part of it. */
 async function startDarkroom(stage, address) {
   const models = join(stage.folder, 'peers-models.yaml');
   await writeFile(
@@ -80,7 +80,7 @@ models:
   };
 }
 
-/** The processes whose time and memory a side costs, by name. */
+/** The processes that count for a side's CPU time and memory, by name. */
 export function pidsOf({ processes, services = {} }) {
   return { ...Object.fromEntries(processes.map(({ name, pid }) => [name, pid])), ...services };
 }
