@@ -5,7 +5,7 @@ import { hashToken, newToken } from '#accounts/tokens.js';
 
 type Pool = Pick<pg.Pool, 'query'>;
 
-/** A new API key, written the way the service does; without Prisma, which would load in every test process. */
+/** Creates an API key the way the service does; without Prisma, which would load in every test process. */
 export async function createKey(
   pool: Pool,
   secretKey: string,
@@ -18,7 +18,7 @@ export async function createKey(
   return { id, key };
 }
 
-/** Whom a link is for. */
+/** The recipient and purpose of a link. */
 export interface LinkFor {
   readonly purpose: 'first_admin' | 'invite' | 'password';
   readonly accountId?: string;
@@ -26,7 +26,7 @@ export interface LinkFor {
   readonly role?: 'admin' | 'member' | 'viewer' | 'billing';
 }
 
-/** The token of a new one-time link, which takes the place of one of the same kind. */
+/** Creates a one-time link, which replaces an earlier one of the same kind, and returns its token. */
 export async function createLinkToken(
   pool: Pool,
   secretKey: string,

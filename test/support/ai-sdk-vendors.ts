@@ -3,19 +3,19 @@ import { json, startUpstream, text, type Script, type UpstreamCall } from './scr
 export const LIBRARY_VENDORS = ['fal', 'google'] as const;
 export type LibraryVendorType = (typeof LIBRARY_VENDORS)[number];
 
-/** The published shapes of one vendor. */
+/** A vendor's documented requests and responses. */
 interface LibraryShapes {
   readonly model: string;
-  /** Where the key stands. */
+  /** The header of the key. */
   readonly key: { readonly header: string; readonly value: (secret: string) => string };
   readonly path: string;
   readonly finished: (image: { readonly url: string; readonly base64: string }) => Script;
   readonly withoutImage: () => Script;
-  /** Refused before the drawing, by status. */
+  /** Rejected before the generation, with this status. */
   readonly refused: (status: number, word: string, headers?: Record<string, string>) => Script;
-  /** Refused for what was asked for. */
+  /** The request is blocked by moderation. */
   readonly moderated: () => Script;
-  /** Kept back after the drawing. */
+  /** The finished image is blocked by moderation. */
   readonly keptBack: (image: { readonly url: string }) => Script;
 }
 
@@ -65,18 +65,18 @@ const LIBRARY_SHAPES: Readonly<Record<LibraryVendorType, LibraryShapes>> = {
 };
 
 export interface LibraryServer {
-  /** With /v1, as a base URL is configured. */
+  /** With /v1, like a configured base URL. */
   readonly url: string;
   readonly shapes: LibraryShapes;
   readonly calls: readonly UpstreamCall[];
-  /** Where fal's images lie. */
+  /** URL of fal's images. */
   readonly pictureUrl: string;
-  /** How it answers from now on; what is left out goes well. */
+  /** Responses from now on; what is left out succeeds. */
   plan(plan?: { order?: Script; file?: Script }): void;
   close(): Promise<void>;
 }
 
-/** A vendor that draws for whoever has the key, and answers when it is done. */
+/** A vendor that checks the key, and responds when the image is finished. */
 export async function startLibraryVendor(type: LibraryVendorType, key: string, png: Buffer): Promise<LibraryServer> {
   const upstream = await startUpstream();
   const shapes = LIBRARY_SHAPES[type];

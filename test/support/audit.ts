@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
 
-/** One change of a task's row, as the database saw it, in order. */
+/** One change of a task's row, as recorded by the database, in order. */
 export interface AuditLine {
   readonly taskId: string;
   readonly at: Date;
@@ -13,7 +13,7 @@ export interface AuditLine {
   readonly phase: string;
 }
 
-/** Lets the database itself write down every change of every task, so that nobody is taken at their word. */
+/** Records every change of every task in the database itself, so that tests need not trust what processes report. */
 export async function startAudit(pool: Pool): Promise<void> {
   await pool.query(`
     CREATE TABLE test_audit (seq bigserial PRIMARY KEY, at timestamptz NOT NULL DEFAULT clock_timestamp(), task_id text NOT NULL,
@@ -27,7 +27,7 @@ export async function startAudit(pool: Pool): Promise<void> {
     CREATE TRIGGER test_audit AFTER INSERT OR UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION test_audit()`);
 }
 
-/** Every line so far, or those of some tasks. */
+/** All lines so far, or those of some tasks. */
 export async function readAudit(pool: Pool, taskIds?: readonly string[]): Promise<AuditLine[]> {
   const { rows } = await pool.query<AuditLine>(
     `SELECT task_id AS "taskId", at, status_before AS "statusBefore", status, progress_before AS "progressBefore", progress,

@@ -1,19 +1,19 @@
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 
-/** What an answer says besides what the question says. */
+/** What a response contains besides the challenge. */
 interface Answering {
   readonly origin: string;
   readonly rpId?: string;
-  /** Signatures so far; stays 0 where the authenticator does not count. */
+  /** Signature count; stays 0 for authenticators that don't count. */
   readonly counter?: number;
-  /** Whether its user gave a fingerprint or a PIN. */
+  /** Whether the user was verified by fingerprint or PIN. */
   readonly verified?: boolean;
   readonly userHandle?: string;
 }
 
 const [PRESENT, VERIFIED, NEW_CREDENTIAL] = [0x01, 0x04, 0x40];
 
-/** An authenticator with one passkey, whose answers can be wrong in any way. ES256, without attestation. */
+/** An authenticator with one passkey, whose responses can be wrong in any way. ES256, without attestation. */
 export class Authenticator {
   readonly id = randomBytes(32).toString('base64url');
   private readonly key: KeyObject;
@@ -24,7 +24,7 @@ export class Authenticator {
     [this.key, this.publicKey] = [pair.privateKey, pair.publicKey];
   }
 
-  /** The answer of `navigator.credentials.create`. */
+  /** The response of `navigator.credentials.create`. */
   create(challenge: string, answering: Answering, certificates: readonly Buffer[] = []): object {
     const id = Buffer.from(this.id, 'base64url');
     const length = Buffer.alloc(2);
@@ -56,7 +56,7 @@ export class Authenticator {
     });
   }
 
-  /** The answer of `navigator.credentials.get`. */
+  /** The response of `navigator.credentials.get`. */
   get(challenge: string, answering: Answering): object {
     const authenticatorData = this.head(answering, 0);
     const clientDataJSON = clientData('webauthn.get', challenge, answering.origin);
@@ -102,7 +102,7 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)]);
 }
 
-/** In the shortest form, as WebAuthn asks for. */
+/** In the shortest form, as WebAuthn requires. */
 function bytes(value: Buffer): Buffer {
   const { length } = value;
   const head = length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff];

@@ -6,25 +6,28 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
 
 interface BalancerOptions {
-  /** Of the APIs on this machine; or their common port, found by name like in Docker. */
+  /** Ports of the APIs on this machine; or their common port, resolved by name as in Docker. */
   readonly ports: readonly number[] | { readonly nameServer: number; readonly port: number };
-  /** The PROXY protocol says who calls. */
+  /** The PROXY protocol identifies the caller. */
   readonly acceptProxy?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it serves already. */
+  /** Whether it is ready. */
   readonly serves: (port: number) => Promise<boolean>;
 }
 
 export interface TestBalancer {
   readonly port: number;
-  /** What Prometheus reads. */
+  /** The metrics for Prometheus. */
   metrics(): Promise<string>;
-  /** The requests it has logged so far. */
+  /** The requests logged so far. */
   requests(): Promise<Record<string, unknown>[]>;
   stop(): Promise<void>;
 }
 
-/** HAProxy with the file that we ship, of which only the addresses are others. Throws with its log when it does not serve. */
+/**
+ * HAProxy with the shipped configuration; only the addresses are changed. Throws with its log when it does not get
+ * ready.
+ */
 export async function startBalancer({ ports, acceptProxy, env, serves }: BalancerOptions): Promise<TestBalancer> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-balancer-'));
   const [port, metricsPort] = [await freePort(), await freePort()];

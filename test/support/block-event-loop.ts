@@ -3,15 +3,15 @@ import { WebSocket } from 'undici';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { TestProcess } from './processes.js';
 
-/** A setting of every process whose event loop is to be blocked. */
+/** Set for every process whose event loop a test blocks. */
 export const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
 
 const ADDRESS = /Debugger listening on (ws:\S+)/;
 
 /**
- * Blocks the event loop of a process for so many ms, as a runaway computation does: the process is not frozen, but
- * no timer fires, nothing is read, and what was sent before goes out. It computes nothing, which would slow down all
- * others of the machine. Resolves when it runs again, or is gone.
+ * Blocks the event loop of a process for so many ms, like a runaway computation: the process is not frozen, but no
+ * timer fires, nothing is read, and data already sent goes out. Uses no CPU, which would slow down everything else on
+ * the machine. Resolves when the process runs again, or has ended.
  */
 export async function blockEventLoop(victim: TestProcess, ms: number): Promise<void> {
   const address = (): string | undefined => ADDRESS.exec(victim.output())?.[1];

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** A route that reads a body, as its document has it. */
+/** A route with a request body, from its OpenAPI document. */
 export interface BodyRoute {
   readonly method: string;
-  /** With something in place of what the caller names. */
+  /** With placeholders for its parameters. */
   readonly path: string;
-  /** Whether a form may be sent. */
+  /** Whether it accepts forms. */
   readonly takesForms: boolean;
   readonly isConsole: boolean;
 }
@@ -16,7 +16,7 @@ interface Operation {
 
 const METHODS = ['post', 'put', 'patch', 'delete'];
 
-/** Every route of both documents that may be sent a body, so that a new one is looked at without being named. */
+/** All routes of both documents with a request body, so that tests cover new ones automatically. */
 export function bodyRoutes(): BodyRoute[] {
   return ['openapi.json', 'console-openapi.json'].flatMap((file) => {
     const { paths } = JSON.parse(readFileSync(file, 'utf8')) as { paths: Record<string, Record<string, Operation>> };

@@ -1,4 +1,4 @@
-/** Repeatable chance: the same seed, the same run of numbers (mulberry32). */
+/** Repeatable random numbers: the same seed gives the same sequence (mulberry32). */
 export class Chance {
   private state: number;
 
@@ -6,7 +6,7 @@ export class Chance {
     this.state = seed >>> 0;
   }
 
-  /** 0 to 1, without 1. */
+  /** From 0 to 1, exclusive. */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.state ^ (this.state >>> 15), this.state | 1);
@@ -22,7 +22,7 @@ export class Chance {
     return this.next() < probability;
   }
 
-  /** One of the choices. Throws when there is none. */
+  /** One of the choices. Throws when there are none. */
   pick<T>(choices: readonly T[]): T {
     const choice = choices[Math.floor(this.next() * choices.length)];
     if (choice === undefined) throw new Error('nothing to choose from');

@@ -6,12 +6,12 @@ import { httpAnswer, type Fault } from './fault-proxy.js';
 import type { FaultRoom, LinkName, Member } from './fault-room.js';
 import type { FaultWindow } from './oracle.js';
 
-/** Something that can go wrong: breaks things when called, mends them before it resolves. */
+/** A fault: breaks something when called, and repairs it before it resolves. */
 interface Misfortune {
   readonly name: string;
-  /** Of all misfortunes, how many are this one. */
+  /** Its relative frequency. */
   readonly weight: number;
-  /** Resolves with what exactly it was, where its name leaves that open. */
+  /** Resolves with details, if the name leaves them open. */
   happen(chance: Chance): Promise<string | undefined | void>;
 }
 
@@ -23,12 +23,12 @@ const LINK_FAULTS: Readonly<Record<LinkName, readonly Fault[]>> = {
 };
 const DOOR_FAULTS: readonly Fault[] = ['black-hole', 'mute', 'reset', { cutAfter: 60 }, { delayMs: 200 }];
 
-/** One fault after the other, now and then two at once, all by chance that its seed repeats. */
+/** Random faults, one after the other, sometimes two at once; repeatable by seed. */
 export class Chaos {
   readonly windows: FaultWindow[] = [];
   private going = true;
   private loops: Promise<void>[] = [];
-  /** What a misfortune is at work on; nothing else happens to that meanwhile. */
+  /** What is currently broken; no other fault affects it in the meantime. */
   private readonly broken = new Set<Member | 'redis' | 'postgres'>();
 
   constructor(
@@ -41,7 +41,7 @@ export class Chaos {
     this.loops = [this.loop(1, 3), this.loop(8, 15)];
   }
 
-  /** Resolves when everything has been mended and every process runs. */
+  /** Resolves when everything is repaired and every process runs. */
   async stop(): Promise<void> {
     this.going = false;
     await Promise.all(this.loops);
@@ -57,7 +57,6 @@ export class Chaos {
       );
       const from = Date.now();
       this.tell(drawn.name);
-      // Open until it is mended, for whoever looks meanwhile.
       const detail = await drawn.happen(this.chance);
       const name = typeof detail === 'string' ? `${drawn.name}: ${detail}` : drawn.name;
       this.windows.push({ name, from, to: Date.now() });
@@ -178,7 +177,7 @@ export class Chaos {
     };
   }
 
-  /** As a supervisor does: again and again. */
+  /** Restarts it again and again, like a supervisor. */
   private async revive(member: Member): Promise<void> {
     for (;;) {
       try {

@@ -1,28 +1,28 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A call that the upstream has received. */
+/** A call received by the upstream. */
 interface ReceivedChat {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Resolves when the connection was closed before the answer had ended. */
+  /** Resolves when the connection closes before the response has ended. */
   readonly aborted: Promise<void>;
 }
 
 type Script = (response: ServerResponse, request: ReceivedChat) => void | Promise<void>;
 
-/** A server that answers chats as the test says. */
+/** A server whose chat responses the test defines. */
 export interface ChatUpstream {
   /** Ends with /v1. */
   readonly url: string;
   readonly received: ReceivedChat[];
-  /** What it answers from now on. */
+  /** Its response from now on. */
   answer: Script;
   close(): Promise<void>;
 }
 
-/** Starts an upstream; until told otherwise it answers 500. */
+/** Starts an upstream; until set otherwise, it responds with 500. */
 export async function startChatUpstream(): Promise<ChatUpstream> {
   const received: ReceivedChat[] = [];
   const upstream = {
@@ -51,13 +51,13 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
   return upstream;
 }
 
-/** A script that answers with JSON. */
+/** Responds with JSON. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return (response) => void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
 }
 
-/** A script that streams pieces as they are given, with a turn of the event loop between them. */
+/** Streams the given pieces, each in its own turn of the event loop. */
 export function pieces(texts: readonly string[], headers: Record<string, string> = {}): Script {
   return async (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });

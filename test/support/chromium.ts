@@ -6,16 +6,16 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { chromium, type Browser, type Page } from 'playwright-core';
 
 const PATIENCE_MS = 60_000;
-// Every step of a test waits for as long at most; a test that hangs ends by that.
+// Each step has its own shorter timeout, so that a hanging test ends there.
 jest.setTimeout(600_000);
 
-/** A name under which pages are as those of any server without TLS. */
+/** A host name that browsers treat like any server without TLS. */
 export const FOREIGN_NAME = 'console.test';
 const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 const FITS = 'document.documentElement.scrollWidth <= innerWidth + 1';
 const FITS_MS = 5_000;
-/** Waits until the page was drawn anew, images are there and nothing moves but what moves for ever. */
+/** Waits until the page is rendered, images are loaded, and only endless animations still run. */
 const SETTLE = `Promise.all([
   new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
   ...[...document.images]
@@ -27,39 +27,39 @@ const SETTLE = `Promise.all([
 ]).then(() => undefined)`;
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** A page of a real browser, and everything that went wrong in it. */
+/** A page in a real browser, with everything that went wrong in it. */
 export interface Screen {
   readonly page: Page;
-  /** Dialogs, errors of scripts and breaches of the Content-Security-Policy; a good page has none. */
+  /** Dialogs, script errors and Content-Security-Policy violations; a good page has none. */
   readonly troubles: string[];
   /**
-   * Looks at the page in both colors, wide and on a phone, and answers what axe finds there. Keeps an image of
-   * each in TEST_SCREENSHOTS, when that names a folder.
+   * Checks the page with axe in both color schemes, wide and on a phone, and returns the findings. Saves a screenshot
+   * of each if TEST_SCREENSHOTS names a folder.
    */
   inspect(name: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** Gives a page the session of somebody who signed in without it; `cookie` is `name=value`. */
+/** Gives a page the session of a user who signed in elsewhere; `cookie` is `name=value`. */
 export async function giveSession({ page }: Screen, cookie = ''): Promise<void> {
   const [name = '', value = ''] = cookie.split('=');
   await page.context().addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
 }
 
-/** One for all screens of a file, which share no cookies, storage or cache. */
+/** One browser per file; its screens share no cookies, storage or cache. */
 let browser: Promise<Browser> | undefined;
 
 afterAll(async () => {
   await (await browser)?.close();
 });
 
-/** Opens Debian's Chromium, as scripts/test.mjs found it. */
+/** Opens Debian's Chromium, as found by scripts/test.mjs. */
 export async function openScreen(url: string): Promise<Screen> {
   const folder = process.env['TEST_SCREENSHOTS'];
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   browser ??= chromium.launch({
     executablePath: process.env['TEST_CHROMIUM'] ?? '/usr/bin/chromium',
-    // As root there is no sandbox to be had; the only pages opened are our own. A name that is not this machine's has no
+    // Root can't use the sandbox, and only our own pages are opened. A host name other than this machine's has no
     // secure context without TLS.
     args: ['--no-sandbox', `--host-resolver-rules=MAP ${FOREIGN_NAME} 127.0.0.1`],
   });
@@ -67,7 +67,7 @@ export async function openScreen(url: string): Promise<Screen> {
     await browser
   ).newContext({
     ...{ baseURL: url, viewport: WIDE, reducedMotion: 'reduce', locale: 'en-GB' },
-    // Far from UTC, in which days are counted.
+    // Far from UTC, in which usage counts days.
     timezoneId: 'America/Los_Angeles',
   });
   context.setDefaultTimeout(PATIENCE_MS);
@@ -95,7 +95,7 @@ export async function openScreen(url: string): Promise<Screen> {
           if (folder !== undefined) {
             await page.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`), fullPage: true });
           }
-          // The page hears of its new width in its own time.
+          // The page reacts to its new width asynchronously.
           const fits = await waitUntil(() => page.evaluate<boolean>(FITS), { timeoutMs: FITS_MS });
           if (!fits) found.push(`${name}, ${width}: wider than the screen`);
           const seen = await violations(page, colorScheme);
@@ -109,7 +109,7 @@ export async function openScreen(url: string): Promise<Screen> {
   };
 }
 
-/** As on a machine that is TEST_SLOW_BROWSER times as busy: finds tests that read a page before it has answered. */
+/** Simulates a machine that is TEST_SLOW_BROWSER times slower, to find tests that read a page too early. */
 async function slowDown(page: Page): Promise<void> {
   const rate = Number(process.env['TEST_SLOW_BROWSER'] ?? 1);
   if (rate === 1) return;
@@ -119,10 +119,10 @@ async function slowDown(page: Page): Promise<void> {
   await debug.send('Network.emulateNetworkConditions', { ...unlimited, latency: 100 * rate });
 }
 
-/** What breaks a rule; run by the debugger, so that the page's policy stays as strict as it is. */
+/** Violations found by axe; run by the debugger, so that the page's policy stays strict. */
 async function violations(page: Page, colorScheme: 'light' | 'dark'): Promise<string[]> {
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(axe);
-  // Only what axe says of colors can differ in dark. Preloading is for a rule that is off.
+  // Only color rules can differ in dark mode. Preloading is for a disabled rule.
   const rules = colorScheme === 'dark' ? { runOnly: ['color-contrast', 'link-in-text-block'] } : {};
   const options = JSON.stringify({ ...rules, resultTypes: ['violations'], preload: false });
   return await page.evaluate<string[]>(`axe.run(${options}).then(({ violations }) =>

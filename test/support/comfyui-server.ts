@@ -6,17 +6,17 @@ import { acceptWebSocket, type WebSocketPeer } from './web-socket-server.js';
 
 type Nodes = Record<string, { class_type: string; inputs: Record<string, unknown> }>;
 
-/** What becomes of the jobs to come. */
+/** The outcome of the next jobs. */
 export interface Drawing {
-  /** Images that are saved; none for a workflow that saves nothing. */
+  /** Saved images; none for a workflow that saves nothing. */
   readonly pictures?: readonly Buffer[];
-  /** The image after each step, as the server's previews. */
+  /** The server's previews, one after each step. */
   readonly previews?: readonly Buffer[];
-  /** The type of the exception that ends it. */
+  /** The type of the exception that ends the job. */
   readonly exception?: string;
-  /** Runs until somebody stops it, or `finish` is called. */
+  /** Runs until it is interrupted, or until `finish` is called. */
   readonly endless?: boolean;
-  /** Its sockets break off in the middle. */
+  /** Its sockets are cut off in the middle. */
   readonly dropsSockets?: boolean;
 }
 
@@ -35,18 +35,18 @@ export interface ComfyCall {
 
 type Answer = (response: ServerResponse) => void;
 
-/** ComfyUI as far as its API goes: one job at a time, the others wait; ended ones are in the history. */
+/** ComfyUI's API: one job at a time, the others wait; finished ones are in the history. */
 export class FakeComfyUi {
   readonly calls: ComfyCall[] = [];
-  /** The uploads, by `<subfolder>/<name>`. */
+  /** Uploaded files, by `<subfolder>/<name>`. */
   readonly uploads = new Map<string, Buffer>();
   readonly socketHeaders: IncomingHttpHeaders[] = [];
-  /** Answers that go before the server's own, by `<method> <path without query>`, each used up by one call. */
+  /** Responses that replace the server's own, by `<method> <path without query>`, each for one call. */
   readonly faults = new Map<string, Answer[]>();
   drawing: Drawing = {};
-  /** Whether sockets are answered when they say goodbye. */
+  /** Whether it responds to close frames. */
   isPolite = true;
-  /** Whether sockets are refused. */
+  /** Whether it rejects sockets. */
   refusesSockets = false;
   private running: Job | undefined;
   private pending: Job[] = [];
@@ -94,7 +94,7 @@ export class FakeComfyUi {
     await once(this.server, 'close');
   }
 
-  /** As a restart leaves it. */
+  /** Forgets everything, like a restart. */
   forget(): void {
     this.running = undefined;
     this.pending = [];
@@ -118,13 +118,13 @@ export class FakeComfyUi {
     return this.pending.map(({ id }) => id);
   }
 
-  /** The workflow as it came with the last order. */
+  /** The workflow of the last order. */
   get lastNodes(): Nodes {
     const call = this.calls.findLast(({ method, path }) => method === 'POST' && path === '/prompt');
     return (JSON.parse(String(call?.body)) as { prompt: Nodes }).prompt;
   }
 
-  /** Ends the running job as its drawing says, and begins the next. */
+  /** Ends the running job as defined, and starts the next. */
   finish(): void {
     const job = this.running;
     if (job === undefined) return;
@@ -162,7 +162,7 @@ export class FakeComfyUi {
       for (let step = 1; step <= steps; step++) {
         this.tell(job, 'progress', { value: step, max: steps, prompt_id: job.id, node: '3' });
         const preview = previews[step - 1];
-        // Kind 1, then format 1: a JPEG.
+        // Type 1, then format 1: a JPEG.
         if (preview !== undefined)
           this.sockets.get(job.clientId)?.send(Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 1]), preview]));
       }
@@ -235,7 +235,7 @@ export class FakeComfyUi {
     }
   }
 
-  /** Checks as the real one does, in the same words; an image that was not uploaded is a fault of its node. */
+  /** Validates like the real server, with the same messages; a missing upload is an error of its node. */
   private order(sent: Record<string, unknown>, json: (value: unknown, status?: number) => void): void {
     const nodes = sent['prompt'] as Nodes;
     const refuse = (type: string, faults: object): void => {

@@ -2,20 +2,20 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 
-/** A forward proxy for tunnels that asks for a login; whatever it is asked for, it reaches on this machine. */
+/** A forward proxy for tunnels with a login; every target is reached on this machine. */
 export interface ConnectProxy {
   /** With its login. */
   readonly url: string;
-  /** Where tunnels were asked for, as host:port, in order; those that were refused too. */
+  /** Requested tunnels as host:port, in order, including rejected ones. */
   readonly tunnels: readonly string[];
-  /** Ends all tunnels, and answers so from now on; undefined: it works. */
+  /** Closes all tunnels, and responds with this status from now on; undefined: works again. */
   refuse(status: number | undefined): Promise<void>;
   close(): Promise<void>;
 }
 
 const LOGIN = 'darkroom:by the way';
 
-/** Starts one on 127.0.0.1. */
+/** Starts a proxy on 127.0.0.1. */
 export async function startConnectProxy(): Promise<ConnectProxy> {
   const tunnels: string[] = [];
   const sockets = new Set<Socket>();

@@ -13,7 +13,7 @@ const document = JSON.parse(readFileSync('console-openapi.json', 'utf8')) as { p
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema(document, 'console');
 
-/** Paths with fewer holes first: `/failures/tasks` is no `/failures/{id}`. */
+/** Paths with fewer parameters first: `/failures/tasks` does not match `/failures/{id}`. */
 const paths = Object.keys(document.paths)
   .map((template) => ({
     template,
@@ -22,7 +22,7 @@ const paths = Object.keys(document.paths)
   }))
   .sort((one, other) => one.holes - other.holes);
 
-/** The pages trust the types made from console-openapi.json. Throws an Error when an answer is not what that says. */
+/** The pages rely on types from console-openapi.json. Throws an Error when a response differs from that document. */
 export function assertDescribed({ method, path, status, body }: Answer): void {
   const { pathname } = new URL(`/console/api${path}`, 'http://console');
   const found = paths.find(({ pattern }) => pattern.test(pathname));

@@ -11,13 +11,13 @@ interface ConsoleCall {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A browser's side of the console: it keeps the cookie, and sends what the pages send. */
+/** The browser's side of the console: keeps the cookie, and sends the same headers as the pages. */
 export class Browser {
   cookie: string | undefined;
 
   constructor(private readonly url: string) {}
 
-  /** Calls an address below /console/api. */
+  /** Calls a path below /console/api. */
   async call(path: string, { method, body, headers = {} }: ConsoleCall = {}): Promise<Response> {
     const isForm = body instanceof FormData;
     const response = await fetch(`${this.url}/console/api${path}`, {
@@ -37,7 +37,7 @@ export class Browser {
     return response;
   }
 
-  /** The body of an answer that must be good, and as it is described. */
+  /** The body of a response that must succeed and match the document. */
   async ask<T>(path: string, call: ConsoleCall = {}): Promise<T> {
     const response = await this.call(path, call);
     const text = await response.text();
@@ -52,12 +52,12 @@ export class Browser {
   }
 }
 
-/** The token of a new link. */
+/** Creates a link and returns its token. */
 export async function linkToken(platform: Pick<ApiPlatform, 'pool' | 'secretKey'>, link: LinkFor): Promise<string> {
   return await createLinkToken(platform.pool, platform.secretKey, link);
 }
 
-/** The first admin of a platform, signed in. */
+/** Signs in the first admin of a platform. */
 export async function signInFirstAdmin(platform: ApiPlatform): Promise<Browser> {
   const browser = new Browser(platform.url);
   const token = await linkToken(platform, { purpose: 'first_admin' });
@@ -65,7 +65,7 @@ export async function signInFirstAdmin(platform: ApiPlatform): Promise<Browser> 
   return browser;
 }
 
-/** Somebody who was invited, signed in. */
+/** Signs in an invited user. */
 export async function signInInvited(
   platform: ApiPlatform,
   person: { email: string; role: NonNullable<LinkFor['role']>; accountId?: string },

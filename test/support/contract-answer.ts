@@ -1,7 +1,4 @@
-/**
- * What any answer of the API may look like, written down here once more, by hand, so that the
- * tests do not believe the product's own table.
- */
+/** The allowed errors of the API, written once more by hand, so that tests don't rely on the product's own table. */
 const CLASSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   400: {
     invalid_request_error:
@@ -25,7 +22,7 @@ const CLASSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   503: { overloaded_error: 'server_is_overloaded queue_full' },
 };
 
-/** An answer as it came over the wire; header names in lower case. */
+/** A response as received; header names in lower case. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -44,8 +41,8 @@ export async function answerOf(response: Response): Promise<Answer> {
 }
 
 /**
- * Checks that an answer is one the contract knows, and hands back its error, or undefined when it is none.
- * `path` is the address it was asked at, '' where that was no address at all. Throws with the answer when it is anything else.
+ * Checks that a response follows the contract; returns its error, or undefined for a success. `path` is the requested
+ * path, '' for an invalid request. Throws with the response when it does not.
  */
 export function contractError(answer: Answer, path: string): ContractError | undefined {
   const { status, headers, text } = answer;
@@ -55,7 +52,7 @@ export function contractError(answer: Answer, path: string): ContractError | und
   if (status < 400) return undefined;
   if (status === 503 && !/^[1-9]\d?$/.test(headers['retry-after'] ?? '')) throw wrong('a 503 without Retry-After');
   if (!(headers['content-type'] ?? '').startsWith('application/json')) throw wrong('an error that is no JSON');
-  // An answer to HEAD has no body to look at.
+  // A response to HEAD has no body.
   if (text === '') return undefined;
   const { error, ...rest } = JSON.parse(text) as { error: ContractError & { task_id?: string } };
   const withCode = path === '' ? 'code' in rest : /^\/v1\/tasks(?:[/?]|$)/.test(path);

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy on a free port of this machine that counts what goes through it. */
+/** A TCP proxy on a free port of this machine that counts round trips. */
 export class CountingProxy {
-  /** How often a client has sent something after it had got an answer, over all connections: what waits for an answer together is one. */
+  /** How often a client has sent data after a response, over all connections: requests sent together count as one. */
   roundTrips = 0;
   private readonly sockets = new Set<Socket>();
 
@@ -21,7 +21,7 @@ export class CountingProxy {
     return new CountingProxy(new URL(target), server);
   }
 
-  /** The target's address with this proxy in the place of host and port. */
+  /** The target's URL with this proxy's host and port. */
   get url(): string {
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';

@@ -9,23 +9,23 @@ import { freePort } from './free-port.js';
 
 const PACKAGES = '/usr/lib/postgresql';
 
-/** A server of the Debian package `postgresql`, with the programs that belong to it. */
+/** A server of the Debian package `postgresql`, with its programs. */
 export interface DebianPostgres {
-  /** Address of a database of it, which need not exist. */
+  /** URL of one of its databases, which need not exist. */
   url(database: string): string;
-  /** Runs one of its programs (pg_dump, pg_restore, createdb). Throws with what it said when it fails. */
+  /** Runs one of its programs (pg_dump, pg_restore, createdb). Throws with the output when it fails. */
   run(program: string, ...args: string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Folder of its programs; undefined where the package is not installed. The embedded server comes without pg_dump. */
+/** Folder of its programs; undefined if the package is not installed. The embedded server has no pg_dump. */
 export async function findDebianPostgres(): Promise<string | undefined> {
   const versions = await readdir(PACKAGES).catch(() => []);
   const newest = versions.sort((a, b) => Number(a) - Number(b)).at(-1);
   return newest === undefined ? undefined : join(PACKAGES, newest, 'bin');
 }
 
-/** Starts one in a folder of its own. Throws when it does not start. */
+/** Starts a server in a temporary folder. Throws when it does not start. */
 export async function startDebianPostgres(programs: string): Promise<DebianPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-backup-'));
   const port = await freePort();

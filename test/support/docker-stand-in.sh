@@ -1,9 +1,9 @@
 #!/bin/sh
-# Stands in for `docker` where no engine runs, and knows only what deploy/upgrade.sh asks for; anything else fails. Under their
-# names, it stands in for `date` and `sleep` too: seconds pass in $DOCKER_STATE/clock alone. A file in
+# Replaces `docker` where no engine runs. Knows only what deploy/upgrade.sh calls; anything else fails. Under their
+# names, it also replaces `date` and `sleep`: time passes only in $DOCKER_STATE/clock. A file in
 # $DOCKER_STATE/containers is a container: its service, version, health, and what it misses. Each call is a line of
-# $DOCKER_STATE/calls, after the numbers of healthy APIs and of workers that it left; $DOCKER_STATE/image is what our image's
-# name leads to. FAULT_* say what goes wrong.
+# $DOCKER_STATE/calls, after the numbers of healthy APIs and of workers at its end; $DOCKER_STATE/image is the image
+# behind our image's name. FAULT_* define what goes wrong.
 cd "$DOCKER_STATE" || exit 1
 
 pass() { echo $(($(cat clock) + $1)) > clock; }
@@ -12,7 +12,7 @@ case ${0##*/} in
   sleep) pass "$1" && exit ;;
 esac
 
-# each FUNCTION: calls it for every container, with what its file says in variables.
+# each FUNCTION: calls it for every container, with the content of its file in variables.
 each() {
   for file in containers/*; do
     [ -e "$file" ] || continue
@@ -52,8 +52,8 @@ answer() {
 is_stopping() { grep -q ' stopping$' "containers/$1"; }
 stopped() { for id; do read -r service version health missing < "containers/$id" && echo "$service $version stopped" > "containers/$id"; done; }
 
-# FAULT_INTERRUPT: the script is told to end while it waits for a new container of that service, or while it stops old
-# `apis` or the old `workers`, which go on stopping. FAULT_SLOW: how many seconds it takes to look at a new container.
+# FAULT_INTERRUPT: interrupts the script while it waits for a new container of that service, or while it stops old
+# `apis` or the old `workers`, which continue to stop. FAULT_SLOW: seconds that inspecting a new container takes.
 interrupt() {
   for id; do
     read -r service version health missing < "containers/$id" && echo "$service $version $health stopping" > "containers/$id"
@@ -85,7 +85,8 @@ compose() {
   esac
 }
 
-# Containers until there are so many; from the FAULT_FROM-th new one on, those of the service FAULT_SERVICE are as FAULT_STATE says.
+# Starts containers up to this number; from the FAULT_FROM-th new one on, those of the service FAULT_SERVICE are in
+# FAULT_STATE.
 up() {
   have=$(each name_of "$last" | wc -l)
   while [ "$have" -lt "$1" ]; do

@@ -4,13 +4,13 @@ import { newMarker } from './fault-callers.js';
 import { counted } from './figures.js';
 import type { LedgerProvider } from './ledger-provider.js';
 
-/** Longer than a sync call is held by default. */
+/** Longer than the default limit of a sync call. */
 const PATIENCE_MS = 110_000;
 
-/** Orders an image whose prompt holds the marker, and answers with the status. */
+/** Requests an image with the marker in its prompt, and returns the status. */
 type Ask = (marker: string, signal: AbortSignal) => Promise<number>;
 
-/** The callers of one drill, who are under way while something is broken, and what became of what they asked for. */
+/** Callers whose requests are in progress while something is broken, and their results. */
 export class Drill {
   private readonly calls: { readonly marker: string; readonly status: Promise<number> }[] = [];
   private end: () => void = () => undefined;
@@ -21,7 +21,10 @@ export class Drill {
     private readonly ask: Ask,
   ) {}
 
-  /** So many callers whose images the provider keeps back until `release`; none of them tries again. Resolves when it works on all. */
+  /**
+   * Starts callers whose images the provider holds back until `release`; they don't retry. Resolves when it has
+   * received all requests.
+   */
   async hold(count: number): Promise<void> {
     const markers = Array.from({ length: count }, newMarker);
     for (const marker of markers) {
@@ -32,7 +35,7 @@ export class Drill {
     if (!(await waitUntil(areStarted, { timeoutMs: 60_000 }))) throw new Error('the provider does not get all calls');
   }
 
-  /** So many callers more, who try again as long as they are told to. Resolves when all have been answered. */
+  /** Starts more callers, who retry as long as the responses tell them to. Resolves when all have a result. */
   async come(count: number): Promise<void> {
     const come = Array.from({ length: count }, () => {
       const marker = newMarker();
@@ -42,12 +45,15 @@ export class Drill {
     await Promise.all(come.map(({ status }) => status));
   }
 
-  /** Lets the provider answer those it has kept waiting. */
+  /** Lets the provider respond to the held calls. */
   release(): void {
     this.end();
   }
 
-  /** Waits for every answer, writes the drill's line of docs/failure.md, and fails unless every caller got its one image. */
+  /**
+   * Waits for all responses, writes the drill's line of docs/failure.md, and fails unless every caller got exactly one
+   * image.
+   */
   async judge(pool: pg.Pool, drill: string): Promise<void> {
     const statuses = await Promise.all(this.calls.map(({ status }) => status));
     const markers = this.calls.map(({ marker }) => marker);
@@ -62,13 +68,13 @@ export class Drill {
     return status;
   }
 
-  /** 0 when the connection broke, or nothing came in time. */
+  /** 0 when the connection broke or timed out. */
   private statusOf(marker: string, signal: AbortSignal): Promise<number> {
     return this.ask(marker, signal).catch(() => 0);
   }
 }
 
-/** What became of these orders; the drill's line of docs/failure.md. */
+/** The results of these requests; writes the drill's line of docs/failure.md. */
 export async function judge(
   pool: pg.Pool,
   provider: LedgerProvider,

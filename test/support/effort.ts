@@ -1,16 +1,19 @@
 import type { Parameters } from 'fast-check';
 
-/** Whether tests carry the full load of their goals, not the short form that every `npm test` can afford. */
+/** Whether tests run with the full load of their goals, or in the short form for every `npm test`. */
 export const LONG = process.env['TEST_LONG'] === 'true';
 
 const FACTOR = Math.max(1, Number(process.env['TEST_PROPERTY_RUNS'] ?? 1));
 
-/** Jest's bound on a property test that hangs, in ms; it grows with the runs. A busy machine needs a minute for the longest. */
+/**
+ * Jest's time limit for a hanging property test, in ms; it grows with the runs. A busy machine needs a minute for the
+ * longest.
+ */
 export const PROPERTY_TIMEOUT_MS = 300_000 * FACTOR;
 
 /**
- * How often a property is tried: `count` times in every `npm test`, more with TEST_PROPERTY_RUNS=<factor>.
- * A failure prints its seed; TEST_PROPERTY_SEED repeats it.
+ * How often a property is tested: `count` times in every `npm test`, more with TEST_PROPERTY_RUNS=<factor>. A failure
+ * prints its seed; TEST_PROPERTY_SEED repeats it.
  */
 export function runs<T>(count: number): Parameters<T> {
   const seed = process.env['TEST_PROPERTY_SEED'];

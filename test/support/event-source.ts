@@ -5,7 +5,7 @@ export interface SentEvent {
   readonly comment?: string;
 }
 
-/** Reads an answer as server-sent events, each as it arrives. Throws on anything else in the stream. */
+/** Reads a response as server-sent events, each as it arrives. Throws on anything else in the stream. */
 export async function* readEvents(response: Response): AsyncGenerator<SentEvent> {
   let text = '';
   for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -5,16 +5,16 @@ import { taskError } from '#tasks/task.js';
 import { newTaskId } from '#tasks/task-id.js';
 import type { ApiPlatform } from './platform.js';
 
-/** Columns of the row that are not as usual; objects are written as JSON. */
+/** Columns of the row with other values than usual; objects are written as JSON. */
 type Columns = Readonly<Record<string, unknown>>;
-/** And what went wrong. */
+/** With the error. */
 type FailedColumns = Columns & { readonly code?: ErrorCode; readonly message?: string };
 
-/** The id of a new task of the default account's key named `e2e` that has failed a moment ago, as it is in the database. */
+/** Inserts a task, of the default account's key named `e2e`, that has just failed, and returns its id. */
 export async function insertFailed({ pool }: Pick<ApiPlatform, 'pool'>, columns: FailedColumns = {}): Promise<string> {
   const { code = 'upstream_error', message = 'The provider could not be reached.', ...rest } = columns;
   const { rows } = await pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'e2e'`);
-  // Of two, the ids and times tell which failed first.
+  // Makes ids and times of two tasks differ, so that their order is defined.
   await delay(2);
   const id = newTaskId();
   const options = {

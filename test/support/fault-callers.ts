@@ -3,12 +3,12 @@ import { timeLimit } from '#egress/time-limit.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { FaultRoom, Member } from './fault-room.js';
 
-/** What one HTTP call came to; `status` 0 when the connection broke or nothing came in time. */
+/** The result of one HTTP call; `status` 0 when the connection broke or timed out. */
 export interface Outcome {
   readonly status: number;
   readonly taskId: string | undefined;
   readonly headers: Headers;
-  /** Parsed when it is JSON. */
+  /** Parsed, if it is JSON. */
   readonly body: unknown;
   readonly text: string;
   readonly startedAt: number;
@@ -34,12 +34,12 @@ interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A word for a prompt by which its task and its starts at a provider are found again. */
+/** A word for a prompt that identifies its task and its starts at a provider. */
 export function newMarker(): string {
   return `mark-${randomBytes(6).toString('hex')}`;
 }
 
-/** One call that never throws. */
+/** Makes one call; never throws. */
 export async function call(
   member: Pick<Member, 'url'>,
   key: string,
@@ -91,7 +91,7 @@ export function order(prompt: string): { model: string; resolution: string; prom
   return { model: 'gpt-image-2', resolution: '1k', prompt };
 }
 
-/** The usual ways to call a room's first API. */
+/** Common calls to a room's first API. */
 export function callersOf(room: FaultRoom) {
   const ask = (path: string, options: CallOptions & { readonly at?: Member } = {}): Promise<Outcome> =>
     call(options.at ?? room.api, room.key, path, options);
@@ -106,7 +106,7 @@ export function callersOf(room: FaultRoom) {
       ask('/v1/images/generations', { body: order(prompt), ...options }),
     submit: (prompt: string, options: CallOptions & { readonly at?: Member } = {}) =>
       ask('/v1/images/generations/async', { body: order(prompt), ...options }),
-    /** Reads from the row, so that it works whatever API is down. */
+    /** Reads from the database, so that it works whichever API is down. */
     async ended(ids: readonly string[], timeoutMs = 60_000): Promise<string[]> {
       const statuses = async (): Promise<string[]> => {
         const { rows } = await room.pool.query<{ status: string }>(
@@ -130,7 +130,7 @@ export function callersOf(room: FaultRoom) {
       }>('SELECT id, status, phase, provider_starts, attempt FROM tasks WHERE strpos(prompt, $1) > 0', [marker]);
       return rows;
     },
-    /** Milliseconds until a new task is taken in. Throws when none is within a minute. */
+    /** Milliseconds until a new task is accepted. Throws when none is within a minute. */
     async untilAccepted(at?: Member): Promise<number> {
       const started = performance.now();
       const accepted = async (): Promise<boolean> =>

@@ -3,15 +3,15 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * What becomes of the bytes of a connection.
- * - `pass`: all of them go through
- * - `black-hole`: none goes either way, nor does the end of a connection; all do once it is over, as TCP sends again
- * - `mute`: requests go through, answers wait like in a black hole
+ * What happens to the data of a connection.
+ * - `pass`: everything is forwarded
+ * - `black-hole`: nothing is forwarded either way, not even a close; afterwards everything is, as TCP would retransmit it
+ * - `mute`: requests are forwarded, responses wait as in a black hole
  * - `reset`: open and new connections are reset
- * - `half-open`: the far end is told that the near one is gone, and the near one never hears of anything again
+ * - `half-open`: the far end sees the connection close, and the near end never receives anything again
  * - `delayMs`, `bytesPerSecond`: late, slow, both ways
- * - `cutAfter`: both ends are reset once so many bytes of the answer went through
- * - `stallAfter`: nothing more of an answer comes after so many bytes
+ * - `cutAfter`: both ends are reset after this many bytes of the response
+ * - `stallAfter`: after this many bytes, the rest of the response never arrives
  * - `answer`: the proxy itself sends this text to every request, and closes
  */
 export type Fault =
@@ -26,7 +26,7 @@ export type Fault =
   | { readonly stallAfter: number }
   | { readonly answer: string };
 
-/** An HTTP answer without content, for the fault `answer`. */
+/** An HTTP response for the fault `answer`. */
 export function httpAnswer(status: number, body = '', type = 'text/html'): { readonly answer: string } {
   const head = `HTTP/1.1 ${status} Fault\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
   return { answer: `${head}connection: close\r\n\r\n${body}` };
@@ -34,9 +34,9 @@ export function httpAnswer(status: number, body = '', type = 'text/html'): { rea
 
 const PIECES_PER_SECOND = 20;
 
-/** A TCP proxy on a free port of this machine, before one server. Its fault may change at any time. */
+/** A TCP proxy on a free port of this machine, in front of one server. Its fault can change at any time. */
 export class FaultProxy {
-  /** Connections so far. */
+  /** Number of connections so far. */
   count = 0;
   private readonly links = new Set<Link>();
   private readonly server: Server = createServer({ allowHalfOpen: true }, (near) => this.accept(near));
@@ -44,7 +44,7 @@ export class FaultProxy {
 
   private constructor(
     private target: URL,
-    /** What the first connections suffer, each for as long as it lives. */
+    /** The faults of the first connections, each for its whole life. */
     private readonly fates: readonly Fault[],
   ) {}
 
@@ -55,7 +55,7 @@ export class FaultProxy {
     return proxy;
   }
 
-  /** The target's address with this proxy in the place of host and port. */
+  /** The target's URL with this proxy's host and port. */
   get url(): string {
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';
@@ -71,13 +71,13 @@ export class FaultProxy {
     return this.current;
   }
 
-  /** For all connections without a fate of their own, open ones included. */
+  /** Applies to all connections without their own fault, including open ones. */
   set fault(fault: Fault) {
     this.current = fault;
     for (const link of this.links) link.suffer(fault);
   }
 
-  /** New connections go there from now on, as behind an address that moves; open ones stay where they are. */
+  /** Changes the target of new connections, like a DNS change; open ones keep theirs. */
   moveTo(target: string): void {
     this.target = new URL(target);
   }
@@ -139,7 +139,7 @@ class Link {
       await this.whileHeld(way);
       to.end();
     } catch {
-      // A reset at one end is a reset at the other, once it can be heard there.
+      // A reset at one end becomes a reset at the other, once the fault lets it through.
       await this.whileHeld(way);
       reset(to);
     }
@@ -176,7 +176,7 @@ class Link {
     }
   }
 
-  /** Until bytes may go this way. What was on its way before its sender left arrives all the same. */
+  /** Waits until data may pass this way. Data sent before a close still arrives. */
   private async whileHeld(way: 'request' | 'answer'): Promise<void> {
     while (!this.over && this.leases(way)) await once(this.changes, 'change');
   }
@@ -187,7 +187,7 @@ class Link {
   }
 }
 
-/** Waits until the bytes are handed on, so that a slow reader slows its sender down. */
+/** Waits until the data is written, so that a slow reader slows its sender down. */
 function write(to: Socket, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (to.destroyed || bytes.length === 0) resolve();
@@ -195,7 +195,7 @@ function write(to: Socket, bytes: Buffer): Promise<void> {
   });
 }
 
-/** Node never closes a socket that is reset while something of ours is on its way out; those are closed. */
+/** Node never closes a reset socket while data is still being written, so those are destroyed. */
 function reset(socket: Socket): void {
   if (socket.connecting || socket.writableEnded || socket.writableLength > 0) socket.destroy();
   else socket.resetAndDestroy();

@@ -12,7 +12,7 @@ import { startAudit } from './audit.js';
 import { FaultProxy, type Fault } from './fault-proxy.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
 
-// What is broken is waited for in each test, some of it for half a minute on a machine that is not busy.
+// Tests wait for recovery, in some cases half a minute on an idle machine.
 jest.setTimeout(180_000);
 
 export type LinkName = 'postgres' | 'redis' | 's3' | 'provider';
@@ -21,26 +21,26 @@ export interface FaultRoomOptions {
   readonly apis?: number;
   readonly workers?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Settings with an address in them that every process reaches through a proxy of its own, by link. */
+  /** Settings with a URL that every process reaches through its own proxy, by link. */
   readonly links?: Readonly<Partial<Record<'s3' | 'provider', LinkTarget>>>;
 }
 
 interface LinkTarget {
   readonly setting: string;
   readonly url: string;
-  /** Given where the setting names a file: what that says of the address. */
+  /** For a setting that names a file: its content for the URL. */
   readonly file?: (url: string) => string;
 }
 
 const PASSWORD = 'faultroom0password';
 const SECRET_KEY = 'faults-5d0e7c41b9a34f6fa1e2'.padEnd(40, 'y');
 
-/** An API or a worker, and the links from it to the services, each of which can be broken alone. */
+/** An API or a worker with its links to the services; each link can fail on its own. */
 export class Member {
   process: TestProcess | undefined;
-  /** Exits that nobody asked for. */
+  /** Exits that no test asked for. */
   readonly surprises: string[] = [];
-  /** Every process this member has been. */
+  /** All processes of this member so far. */
   readonly lives: TestProcess[] = [];
 
   constructor(
@@ -48,7 +48,7 @@ export class Member {
     readonly app: 'api' | 'worker',
     readonly links: ReadonlyMap<LinkName, FaultProxy>,
     readonly settings: Readonly<Record<string, string>>,
-    /** Before an API: callers come this way. */
+    /** The proxy in front of an API, for its callers. */
     readonly door: FaultProxy | undefined,
   ) {}
 
@@ -56,7 +56,7 @@ export class Member {
     return this.door?.url ?? '';
   }
 
-  /** Starts it, with other settings if any. Throws when it does not become ready within a minute. */
+  /** Starts it, optionally with other settings. Throws when it is not ready within a minute. */
   async start(changes: Readonly<Record<string, string>> = {}): Promise<TestProcess> {
     const start = this.app === 'api' ? startApi : startWorker;
     const started = await start({ ...this.settings, ...changes });
@@ -101,7 +101,7 @@ export class Member {
   }
 }
 
-/** APIs and workers on a Postgres and a Redis of their own, which can be killed; every link between them can fail. */
+/** APIs and workers on their own Postgres and Redis, which can be killed; every link between them can fail. */
 export class FaultRoom {
   readonly members: Member[] = [];
   key = '';
@@ -110,7 +110,7 @@ export class FaultRoom {
     private readonly folder: string,
     public postgres: EmbeddedService,
     public redis: EmbeddedService,
-    /** Past all proxies. */
+    /** Bypasses all proxies. */
     readonly pool: pg.Pool,
     readonly settings: Readonly<Record<string, string>>,
   ) {}
@@ -152,7 +152,7 @@ export class FaultRoom {
     return this.members.filter(({ app }) => app === 'worker');
   }
 
-  /** The only API, or the first. */
+  /** The first API. */
   get api(): Member {
     return this.members.find(({ app }) => app === 'api') as Member;
   }
@@ -168,7 +168,7 @@ export class FaultRoom {
     return (await createKey(this.pool, SECRET_KEY, { name, accountId })).key;
   }
 
-  /** The same fault on the links of all members to one service. */
+  /** Sets a fault on the links of all members to one service. */
   breakLinks(link: LinkName, fault: Fault): void {
     for (const member of this.members) member.link(link).fault = fault;
   }
@@ -177,7 +177,7 @@ export class FaultRoom {
     await kill(this.redis);
   }
 
-  /** On the same port and files; `lost`: with nothing of what it held. */
+  /** Restarts it on the same port and files; `lost`: without its data. */
   async restartRedis(lost = false): Promise<void> {
     if (lost) await rm(join(this.folder, 'redis', 'appendonlydir'), { recursive: true, force: true });
     this.redis = await openRedis(this.folder, this.redis.port);
@@ -193,13 +193,13 @@ export class FaultRoom {
         this.postgres = await openPostgres(this.folder, this.postgres.port);
         return;
       } catch (error) {
-        // Children of the killed server hold its memory until they notice.
+        // Children of the killed server keep its shared memory until they notice.
         if (tries === 20) throw error;
       }
     }
   }
 
-  /** Whatever any process has written. */
+  /** The output of all processes so far. */
   output(): string {
     return this.members.flatMap(({ lives }) => lives.map((life) => life.output())).join('\n');
   }
@@ -262,7 +262,7 @@ function openRedis(folder: string, port?: number): Promise<EmbeddedService> {
   });
 }
 
-/** A crash: nothing is written or told any more. */
+/** A crash: no clean-up, no last message. */
 async function kill(service: EmbeddedService): Promise<void> {
   process.kill(service.pid, 'SIGKILL');
   await service.exited;

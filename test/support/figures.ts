@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/** Says how long something took, and keeps it for `--record`, which writes docs/failure.md. */
+/** Logs how long something took, and saves it for `--record`, which writes docs/failure.md. */
 export function measured(row: string, what: string, milliseconds: number): void {
   keep(`${row}: ${what}: ${(milliseconds / 1_000).toFixed(2)} s`, {
     row,
@@ -9,7 +9,7 @@ export function measured(row: string, what: string, milliseconds: number): void 
   });
 }
 
-/** The same for a figure that is no time. */
+/** The same for other figures. */
 export function counted(row: string, what: string, value: string): void {
   keep(`${row}: ${what}: ${value}`, { row, what, value });
 }

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { portIsFree } from '#embedded/free-port.js';
 
-/** Below the ports that the product picks for itself, and those that the system hands to outgoing connections. */
+/** Below the ports that the product chooses itself, and those of outgoing connections. */
 const LOWEST = 10_000;
 const PORTS_PER_WORKER = 1_000;
 const WORKERS = 10;
@@ -9,8 +9,8 @@ const WORKERS = 10;
 let used = randomInt(PORTS_PER_WORKER);
 
 /**
- * A TCP port on 127.0.0.1 for a server that starts later. Every jest worker has ports of its own and takes one after
- * the other, since a port that is free now can be another test's by the time a process listens on it.
+ * A TCP port on 127.0.0.1 for a server that starts later. Each jest worker uses its own range in order, because a port
+ * that is free now may be taken by another test before a process listens on it.
  */
 export async function freePort(): Promise<number> {
   const first = LOWEST + (Number(process.env['JEST_WORKER_ID'] ?? '1') % WORKERS) * PORTS_PER_WORKER;

@@ -10,13 +10,13 @@ import { databaseOf } from './open-prisma.js';
 export interface Payer {
   readonly id: string;
   readonly key: string;
-  /** What its budget has spent, in millionths. */
+  /** Spend of its budget, in millionths. */
   spent(): Promise<number>;
-  /** Waits until its budget has spent so much, in millionths, for so many ms; answers with what it has spent then. */
+  /** Waits up to `timeoutMs` until its budget has spent this amount, in millionths; returns what it has spent then. */
   spends(amount: number, timeoutMs?: number): Promise<number>;
 }
 
-/** A platform with a price book whose upstreams the test plays, and payers who leave when they like. */
+/** A platform with a price book and scripted upstreams, and keys with budgets whose callers may hang up. */
 export async function openHangUpRoom(catalog: string, changes: Readonly<Record<string, string>> = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-hang-ups-'));
   await writeFile(join(folder, 'models.yaml'), catalog);

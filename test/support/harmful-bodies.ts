@@ -1,17 +1,17 @@
-/** Bytes that a parser chokes on; `bytes` is about how many, `model` which model they name. */
+/** A body that is expensive to parse; `bytes` is its approximate size, `model` the model it names. */
 export interface HarmfulBody {
   readonly name: string;
   readonly body: (bytes: number, model?: string) => Buffer;
 }
 
 const MESSAGES = `{"role":"user","content":"hello"}],`;
-/** All but what the messages hold. */
+/** Everything up to the messages. */
 const start = (model = 'gpt-image-2'): string => `{"model":"${model}","prompt":"a small house","messages":[`;
 
 const filled = (open: string, filling: string | Buffer, close: string, bytes: number): Buffer =>
   Buffer.concat([Buffer.from(open), Buffer.alloc(bytes, filling), Buffer.from(close)]);
 
-/** A whole request but for what stands after `"open`, again and again, until `close`. */
+/** A complete request, except that `filling` repeats after `"open` until `close`. */
 const request = (name: string, open: string, filling: string | Buffer, close: string): HarmfulBody => ({
   name,
   body: (bytes, model) => {
@@ -23,7 +23,7 @@ const member = (name: string, open: string, filling: string | Buffer, close: str
   request(name, `${MESSAGES}"junk":${open}`, filling, close);
 const whole = (model?: string): string => `${start(model)}${MESSAGES}"junk":1}`;
 
-/** JSON, or nearly, that costs whoever parses it far more than its bytes. */
+/** JSON, or nearly, that costs a parser far more than its size suggests. */
 export const HARMFUL_BODIES: readonly HarmfulBody[] = [
   member('empty objects', '[', '{},', '1]'),
   member('numbers', '[', '1,', '1]'),
@@ -50,7 +50,7 @@ export const HARMFUL_BODIES: readonly HarmfulBody[] = [
 
 let known: Buffer | undefined;
 
-/** Members with as many different names. */
+/** Members, each with a different name. */
 function names(bytes: number): Buffer {
   if (known === undefined || known.length < bytes) {
     const count = Math.ceil(bytes / 10);
@@ -60,7 +60,7 @@ function names(bytes: number): Buffer {
   return Buffer.concat([known.subarray(0, end), Buffer.alloc(bytes - end, ' ')]);
 }
 
-/** A body as chunks of one byte each, as HTTP frames them. */
+/** A body in chunks of one byte each, with HTTP framing. */
 export function* byteByByte(bytes: Iterable<number>, count: number): Generator<Buffer> {
   const STEP = 10_000;
   const values = [...bytes];
@@ -73,7 +73,7 @@ export function* byteByByte(bytes: Iterable<number>, count: number): Generator<B
   yield Buffer.from('0\r\n\r\n');
 }
 
-/** In pieces, as a client writes them. */
+/** In pieces, like a client writes them. */
 export function* inPieces(bytes: Buffer, size = 65_536): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }

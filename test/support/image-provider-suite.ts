@@ -8,15 +8,15 @@ import type {
 import { ProviderError } from '#providers/provider-error.js';
 import { bytesOf, contextOf, requestOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 
-/** A request of a size that every adapter can be asked for. */
+/** A request with a size that every adapter accepts. */
 export function orderOf(changes: Partial<ProviderImageRequest> = {}): ProviderImageRequest {
   return requestOf({ width: 1536, height: 864, ...changes });
 }
 
-/** Far more looks than any vendor of the tests takes. */
+/** Far more polls than any vendor of the tests needs. */
 const MAX_LOOKS = 50;
 
-/** Calls, and asks for the job again as often as the provider says it is still working, as the worker does. */
+/** Calls the provider, and polls its job as long as it is still working, like the worker. */
 export async function drive(
   provider: ImageProvider,
   order: ProviderImageRequest,
@@ -40,7 +40,7 @@ export async function drive(
   throw new Error(`no picture after ${MAX_LOOKS} looks`);
 }
 
-/** What a call throws; fails the test when it brings an image. */
+/** The error of a call; fails the test when the call returns an image. */
 export async function failureOf(call: Promise<unknown>): Promise<ProviderError> {
   const thrown: unknown = await call.then(
     () => new Error('the call brought a picture'),
@@ -50,7 +50,7 @@ export async function failureOf(call: Promise<unknown>): Promise<ProviderError> 
   return thrown;
 }
 
-/** A plain image, and the same as an input. */
+/** A plain image; also used as an input. */
 export async function plainImage(width: number, height: number, color = '#406080'): Promise<Buffer> {
   return sharp({ create: { width, height, channels: 4, background: color } })
     .png()
@@ -59,7 +59,7 @@ export async function plainImage(width: number, height: number, color = '#406080
 
 export type Behavior = 'picture' | 'moderation' | 'rate-limit' | 'failure' | 'no-picture' | 'hang';
 
-/** Code, whether another start may follow, and whether it was charged. */
+/** Error code, whether another start may follow, and whether it was charged. */
 type Fate = readonly [string, boolean, 'no' | 'maybe' | 'yes'];
 
 const FATES: Partial<Record<Behavior, Fate>> = {
@@ -71,19 +71,19 @@ const FATES: Partial<Record<Behavior, Fate>> = {
 
 interface Suite {
   readonly provider: () => ImageProvider;
-  /** Makes the vendor behave so at the calls to come, and changes the order where it must be said there. */
+  /** Sets the vendor's behavior for the next calls, and changes the order if the vendor needs that. */
   readonly behave: (behavior: Behavior, order: ProviderImageRequest) => Promise<ProviderImageRequest>;
-  /** When the vendor has the call in hand; a hanging one is aborted then. */
+  /** Resolves when the vendor has received the call; a hanging call is aborted then. */
   readonly begun: () => Promise<void>;
-  /** What the vendor has no way to do or to say. */
+  /** Features that the vendor does not have. */
   readonly lacks?: readonly ('usage' | 'partials' | 'moderation' | 'rate-limit')[];
   /** Warnings that come with every image. */
   readonly notes?: readonly string[];
-  /** Where it is another than usual. */
+  /** Where they differ from the usual. */
   readonly fates?: Partial<Record<Behavior, Fate>>;
 }
 
-/** What every adapter promises, whatever its vendor speaks. */
+/** The guarantees of every adapter, independent of its vendor's API. */
 export function describeImageProvider({ provider, behave, begun, lacks = [], notes = [], fates = {} }: Suite): void {
   const generate = async (behavior: Behavior, changes: Partial<ProviderImageRequest> = {}, context = contextOf()) => {
     const order = await behave(behavior, orderOf(changes));

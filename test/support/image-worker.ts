@@ -33,23 +33,23 @@ import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import type { TaskRoom } from './task-room.js';
 
-/** Lets every call pass. */
+/** Permits every call. */
 export const OPEN_LIMITER: Limiter = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
 
 interface WorkerParts {
   readonly store: ObjectStore;
-  /** Where thumbnails go, if elsewhere. */
+  /** A separate store for thumbnails. */
   readonly thumbnailStore?: ObjectStore;
   readonly registry: ProviderRegistry;
   readonly limiter?: Limiter;
   /** Milliseconds, as a setting. */
   readonly leaseMs?: string;
   readonly provenance?: 'on' | 'off';
-  /** Local ports that image addresses may name. */
+  /** Local ports that image URLs may use. */
   readonly ports?: readonly string[];
 }
 
-/** A worker's parts, as its module puts them together, for one task. */
+/** A worker's parts for one task, assembled like in its module. */
 export function imageWorker(
   room: TaskRoom,
   {
@@ -96,7 +96,7 @@ export function imageWorker(
 
 type Generate = ImageProvider['generate'];
 
-/** A vendor that charges, whose every answer the test decides. */
+/** A vendor that charges, with responses from the test. */
 export function vendor(
   generate: (context: Parameters<Generate>[1], order: Parameters<Generate>[0]) => ReturnType<Generate>,
   name = 'paid',
@@ -104,7 +104,7 @@ export function vendor(
   return { name, free: false, interrupted: 'fail', generate: (order, context) => generate(context, order) };
 }
 
-/** A vendor's answer with these images. */
+/** A vendor's response with these images. */
 export function imageOf(...images: readonly Buffer[]): Awaited<ReturnType<Generate>> {
   return { images: images.map((bytes) => Readable.from([bytes])), warnings: [] };
 }

@@ -1,7 +1,7 @@
-// jest's environment for Node, made once for each of jest's workers: all files of a worker share one V8 context, so that
-// packages can be loaded once (packages-once.mjs) and their classes and errors are those of every test.
-// Its globals are as fast as they are outside. jest makes a context of a proxy object, which V8 asks, through Node, each
-// time code names a global: 185 ns for `Math`, and no code that names one is optimized well.
+// jest's environment for Node, created once per jest worker: all files of a worker share one V8 context, so that
+// packages load once (packages-once.mjs) and all tests share their classes and errors. Globals are as fast as outside
+// of jest, whose context is a proxy object: V8 asks it, through Node, each time code uses a global, which takes 185 ns
+// for `Math` and prevents optimization.
 import vm from 'node:vm';
 import { requireTool } from '../../scripts/prepare.mjs';
 
@@ -11,17 +11,17 @@ const { installCommonGlobals } = requireTool('jest-util');
 let lasting;
 
 export default class LastingEnvironment extends TestEnvironment {
-  /** The global object as each file finds it: as jest made it, with what packages added while they were loaded. */
+  /** The global object at the start of each file: as created by jest, with the additions of loaded packages. */
   #globals;
 
   constructor(config, context) {
     if (lasting !== undefined) {
-      // A copy for each file, as jest makes one: what a test sets in `process.env` is gone with it.
+      // A new copy for each file, like in jest: changes of `process.env` don't outlast a test file.
       lasting.global.process = installCommonGlobals({ Symbol, Date }, {}).process;
       return lasting;
     }
     const { createContext } = vm;
-    // The class has no other way to be given a context; between these lines nothing else runs.
+    // The class offers no other way to set the context; nothing else runs between these lines.
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
       super(config, context);
@@ -32,7 +32,7 @@ export default class LastingEnvironment extends TestEnvironment {
     lasting = this;
   }
 
-  /** Loads a package; the globals that it adds last as long as it does. */
+  /** Loads a package and keeps the globals that it adds. */
   keepGlobals(load) {
     const before = new Set(Reflect.ownKeys(this.global));
     const keep = () => {
@@ -44,7 +44,7 @@ export default class LastingEnvironment extends TestEnvironment {
     return loaded;
   }
 
-  /** Nothing that one file did to the global object is left for the next. */
+  /** Undoes what a file changed on the global object. */
   async teardown() {
     this.fakeTimers.dispose();
     this.fakeTimersModern.dispose();

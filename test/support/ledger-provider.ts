@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import sharp from 'sharp';
 
-/** What an OpenAI-shaped provider may do instead of answering with an image. */
+/** The faults of an OpenAI-like provider. */
 export type ProviderFault =
   | 'hang'
   | 'http-401'
@@ -22,20 +22,20 @@ export type ProviderFault =
   | 'not-an-image'
   | 'huge';
 
-/** How the starts of one prompt go: the first faults in order, images afterwards. */
+/** The starts of one prompt: first the faults in order, then images. */
 export interface Plan {
-  /** Milliseconds until the answer. */
+  /** Milliseconds until the response. */
   readonly latencyMs?: number;
-  /** What the answer waits for besides. */
+  /** The response also waits for this. */
   readonly until?: Promise<unknown>;
   readonly faults?: readonly ProviderFault[];
 }
 
-/** One start, written down when the request has been read and before anything is done about it. */
+/** One start, recorded when the request has been read and before anything else happens. */
 export interface LedgerEntry {
   readonly marker: string;
   readonly at: number;
-  /** What was going to happen to it. */
+  /** Its planned outcome. */
   readonly fate: ProviderFault | 'picture';
   readonly path: string;
   readonly authorization: string;
@@ -44,10 +44,10 @@ export interface LedgerEntry {
 
 const HUGE_BYTES = 200_000_000;
 const HUGE_PIECE = Buffer.alloc(1_000_000, 'A');
-/** Prompts carry one, so that a start can be told to belong to a request. */
+/** Part of the prompt, so that a start can be matched to its request. */
 const MARKER = /mark-[a-z0-9]+/;
 
-/** A provider that keeps a ledger of every start, which is only ever appended to. */
+/** A provider with an append-only ledger of all starts. */
 export class LedgerProvider {
   private readonly written: LedgerEntry[] = [];
   private readonly plans = new Map<string, Plan>();
@@ -70,7 +70,7 @@ export class LedgerProvider {
     return provider;
   }
 
-  /** For OPENAI_BASE_URL, with a proxy's address in its place or not. */
+  /** For OPENAI_BASE_URL, directly or as the target of a proxy. */
   get url(): string {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/v1`;
   }

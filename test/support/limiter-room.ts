@@ -24,7 +24,7 @@ interface Addresses {
   readonly databaseUrl?: string;
 }
 
-/** Short times, so that tests see leases and pauses end, yet longer than a busy machine may stall. */
+/** Short enough that tests see leases and pauses end, but longer than a busy machine may stall. */
 const SETTINGS = {
   PROVIDER_SLOT_LEASE_MS: '2000',
   PROVIDER_SWITCH_READ_MS: '100',
@@ -33,7 +33,7 @@ const SETTINGS = {
   PROVIDER_KEY_PAUSE_MS: '3000',
 };
 
-/** A database and a Redis prefix of the caller's own, and any number of limiters on them, each as in a process of its own. */
+/** A database and a Redis prefix of its own, and any number of limiters on them, each like in a separate process. */
 export async function openLimiterRoom() {
   const [testDatabase, testRedis] = [await createTestDatabase(), createTestRedis()];
   const open = new Set<{ kill(): Promise<void> }>();
@@ -69,9 +69,9 @@ export async function openLimiterRoom() {
       switches,
       database,
       metrics,
-      /** Lines of the log with this event. */
+      /** Number of log lines with this event. */
       logged: (event: string) => log.split('\n').filter((line) => line.includes(`"event":"${event}"`)).length,
-      /** From one moment to the next nothing is heard of it any more, as if its process were killed. */
+      /** Stops it without a clean-up, as if its process were killed. */
       async kill(): Promise<void> {
         redis.disconnect();
         health.stop();
@@ -88,7 +88,7 @@ export async function openLimiterRoom() {
   const redis = new Redis(testRedis.url);
   return {
     limiter,
-    /** A connection of the test's own. */
+    /** The test's own connection. */
     redis,
     redisUrl: testRedis.url,
     databaseUrl: testDatabase.url,
@@ -105,7 +105,7 @@ export async function openLimiterRoom() {
 export type LimiterRoom = Awaited<ReturnType<typeof openLimiterRoom>>;
 export type OpenLimiter = Awaited<ReturnType<LimiterRoom['limiter']>>;
 
-/** A provider with these limits and nothing else. */
+/** A provider with only these limits. */
 export function providerEntry(name: string, limits: Partial<ProviderEntry['limits']> = {}): ProviderEntry {
   return {
     name,
@@ -119,13 +119,13 @@ export function providerEntry(name: string, limits: Partial<ProviderEntry['limit
   };
 }
 
-/** The pass; throws when the call was refused. */
+/** The permit; throws when the call was rejected. */
 export function passed(answer: CallPermit | CallRejection): CallPermit {
   if ('reason' in answer) throw new Error(`refused: ${answer.reason}`);
   return answer;
 }
 
-/** Why the call was refused, and undefined when it was not. */
+/** Why the call was rejected; undefined when it was not. */
 export function reasonOf(answer: CallPermit | CallRejection): string | undefined {
   return 'reason' in answer ? answer.reason : undefined;
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
 
-/** Comes back when a statement of the database waits for a lock. Throws after 20 seconds. */
+/** Resolves when a statement of the database waits for a lock. Throws after 20 seconds. */
 export async function waitForLockWait(pool: pg.Pool): Promise<void> {
   const isWaiting = async (): Promise<boolean> => {
     const { rows } = await pool.query(

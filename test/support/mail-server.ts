@@ -5,24 +5,24 @@ import { SMTPServer } from 'smtp-server';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TEST_CERTIFICATE } from './test-certificate.js';
 
-/** Who may send. */
+/** Login of the sender. */
 const MAIL_USER = { name: 'dark@room', password: 'p/ss word' };
 
-/** One mail as it arrived. */
+/** A received mail. */
 export interface ReceivedMail {
   readonly to: readonly string[];
   readonly from: string;
   readonly secure: boolean;
-  /** Headers and body, quoted-printable decoded. */
+  /** Headers and body, decoded from quoted-printable. */
   readonly content: string;
-  /** The one-time links of the plain text. */
+  /** One-time links in the plain text. */
   readonly links: readonly string[];
 }
 
-/** A real SMTP server of this machine, with STARTTLS and a password. */
+/** A real SMTP server on this machine, with STARTTLS and a password. */
 export class MailServer {
   readonly mails: ReceivedMail[] = [];
-  /** Replies to the next recipients, instead of taking their mail. */
+  /** Error codes for the next recipients, instead of accepting their mail. */
   readonly refusals: number[] = [];
   connections = 0;
 
@@ -71,7 +71,7 @@ export class MailServer {
     return mailServer;
   }
 
-  /** The mails to an address, once there are so many. */
+  /** The mails to an address, once there are this many. */
   async arrived(to: string, count = 1): Promise<ReceivedMail[]> {
     const found = (): ReceivedMail[] => this.mails.filter((mail) => mail.to.includes(to));
     if (await waitUntil(() => found().length >= count, { timeoutMs: 30_000 })) return found();

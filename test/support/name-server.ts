@@ -5,14 +5,14 @@ const RECORD_SECONDS = 1;
 const TYPES = { A: 1, AAAA: 28 } as const;
 const NO_SUCH_NAME = 3;
 
-/** A name server like Docker's, on this machine: one name, whose IPv4 addresses may change at any time. */
+/** A name server like Docker's, on this machine: one name, whose IPv4 addresses can change at any time. */
 export interface NameServer {
   readonly port: number;
   addresses: readonly string[];
   stop(): void;
 }
 
-/** Answers on a free UDP port. */
+/** Starts on a free UDP port. */
 export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
   const socket = createSocket('udp4');
   const server: NameServer = { port: 0, addresses, stop: () => socket.close() };
@@ -22,7 +22,7 @@ export async function startNameServer(addresses: readonly string[]): Promise<Nam
   return Object.assign(server, { port: socket.address().port });
 }
 
-/** RFC 1035, section 4: the question comes back, followed by its answers. */
+/** RFC 1035, section 4: the question, followed by its answers. */
 function answer(query: Buffer, addresses: readonly string[]): Buffer {
   const end = query.indexOf(0, 12) + 5;
   const isForIpv4 = query.readUInt16BE(end - 4) === TYPES.A;
@@ -35,7 +35,7 @@ function answer(query: Buffer, addresses: readonly string[]): Buffer {
   return Buffer.concat([header, query.subarray(12, end), ...found.map(record)]);
 }
 
-/** An address of the name that stands at byte 12. */
+/** An address record for the name at byte 12. */
 function record(address: string): Buffer {
   const head = Buffer.from([0xc0, 12, 0, TYPES.A, 0, 1, 0, 0, 0, RECORD_SECONDS, 0, 4]);
   return Buffer.concat([head, Buffer.from(address.split('.').map(Number))]);

@@ -18,7 +18,7 @@ export async function keysBelow(store: ObjectStore, prefix: string): Promise<str
   return keys.sort();
 }
 
-/** Pieces of a stream whose length nobody announces, and the digest of the whole. */
+/** A stream of unknown length in pieces, and the digest of its content. */
 function piecesOf(megabytes: number): { body: Readable; digest: string } {
   const pieces = Array.from({ length: megabytes }, (_, index) => Buffer.alloc(MEGABYTE, index));
   const digest = createHash('sha256');
@@ -26,7 +26,7 @@ function piecesOf(megabytes: number): { body: Readable; digest: string } {
   return { body: Readable.from(pieces), digest: digest.digest('hex') };
 }
 
-/** A body that sends so many megabytes and then waits until it is ended from outside. */
+/** A body that sends this many megabytes, then waits until it is destroyed. */
 function stuckAfter(megabytes: number): { body: Readable; waiting: Promise<void> } {
   let reached = (): void => undefined;
   const waiting = new Promise<void>((resolve) => (reached = resolve));
@@ -41,15 +41,15 @@ function stuckAfter(megabytes: number): { body: Readable; waiting: Promise<void>
 }
 
 interface Suite {
-  /** The store under test; asked for in every test. */
+  /** The store under test; a function, because tests start before it exists. */
   readonly store: () => ObjectStore;
-  /** Traces of uploads of a key that did not finish. */
+  /** Remains of unfinished uploads of a key. */
   readonly leftovers: (key: string) => Promise<string[]>;
-  /** Whether writes of one key at the same time can't tear each other. */
+  /** Whether concurrent writes of one key can't mix. */
   readonly atomic: boolean;
 }
 
-/** What every object store promises, run against one. */
+/** The guarantees of every object store. */
 export function describeObjectStore({ store, leftovers, atomic }: Suite): void {
   async function expectNothing(key: string): Promise<void> {
     await expect(store().open(key)).rejects.toBeInstanceOf(ObjectNotFound);

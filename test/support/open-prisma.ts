@@ -4,13 +4,13 @@ import type { ApiPlatform } from './platform.js';
 
 const opened = new WeakMap<ApiPlatform['pool'], PrismaService>();
 
-/** Prisma on a database that a test looks at beside the processes under test; whoever opens it closes it. */
+/** Prisma on a database, next to the processes under test; the caller closes it. */
 export function openPrisma(databaseUrl: string): PrismaService {
   const config = { databaseUrl, databasePool: 2, connectTimeoutMs: 60_000, queryTimeoutMs: 60_000 };
   return new PrismaService(config, new Logger('test', 'silent'));
 }
 
-/** The same on a platform's database; it closes with the platform. */
+/** The same on a platform's database; closes with the platform. */
 export function databaseOf({ pool, settings, closing }: ApiPlatform): PrismaService {
   let database = opened.get(pool);
   if (database === undefined) {

@@ -7,7 +7,7 @@ export const CLIENT = { id: 'darkroom', secret: 'a secret of the client that is 
 
 const HOUR = 3_600;
 
-/** What the provider says of somebody. */
+/** The provider's claims about a user. */
 export interface ProviderPerson {
   readonly sub: string;
   readonly email?: string;
@@ -17,24 +17,24 @@ export interface ProviderPerson {
 
 interface Options {
   readonly issuer: string;
-  /** Where it listens. */
+  /** Its port. */
   readonly port: number;
-  /** Services that people may be sent back to. */
+  /** Services to which it may redirect users. */
   readonly services: readonly string[];
-  /** A client without a secret. */
+  /** The client has no secret. */
   readonly publicClient?: boolean;
 }
 
-/** The real oidc-provider on this machine. Whoever comes is signed in as `person`, with no question asked. */
+/** The real oidc-provider on this machine. Signs in every visitor as `person`, without a prompt. */
 export class TestOpenIdProvider {
   person: ProviderPerson = { sub: 'nobody' };
-  /** The person says no there, with this text of the provider's. */
+  /** The user refuses, with this error description. */
   denial: string | undefined;
-  /** Says everything in the ID token, as some do; others have to be asked. */
+  /** Puts all claims into the ID token, like some providers; others have a userinfo endpoint. */
   talkative = true;
   /** Changes the claims of every ID token, which is signed again. */
   tamper: ((claims: Record<string, unknown>) => Record<string, unknown>) | undefined;
-  /** Signs ID tokens with a key that the provider does not publish. */
+  /** Signs ID tokens with an unpublished key. */
   foreignKey = false;
 
   private readonly people = new Map<string, ProviderPerson>();
@@ -112,11 +112,11 @@ export class TestOpenIdProvider {
   }
 }
 
-/** Goes from address to address as a browser does, with its cookies, and stops before a page of the console. */
+/** Follows redirects like a browser, with cookies, and stops before a page of the console. */
 export class Visitor {
   private readonly cookies = new Map<string, string>();
 
-  /** The first address that is a page of the console, or that `stop` names. */
+  /** The first URL that is a page of the console, or that matches `stop`. */
   async follow(url: string, stop: (url: URL) => boolean = () => false): Promise<URL> {
     let next = new URL(url);
     for (let hop = 0; hop < 12; hop++) {
@@ -131,7 +131,7 @@ export class Visitor {
     throw new Error('too many redirects');
   }
 
-  /** One request; redirects are not followed. */
+  /** One request, without following redirects. */
   async open(url: URL): Promise<Response> {
     const response = await fetch(url, {
       redirect: 'manual',
@@ -142,7 +142,7 @@ export class Visitor {
     return response;
   }
 
-  /** The cookies of an address as a header. */
+  /** The cookies for a URL, as a header. */
   cookiesFor({ host }: URL): string {
     return [...this.cookies]
       .filter(([name]) => name.startsWith(`${host} `))
@@ -150,7 +150,7 @@ export class Visitor {
       .join('; ');
   }
 
-  /** Takes a Set-Cookie header as it came. */
+  /** Stores the cookie of a Set-Cookie header. */
   keep({ host }: URL, line: string): void {
     const [name = '', value = ''] = line.split(';', 1)[0]!.split(/=(.*)/s);
     if (value === '') this.cookies.delete(`${host} ${name}`);

@@ -1,21 +1,21 @@
 import type { Pool } from 'pg';
 import type { Violation } from './oracle.js';
 
-/** Millionths that an image costs where the oracle looks. */
+/** Price of an image in the tests with an oracle, in millionths. */
 export const PRICE = 40_000;
 
 interface Account {
   readonly id: string;
   /** Null for a task that was taken back. */
   readonly status: string | null;
-  /** A call to its provider may have been charged. */
+  /** A provider call may have been charged. */
   readonly called: boolean;
   readonly reserve: string | null;
   readonly settle: string | null;
   readonly refund: string | null;
 }
 
-/** What failed costs nothing, what was made costs its price, and what was reserved is settled or given back. */
+/** A failed task costs nothing, a completed one its price, and every reserve is settled or refunded. */
 export async function judgeMoney(pool: Pool): Promise<Violation[]> {
   const found: Violation[] = [];
   const { rows } = await pool.query<Account>(

@@ -5,13 +5,13 @@ import type { FaultRoom, Member } from './fault-room.js';
 import type { Violation } from './oracle.js';
 import type { Wish } from './traffic.js';
 
-/** Connections that one process may keep open; a worker needs one more for each kind of job it waits for. */
+/** Maximum open connections per process; a worker needs one more for each kind of job. */
 const POSTGRES_PER_PROCESS = 10;
 const REDIS_PER_PROCESS = { api: 5, worker: 5 };
-/** Whatever is written as base64 begins like a PNG. */
+/** Every PNG in base64 starts like this. */
 const BASE64 = 'iVBORw0KGgo';
 
-/** What can be seen from outside when all is quiet: through the APIs, in the logs, in Redis, in the connections. */
+/** Checks from outside when everything is idle: APIs, logs, Redis, connections. */
 export async function judgeOutside(
   room: FaultRoom,
   wishes: readonly Wish[],
@@ -28,7 +28,7 @@ export async function judgeOutside(
   return found;
 }
 
-/** The last key is of another account: to it every task of the others must look like none. */
+/** The last key belongs to another account: tasks of the others must look nonexistent to it. */
 async function strangersLooks(room: FaultRoom, wishes: readonly Wish[], keys: readonly string[]): Promise<string[]> {
   const stranger = keys.at(-1) ?? '';
   const ids = wishes
@@ -62,7 +62,7 @@ async function redisContent(room: FaultRoom): Promise<string> {
   redis.on('error', () => undefined);
   const texts: string[] = [];
   for (const key of await redis.keys('*')) {
-    // DUMP packs values, so readable ones are asked for by type.
+    // DUMP compresses values, so readable types are read directly.
     const type = await redis.type(key);
     texts.push(key);
     if (type === 'string') texts.push(JSON.stringify(await redis.get(key)));
@@ -75,7 +75,7 @@ async function redisContent(room: FaultRoom): Promise<string> {
   return texts.join('\n');
 }
 
-/** Every API must tell the same of a task, and give its image. */
+/** All APIs must agree about a task, and serve its image. */
 async function images(room: FaultRoom, wishes: readonly Wish[]): Promise<string[]> {
   const found: string[] = [];
   for (const { taskId, key } of wishes.filter(({ taskId }) => taskId !== undefined).slice(-40)) {
@@ -113,7 +113,7 @@ async function connections(room: FaultRoom): Promise<string[]> {
   return found;
 }
 
-/** Callers that an API says it waits or follows a task for. */
+/** Callers that wait for or follow a task, by the API's own metrics. */
 async function waiters(api: Member): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${api.settings['METRICS_PORT']}/metrics`)).text();
   const counts = [...text.matchAll(/^darkroom_(?:held|followed)_tasks(?:\{.*\})? (\d+)$/gm)].map(([, count]) =>

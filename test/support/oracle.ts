@@ -5,7 +5,7 @@ import type { Outcome } from './fault-callers.js';
 import type { LedgerEntry } from './ledger-provider.js';
 import type { Wish } from './traffic.js';
 
-/** A fault, from the first to the last moment it may have mattered. */
+/** A fault, with the time in which it may have had an effect. */
 export interface FaultWindow {
   readonly name: string;
   readonly from: number;
@@ -17,7 +17,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** All that is known when everything is quiet again. */
+/** Everything known once the system is idle again. */
 export interface Evidence {
   readonly pool: Pool;
   readonly wishes: readonly Wish[];
@@ -28,7 +28,7 @@ export interface Evidence {
   /** A start that may have been charged must not be followed by another. */
   readonly neverTwice: boolean;
   readonly syncWaitMs: number;
-  /** Whether a process lives that had this id when it was called. */
+  /** Whether the process that had this id when it was called is still alive. */
   readonly lives: (pid: number | undefined) => boolean;
 }
 
@@ -48,14 +48,14 @@ interface Row {
 
 const DEADLINE_SLACK_MS = 10_000;
 const ANSWER_SLACK_MS = 2_000;
-/** How long a fault may be felt after it is over: reconnecting, a query's time limit. */
+/** How long a fault may still have effects: reconnecting, a query's time limit. */
 const AFTER_MS = 8_000;
-/** How late a mark of delivery may be written. */
+/** How late a delivery may be recorded. */
 const MARK_MS = 1_000;
-/** Fates of a start that may have been charged. */
+/** Outcomes of a start that may have been charged. */
 const MAYBE_CHARGED: ReadonlySet<string> = new Set(['picture', 'hang', 'cut-before-answer', 'cut-in-body', 'html-502']);
 
-/** What was promised and not kept; G numbers are those of docs/failure.md. Nothing a process says of itself is believed. */
+/** All broken guarantees; G numbers are those of docs/failure.md. Does not rely on what processes report. */
 export async function judge(evidence: Evidence): Promise<Violation[]> {
   const found: Violation[] = [];
   const broken = (guarantee: string, what: string): void => void found.push({ guarantee, what });
@@ -81,7 +81,7 @@ export async function judge(evidence: Evidence): Promise<Violation[]> {
   return found;
 }
 
-/** Its images, and their small copies, which a worker may have stored without having come to note it. */
+/** Its images and their thumbnails, which a worker may have stored without recording them. */
 function keysOf({ images }: Row, withThumbnail: boolean): string[] {
   return (images ?? []).flatMap(({ key }) => (withThumbnail ? [key, thumbnailKey(key)] : [key]));
 }
@@ -182,13 +182,13 @@ function judgeWish(
   }
 }
 
-/** Door faults behind which an answer is taken from us and kept from its caller, while both connections stand. */
+/** Faults of a door that swallow a response while both connections stay open. */
 const SWALLOWED = /^callers of .*"(?:black-hole|mute)"$/;
 
 /**
- * The exception of docs/internals.md ("How a repeat finds its task"): an answer that a proxy has taken from us and
- * that its caller never got counts as delivered once it was on its way for a second, so an SDK that counts its tries
- * gets a second task. A connection that breaks is no excuse.
+ * The exception of docs/internals.md ("How a repeat finds its task"): a response that a proxy accepted, but did not
+ * forward, counts as delivered after a second, so an SDK that numbers its tries gets a second task. A broken connection
+ * is no excuse.
  */
 function lostInFrontOfUs(rows: readonly Row[], { faults }: Evidence): boolean {
   const swallowed = faults.filter(({ name }) => SWALLOWED.test(name));
@@ -198,15 +198,16 @@ function lostInFrontOfUs(rows: readonly Row[], { faults }: Evidence): boolean {
   });
 }
 
-/** What keeps an API from seeing that its caller has left, or from telling the others. */
+/** Faults that keep an API from noticing that its caller has left, or from telling the others. */
 const UNSEEN =
   /^(?:Redis .*|Postgres .*|callers of (?<door>.+) cut off: "(?:black-hole|mute)"|(?<frozen>.+) frozen|link of (?<linked>.+) to (?:redis|postgres))$/;
-/** How long a failure that may have been charged is answered again. */
+/** How long repeats get the same failure, if it may have been charged. */
 const ANSWERED_AGAIN_MS = 60_000;
 
 /**
- * Whether a client that counts no tries has paid again: it sends its next request when the last one has ended, so each
- * may start another image only when the one before it cost nothing. Excused by what hides from us that it has left.
+ * Whether a client that does not number its tries paid twice: it sends its next request when the last one has ended, so
+ * each may only start another image when the previous one cost nothing. Excused by faults that hide its leaving from
+ * us.
  */
 function paidAgain({ calls }: Wish, rows: readonly Row[], { ledger, faults }: Evidence): boolean {
   const paid = rows.filter(({ id }) =>
@@ -240,13 +241,13 @@ function complaintAbout(outcome: Outcome, kind: Wish['kind'], { faults, syncWait
   return undefined;
 }
 
-/** Faults that may have hit the task. */
+/** Faults that may have affected the task. */
 function faultsDuring(row: Row, { faults }: Evidence): FaultWindow[] {
   const end = row.finishedAt?.getTime() ?? Infinity;
   return faults.filter(({ from, to }) => from <= end && to + AFTER_MS >= row.createdAt.getTime());
 }
 
-/** Milliseconds of a time span in which a fault was felt. */
+/** Milliseconds of a time span with an active fault. */
 export function overlap(faults: readonly FaultWindow[], from: number, to: number): number {
   let total = 0;
   let counted = from;

@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** A span as a receiver of OTLP/HTTP in JSON gets it. */
+/** A span as received by OTLP/HTTP in JSON. */
 export interface ReceivedSpan {
   readonly name: string;
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty: the first of its trace. */
+  /** Empty: the root of its trace. */
   readonly parentSpanId: string;
   readonly durationMs: number;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
@@ -17,12 +17,12 @@ export interface ReceivedSpan {
   readonly failed: boolean;
 }
 
-/** A receiver of traces on this machine. */
+/** A trace receiver on this machine. */
 export interface OtlpReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** Every body and every header so far, as they came. */
+  /** All bodies and headers so far, as received. */
   raw(): string;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ interface OtlpBody {
   }[];
 }
 
-/** Takes spans at /v1/traces; one that `hangs` takes them and never answers. */
+/** Receives spans at /v1/traces; with `hangs`, it never responds. */
 export async function startOtlpReceiver({ hangs = false } = {}): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
   const raw: string[] = [];

@@ -10,7 +10,7 @@ import { freePort } from './free-port.js';
 const TOOLS = [resolve('node_modules', '.cache', 'darkroom')];
 export const REDIS_PASSWORD = 'own-redis';
 
-/** Redis servers of one test file, in a folder of theirs. */
+/** Redis servers of one test file, in their own folder. */
 export class OwnRedis {
   private readonly children: Child[] = [];
   private readonly services: EmbeddedService[] = [];
@@ -21,7 +21,7 @@ export class OwnRedis {
     return new OwnRedis(await mkdtemp(join(tmpdir(), 'darkroom-redis-')));
   }
 
-  /** A server with more lines in its configuration. */
+  /** A server with additional configuration lines. */
   async start(name: string, lines: readonly string[] = []): Promise<EmbeddedService> {
     const service = await startRedis({
       ...{ folder: join(this.folder, name), password: REDIS_PASSWORD, log: join(this.folder, `${name}.log`), lines },

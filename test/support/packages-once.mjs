@@ -1,12 +1,14 @@
-// jest's module registry, without packages: those are loaded once for each of jest's workers, in the context that all of
-// its files share (lasting-environment.mjs). What is ours is loaded anew for every file, as ever.
+// jest's module registry without packages: those load once per jest worker, in the context that all of its files share
+// (lasting-environment.mjs). Our own modules still load separately for every file.
 import { requireTool } from '../../scripts/prepare.mjs';
 
 const { default: Runtime } = requireTool('jest-runtime');
-/** The client that Prisma generates counts as its package. What jest installs in a file keeps the state of that file. */
+/**
+ * The client that Prisma generates counts as a package. Modules that jest installs in a file keep that file's state.
+ */
 const PACKAGE = /\/node_modules\/(?!jest-circus\/|source-map-support\/)|\/libs\/database\/generated\//;
 
-/** The registry of packages. It is never torn down, so that they may load a part of theirs later. */
+/** The registry of packages. It is never torn down, so that packages can still load parts of themselves later. */
 let packages;
 let loading = Promise.resolve();
 
@@ -31,7 +33,9 @@ export default class FileRuntime extends Runtime {
       : this._environment.keepGlobals(() => packages.requireModule(from, name, options, isActual));
   }
 
-  /** One after the other: jest's loader links a module that two others import at the same time for one of them only. */
+  /**
+   * One after the other: if two modules import a third at the same time, jest's loader links it for only one of them.
+   */
   #load(work) {
     const loaded = loading.then(() => this._environment.keepGlobals(work));
     loading = loaded.catch(() => undefined);
@@ -39,7 +43,7 @@ export default class FileRuntime extends Runtime {
   }
 }
 
-/** Complete when it is handed out, since a file's registry can't link what is not its own. */
+/** Fully linked before it is returned, because a file's registry can't link modules of another one. */
 async function importPackage(path, suffix) {
   return await packages.esmLoader.linkAndEvaluateModule(await packages.esmLoader.loadEsmModule(path, suffix));
 }

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The first fenced block, of a language, below a heading of a page of docs: what operators paste is what tests run. */
+/**
+ * The first fenced block, in a language, below a heading of a docs page, so that tests run exactly what operators
+ * paste.
+ */
 export function pastedLines(page: string, heading: string, language = '\\w*'): string {
   const text = readFileSync(page, 'utf8');
   const start = text.indexOf(`\n${heading}\n`);

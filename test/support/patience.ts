@@ -1,4 +1,4 @@
 import { jest } from '@jest/globals';
 
-// A bound on hanging, not on speed: machines that run tests are shared, and real processes are started in many of them.
+// A limit for hanging tests, not for speed: test machines are shared, and many tests start real processes.
 jest.setTimeout(60_000);

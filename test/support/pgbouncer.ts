@@ -8,12 +8,12 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
 import { pastedLines } from './pasted-lines.js';
 
-/** The program, on machines that have it; the test in need of it is left out on others. */
+/** The program, if the machine has it; its test is skipped on others. */
 export const PGBOUNCER = [process.env['TEST_PGBOUNCER'], '/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find(
   (file) => file !== undefined && existsSync(file),
 );
 
-/** PgBouncer with the file of docs/operations.md, of which only the addresses and the size are others. */
+/** PgBouncer with the configuration of docs/operations.md; only addresses and pool size are changed. */
 export async function startPgBouncer(databaseUrl: string): Promise<{ url: string; stop(): Promise<void> }> {
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-pgbouncer-'));
@@ -24,7 +24,7 @@ export async function startPgBouncer(databaseUrl: string): Promise<{ url: string
     [/^listen_addr = .*$/m, 'listen_addr = 127.0.0.1'],
     [/^listen_port = .*$/m, `listen_port = ${own}`],
     [/^auth_file = .*$/m, `auth_file = ${users}`],
-    // So few that transactions of one process are in turns in all of them.
+    // So few that the transactions of one process alternate between them.
     [/^default_pool_size = .*$/m, 'default_pool_size = 3'],
   ];
   let text = pastedLines('docs/operations.md', '### PgBouncer');
@@ -32,7 +32,7 @@ export async function startPgBouncer(databaseUrl: string): Promise<{ url: string
     if (!from.test(text)) throw new Error(`docs/operations.md has no ${from.source}`);
     text = text.replace(from, to);
   }
-  // It never runs as root, and the sockets' folder is not there on every machine.
+  // It refuses to run as root, and the default socket folder does not exist on every machine.
   const rest = ['unix_socket_dir =', ...(process.getuid?.() === 0 ? ['user = nobody'] : []), ''];
   await writeFile(file, [text, ...rest].join('\n'));
   await writeFile(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);

@@ -8,14 +8,14 @@ import { startApi, startWorker, type TestProcess } from './processes.js';
 import { createTestRedis } from './redis.js';
 
 const SECRET_KEY = 'e2e-1f7b0c52d9a84e6fb3c8';
-/** For tests whose calls must all be answered, however many come at once and however busy the machine is. */
+/** For tests whose calls must all succeed, however many come at once and however busy the machine is. */
 export const PATIENT = {
   DATABASE_CONNECT_TIMEOUT_MS: '20000',
   DATABASE_QUERY_TIMEOUT_MS: '20000',
   REDIS_COMMAND_TIMEOUT_MS: '20000',
 };
 
-/** An API that works, and what a test may look at behind its back. */
+/** A running API, and direct access for the test. */
 export interface ApiPlatform {
   readonly url: string;
   /** A key of the default account. */
@@ -25,14 +25,14 @@ export interface ApiPlatform {
   readonly settings: Readonly<Record<string, string>>;
   readonly api: TestProcess;
   readonly pool: pg.Pool;
-  /** What a test has opened besides, to be closed before the database is dropped. */
+  /** Additional resources of a test, closed before the database is dropped. */
   readonly closing: (() => Promise<void>)[];
-  /** Another key, with columns of its row changed. */
+  /** Creates another key, with some columns changed. */
   newKey(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<string>;
-  /** With its id, which no order of rows tells: keys of one millisecond have none. */
+  /** Also returns its id: keys created in the same millisecond have no defined order. */
   newKeyWithId(columns?: Readonly<Record<string, unknown>>, accountId?: string): Promise<{ id: string; key: string }>;
   newAccount(): Promise<string>;
-  /** Calls the API; the first key is sent unless another or none (null) is given. */
+  /** Calls the API with the first key, unless another or none (null) is given. */
   call(path: string, options?: CallOptions): Promise<Response>;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A real API and a real worker on a database, a Redis prefix and a folder of their own. */
+/** A real API and a real worker with their own database, Redis prefix and folder. */
 export async function startPlatform(changes: Changes = {}): Promise<Platform> {
   const room = await prepareRoom(changes);
   const [api, worker] = await Promise.all([startApi(room.settings), startWorker(room.settings)]);
@@ -66,14 +66,14 @@ export async function startPlatform(changes: Changes = {}): Promise<Platform> {
   };
 }
 
-/** A real API on a database, a Redis prefix and a folder of its own, for tests in which nothing is drawn. */
+/** A real API with its own database, Redis prefix and folder, for tests that generate no images. */
 export async function startApiPlatform(changes: Changes = {}): Promise<ApiPlatform> {
   const room = await prepareRoom(changes);
   return await platformOf(room, await startApi(room.settings));
 }
 
 type Settings = Readonly<Record<string, string>>;
-/** Settings, or what makes them once the address of the database is known. */
+/** Settings, or a function that returns them for the database's URL. */
 type Changes = Settings | ((databaseUrl: string) => Promise<Settings>);
 type Room = Awaited<ReturnType<typeof prepareRoom>>;
 
@@ -93,7 +93,7 @@ async function prepareRoom(changes: Changes) {
     RATE_SUBMITS_PER_MINUTE: '0',
     RATE_POLLS_PER_MINUTE: '0',
     RATE_CHATS_PER_MINUTE: '0',
-    // Faults that one test asks for are not to be felt by the next.
+    // Faults caused by one test must not affect the next.
     PROVIDER_FAILURES: '1000',
     HEALTH_CHECK_INTERVAL_MS: '500',
     ...(typeof changes === 'function' ? await changes(database.url) : changes),
@@ -104,7 +104,8 @@ async function prepareRoom(changes: Changes) {
 async function platformOf({ database, redis, folder, settings }: Room, api: TestProcess): Promise<ApiPlatform> {
   const secretKey = settings['SECRET_KEY'] ?? '';
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  // A connection that is still closing when its database is dropped reports that, and nobody else would hear it.
+  // A connection that is still closing when its database is dropped emits an error; without a listener, that would end
+  // the process.
   pool.on('error', () => undefined);
   const { key } = await createKey(pool, secretKey, { name: 'e2e' });
   let count = 0;

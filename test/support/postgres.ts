@@ -5,11 +5,11 @@ import { serviceAddress } from './service-address.js';
 export interface TestDatabase {
   readonly url: string;
   readonly name: string;
-  /** Drops it, whoever is still connected; close your own pools first. */
+  /** Drops it despite open connections; close your own pools first. */
   drop(): Promise<void>;
 }
 
-/** A migrated, otherwise empty database of the caller's own; about 60 ms. */
+/** A migrated, otherwise empty database for the caller; takes about 60 ms. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   return await create(serviceAddress('TEST_TEMPLATE_DATABASE'));
 }
@@ -20,7 +20,7 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 }
 
 async function create(template: string): Promise<TestDatabase> {
-  // The prefix lets `npm test` find and drop what an interrupted test left.
+  // The prefix lets `npm test` find and drop databases of interrupted tests.
   const name = `${serviceAddress('TEST_TEMPLATE_DATABASE')}_${randomBytes(5).toString('hex')}`;
   await administer(`CREATE DATABASE "${name}" TEMPLATE "${template}"`);
   const url = new URL(serviceAddress('TEST_POSTGRES_URL'));

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Resident memory of a process in MB (10^6 bytes), now and at its highest. */
+/** Current and peak resident memory of a process, in MB (10^6 bytes). */
 export function memoryOf(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const field = (name: string): number =>
@@ -8,7 +8,7 @@ export function memoryOf(pid: number): { now: number; peak: number } {
   return { now: field('VmRSS'), peak: field('VmHWM') };
 }
 
-/** How many TCP connections a process has open to a service on this machine. */
+/** Number of a process's open TCP connections to a service on this machine. */
 export function connectionsTo(pid: number, serviceUrl: string): number {
   const port = Number(new URL(serviceUrl).port).toString(16).toUpperCase().padStart(4, '0');
   const own = new Set(
@@ -16,7 +16,7 @@ export function connectionsTo(pid: number, serviceUrl: string): number {
       try {
         return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${name}`))?.[1] ?? [];
       } catch {
-        // Closed meanwhile.
+        // Closed in the meantime.
         return [];
       }
     }),
@@ -27,6 +27,6 @@ export function connectionsTo(pid: number, serviceUrl: string): number {
     .map((line) => line.trim().split(/\s+/))
     .filter((columns) => columns[2]?.endsWith(`:${port}`) && columns[3] === ESTABLISHED)
     .flatMap((columns) => columns[9] ?? []);
-  // The kernel may list a socket twice while others come and go.
+  // The kernel may list a socket twice while others open and close.
   return new Set(connected.filter((inode) => own.has(inode))).size;
 }

@@ -1,4 +1,4 @@
-// Watches a process from outside, in a loop of its own: node process-watcher.mjs <url> <pid>; ends with its input.
+// Watches a process from outside, with its own event loop: node process-watcher.mjs <url> <pid>; ends with its stdin.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 
@@ -11,12 +11,12 @@ function residentMb() {
   return (Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1_024) / 1e6;
 }
 
-/** What its event loop has used of a processor so far, in ms: time it waited for a processor is not part of it. */
+/** CPU time of its event loop so far, in ms; waiting for a CPU does not count. */
 function loopMs() {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 }
 
-/** Asks `GET /healthz`; what the event loop had to do before it answered, in ms of a processor. */
+/** Calls `GET /healthz`; returns the CPU time of the event loop until the response, in ms. */
 function ask() {
   return new Promise((resolve, reject) => {
     const before = loopMs();

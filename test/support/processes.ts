@@ -7,21 +7,21 @@ import { waitUntil } from '#embedded/wait-until.js';
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
-/** One of our real processes, built into dist, started for a test. */
+/** One of our real processes, from dist, started for a test. */
 export interface TestProcess {
   readonly pid: number;
-  /** Where it answers HTTP; a worker's answers /healthz and /readyz only. */
+  /** URL of its HTTP server; a worker only serves /healthz and /readyz. */
   readonly url: string;
   readonly exited: Promise<ChildExit>;
-  /** Every line it has logged so far, parsed; lines that are no JSON are left out. */
+  /** All log lines so far, parsed; lines that are not JSON are left out. */
   logs(): Record<string, unknown>[];
-  /** Everything it has written so far, as it is. */
+  /** The complete output so far. */
   output(): string;
-  /** The first logged line with this event, waited for up to 45 s. Throws with the output when there is none. */
+  /** The first log line with this event; waits up to 45 s, then throws with the output. */
   logged(event: string): Promise<Record<string, unknown>>;
-  /** Sends a signal: SIGSTOP freezes it, SIGCONT thaws it, SIGKILL is a crash. */
+  /** Sends a signal: SIGSTOP freezes it, SIGCONT resumes it, SIGKILL is a crash. */
   kill(signal: NodeJS.Signals): void;
-  /** Asks it to end, by force after 30 s. */
+  /** Stops it with SIGTERM, and by force after 30 s. */
   stop(): Promise<ChildExit>;
 }
 
@@ -30,7 +30,7 @@ const STOP_MS = 30_000;
 const started = new Set<Child>();
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-processes-'));
 
-// No test may leave a process behind: one that does not end when asked is a failure, and is ended by force.
+// No test may leave a process behind: one that does not stop on request is a failure, and is killed.
 afterAll(async () => {
   const exits = await Promise.all([...started].filter(({ running }) => running).map((child) => end(child)));
   rmSync(folder, { recursive: true, force: true });
@@ -38,24 +38,24 @@ afterAll(async () => {
   if (killed > 0) throw new Error(`${killed} processes did not end within ${STOP_MS / 1000} s of SIGTERM`);
 });
 
-/** Starts an API on a free port and waits for /readyz; `settings` is its whole environment beside PATH. */
+/** Starts an API on a free port and waits for /readyz; `settings` is its whole environment, except PATH. */
 export async function startApi(settings: Settings): Promise<TestProcess> {
   const port = Number(settings['PORT'] ?? (await freePort()));
   return await start('api', port, { HOST: '127.0.0.1', ...settings, PORT: String(port) });
 }
 
-/** Starts a worker and waits for its /readyz; `settings` is its whole environment beside PATH. */
+/** Starts a worker and waits for its /readyz; `settings` is its whole environment, except PATH. */
 export async function startWorker(settings: Settings): Promise<TestProcess> {
   const port = Number(settings['WORKER_HEALTH_PORT'] ?? (await freePort()));
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 
-/** Starts a worker that may never reach a service; it says itself when it is ready. */
+/** Starts a worker that may never reach a service; waits for its own log line instead of /readyz. */
 export async function startUnreachedWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', await freePort(), settings, resolve('dist', 'bin', 'worker.js'));
 }
 
-/** Starts a worker whose provider answers at once with one tiny image, to requests of size `auto` alone. */
+/** Starts a worker whose provider immediately returns one tiny image; only for requests of size `auto`. */
 export async function startInstantWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', await freePort(), settings, resolve('bench', 'instant-worker.mjs'));
 }
@@ -79,7 +79,7 @@ async function start(
   const logs = follow(log);
   const host = settings[app === 'api' ? 'HOST' : 'WORKER_HEALTH_HOST'] ?? '127.0.0.1';
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  // A program of its own opens no port, but says when it is ready.
+  // A script of its own opens no port, but logs when it is ready.
   const isReady = async (): Promise<boolean> =>
     ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.ready"`);
   const ready = await waitUntil(async () => !child.running || (await isReady()), { timeoutMs: READY_MS });
@@ -110,7 +110,7 @@ async function start(
 async function end(child: Child): Promise<ChildExit> {
   started.delete(child);
   if (!child.running) return await child.exited;
-  // A frozen process hears SIGTERM only once it is thawed.
+  // A frozen process receives SIGTERM only once it is resumed.
   child.kill('SIGCONT');
   return await child.stop([['SIGTERM', STOP_MS]]);
 }
@@ -125,7 +125,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** Every line of a log, parsed. Each call reads what was added since the one before: tests look many times a second. */
+/** All lines of a log, parsed. Each call only reads new lines, because tests poll many times a second. */
 function follow(log: string): () => Record<string, unknown>[] {
   const lines: Record<string, unknown>[] = [];
   let read = 0;

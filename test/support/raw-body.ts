@@ -2,20 +2,20 @@ import { connect } from 'node:net';
 import { parseAnswer } from './raw-call.js';
 import type { Answer } from './contract-answer.js';
 
-/** A request whose body is written as it is, again and again if need be. */
+/** A request whose body is written as given, repeated if needed. */
 export interface RawBody {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Pieces that follow each other; what waits for an answer stops at the first. */
+  /** Pieces in order; sending stops at the first response. */
   readonly pieces: Iterable<Buffer>;
 }
 
 const HANG_MS = 120_000;
 
 /**
- * Sends a request as fast as it is taken, until it is answered; only then the rest is let go. `undefined` = cut off
- * without an answer. Throws when nothing came in two minutes.
+ * Sends a request as fast as the server reads, until there is a response; then the rest is dropped. `undefined` =
+ * closed without a response. Throws after two minutes without either.
  */
 export function sendBody(url: string, { method, path, headers, pieces }: RawBody): Promise<Answer | undefined> {
   const { hostname, port } = new URL(url);
@@ -39,7 +39,7 @@ export function sendBody(url: string, { method, path, headers, pieces }: RawBody
     });
     socket.on('data', (chunk) => {
       received.push(chunk);
-      // All answers here are small, and the server waits for a body that nobody wants any more.
+      // All responses here are small, and the server still waits for the rest of a body that is no longer needed.
       socket.end();
       setImmediate(() => socket.destroy());
     });

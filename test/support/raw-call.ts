@@ -1,30 +1,30 @@
 import { connect } from 'node:net';
 import type { Answer } from './contract-answer.js';
 
-/** No request of the tests needs longer; what does hangs. */
+/** No request of the tests takes longer, unless it hangs. */
 const HANG_MS = 20_000;
 
 /**
- * Writes bytes to the socket as they are and reads the first answer, to its announced end or that of the connection. For
- * requests that no HTTP client would send; they should ask for `connection: close`. Throws when no whole answer came in
- * time. `undefined` = closed without a byte.
+ * Writes raw bytes to the socket and reads the first response, to its announced end or to the end of the connection.
+ * For requests that no HTTP client would send; they should ask for `connection: close`. Throws without a complete
+ * response in time. `undefined` = closed without a byte.
  */
 export function rawCall(url: string, bytes: Buffer | string): Promise<Answer | undefined> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     const received: Buffer[] = [];
-    // Counted from the last byte that came, which is as good as from the first for answers this small.
+    // Restarts with every byte, which makes little difference for such small responses.
     socket.setTimeout(HANG_MS, () => {
       socket.destroy(new Error(`nothing came for ${HANG_MS / 1000} s`));
       reject(new Error(`no whole answer; so far: ${Buffer.concat(received).toString('latin1')}`));
     });
     socket.on('data', (chunk) => {
       received.push(chunk);
-      // The server still reads what was announced, though it wants none of it.
+      // The server still waits for the announced body, although it no longer needs it.
       if (isWhole(Buffer.concat(received))) socket.destroy();
     });
-    // A reset after the answer loses nothing; one before it leaves no bytes, which the caller judges.
+    // A reset after the response loses nothing; one before it leaves no bytes, which the caller judges.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       try {
@@ -43,7 +43,7 @@ function isWhole(received: Buffer): boolean {
   return end !== -1 && length !== undefined && received.length >= end + 4 + Number(length);
 }
 
-/** An answer as it came over a socket. Throws when it is none. */
+/** Parses a raw response. Throws when it is invalid. */
 export function parseAnswer(received: Buffer): Answer {
   const text = received.toString('latin1');
   const end = text.indexOf('\r\n\r\n');

@@ -4,13 +4,13 @@ import { serviceAddress } from './service-address.js';
 
 export interface TestRedis {
   readonly url: string;
-  /** For REDIS_PREFIX: keys and channels of this test file alone. */
+  /** For REDIS_PREFIX: keys and channels of this test file only. */
   readonly prefix: string;
-  /** Deletes every key below the prefix; stop what writes them first. */
+  /** Deletes every key below the prefix; stop all writers first. */
   clean(): Promise<void>;
 }
 
-/** A part of the test server's Redis that nobody else uses. */
+/** An unused prefix in the test server's Redis. */
 export function createTestRedis(): TestRedis {
   const url = serviceAddress('TEST_REDIS_URL');
   const prefix = `{test-${randomBytes(6).toString('hex')}}`;

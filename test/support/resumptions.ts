@@ -2,13 +2,13 @@ import { readAudit } from './audit.js';
 import type { FaultRoom, Member } from './fault-room.js';
 import { overlap, type FaultWindow } from './oracle.js';
 
-/** A task that a worker had in hand when it was killed, frozen or blocked. */
+/** A task that a worker was processing when it was killed, frozen or blocked. */
 export interface Resumption {
   readonly taskId: string;
   readonly fault: string;
-  /** Milliseconds until another claim of it or its end; undefined when neither came. */
+  /** Milliseconds until it was claimed again or ended; undefined when neither happened. */
   readonly milliseconds: number | undefined;
-  /** Of these, how many fell into other faults. */
+  /** How many of them were during other faults. */
   readonly excused: number;
 }
 
@@ -21,7 +21,7 @@ const LET_GO = new Set([
   'task.result_discarded',
 ]);
 
-/** What became of the tasks that workers had in hand when they were killed, frozen or blocked, as the database saw it. */
+/** What happened to tasks in progress when their worker was killed, frozen or blocked, from the database's audit. */
 export async function resumptions(room: FaultRoom, faults: readonly FaultWindow[]): Promise<Resumption[]> {
   const found: Resumption[] = [];
   for (const fault of faults) {
@@ -30,7 +30,7 @@ export async function resumptions(room: FaultRoom, faults: readonly FaultWindow[
     const others = faults.filter((other) => other !== fault);
     for (const { taskId, attempt } of inHand(worker, fault.from)) {
       const lines = await readAudit(room.pool, [taskId]);
-      // Ended, but killed before it could say so.
+      // Ended, but its worker was killed before it could log that.
       if (lines.some((line) => line.at.getTime() < fault.from && line.status !== 'pending')) continue;
       const next = lines.find(
         (line) => line.at.getTime() >= fault.from && (line.attempt > attempt || line.status !== 'pending'),
@@ -54,7 +54,7 @@ function inHand(worker: Member, at: number): { taskId: string; attempt: number }
     const taskId = String(line['taskId']);
     if (line['event'] === 'task.claimed') held.set(taskId, Number(line['attempt']));
     else if (LET_GO.has(String(line['event']))) held.delete(taskId);
-    // A new life has nothing in hand.
+    // A new process has no tasks in progress.
     else if (line['event'] === 'worker.ready') held.clear();
   }
   return [...held].map(([taskId, attempt]) => ({ taskId, attempt }));

@@ -4,8 +4,8 @@ import { isDatabaseAway } from '#database/database-errors.js';
 const PATIENCE_MS = 50_000;
 
 /**
- * Makes a call again, as clients do, while the database does not answer in time: of fifty that want one row, the last
- * on a slow machine wait longer for its lock than the product lets them. Throws what else the call throws.
+ * Repeats a call, like clients do, while the database times out: if fifty calls need one row, the last ones on a slow
+ * machine wait longer for its lock than the product allows. Throws all other errors of the call.
  */
 export async function retried<T>(call: () => Promise<T>): Promise<T> {
   const end = performance.now() + PATIENCE_MS;

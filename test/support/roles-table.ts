@@ -1,6 +1,6 @@
 import { ABILITIES, ROLES } from '#accounts/person-rules.js';
 
-/** The table of docs/operations.md that says what each role may do. */
+/** The table of docs/operations.md with the permissions of each role. */
 export function rolesTable(): string {
   const rows = Object.values(ABILITIES).map(({ what, roles }) => [
     what,

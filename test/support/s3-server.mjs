@@ -1,5 +1,5 @@
-// A real S3 server for tests: OpenStack Swift with its strict s3api where Debian offers it, else s3rver.
-// Run by itself it prints one JSON line when ready and stops on SIGTERM or when its parent is gone.
+// A real S3 server for tests: OpenStack Swift with its strict s3api if Debian offers it, otherwise s3rver.
+// When run directly, it prints one JSON line when ready, and stops on SIGTERM or when its parent has ended.
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -21,8 +21,8 @@ const REGION = 'us-east-1';
 const BUCKET = 'darkroom-test';
 const START_TIMEOUT_MS = 30_000;
 /**
- * Its servers wait half a second for each other and one for a listing, which goes without the object then; a node that
- * was late ten times is not asked for a minute. On a busy machine all are late.
+ * By default, its servers wait half a second for each other and one for a listing, which then misses the object; a node
+ * that was late ten times is skipped for a minute. On a busy machine, all of them are late.
  */
 const PATIENT = `node_timeout = 60
 conn_timeout = 20
@@ -31,7 +31,7 @@ error_suppression_limit = 1000000
 `;
 
 /**
- * Starts the strictest S3 server this machine can run, and proves it with a write and a read.
+ * Starts the strictest S3 server that this machine can run, and checks it with a write and a read.
  * `strict` says whether it verifies signatures; s3rver accepts a wrong secret.
  */
 export async function startS3Server() {
@@ -101,7 +101,7 @@ async function startS3rver() {
   }
 }
 
-/** Where the service manager would start what apt installs, it is told not to: tests run their own copies. */
+/** Keeps the service manager from starting what apt installs: tests run their own copies. */
 async function installSwift() {
   if (process.getuid?.() !== 0 || !existsSync('/etc/debian_version'))
     throw new Error('Swift is not installed, and only root on Debian can install it');
@@ -185,7 +185,7 @@ use = egg:swift#versioned_writes
   };
 }
 
-/** The kernel ends the server with us, so a killed test run leaves nothing behind. */
+/** The kernel ends the server with this process, so a killed test run leaves nothing behind. */
 function spawnServer(name, configuration) {
   const command = ['/usr/bin/python3', `/usr/bin/${name}`, configuration];
   const child = existsSync('/usr/bin/setpriv')
@@ -220,7 +220,7 @@ function accepts(port) {
   });
 }
 
-/** Some machines let Swift answer 200 and store nothing. */
+/** On some machines, Swift responds with 200 but stores nothing. */
 async function selfCheck({ endpoint, region, accessKeyId, secretAccessKey, bucket }) {
   const client = new S3Client({
     endpoint,

@@ -3,22 +3,22 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A running S3 server and the bucket made for tests. */
+/** A running S3 server with a bucket for tests. */
 export interface TestS3 {
   readonly endpoint: string;
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly bucket: string;
-  /** Whether it verifies signatures, like S3 itself; the fallback server accepts a wrong secret. */
+  /** Whether it verifies signatures, like S3; the fallback server accepts a wrong secret. */
   readonly strict: boolean;
   stop(): Promise<void>;
 }
 
-/** False when this run had to fall back to a server that verifies nothing: tests of refusals leave those out. */
+/** False when this run uses the fallback server, which verifies nothing: tests of rejections are skipped. */
 export const STRICT = process.env['TEST_S3_STRICT'] !== 'false';
 
-/** The server of this test run (`TEST_S3_*`), or one of its own. Throws when none can be started. */
+/** The server of this test run (`TEST_S3_*`), or a new one. Throws when none can be started. */
 export async function startS3(env: Readonly<Record<string, string | undefined>> = process.env): Promise<TestS3> {
   const endpoint = env['TEST_S3_ENDPOINT'];
   if (endpoint === undefined) return await startOwn();

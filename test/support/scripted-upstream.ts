@@ -2,31 +2,31 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One call that arrived whole. */
+/** A completely received call. */
 export interface UpstreamCall {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** When the caller's connection has ended, for whatever reason. */
+  /** Resolves when the caller's connection has closed, for any reason. */
   readonly closed: Promise<void>;
 }
 
-/** Decides what one call is answered. */
+/** Defines the response to one call. */
 export type Script = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>;
 
-/** A local HTTP server whose every answer the test decides. */
+/** A local HTTP server whose responses the test defines. */
 export interface ScriptedUpstream {
-  /** With /v1, as a base URL is configured. */
+  /** With /v1, like a configured base URL. */
   readonly url: string;
   /** All calls so far, in order. */
   readonly calls: readonly UpstreamCall[];
-  /** The scripts of the calls to come, one each; the last one stays. */
+  /** Scripts for the next calls, one each; the last one stays. */
   script(...scripts: Script[]): void;
   close(): Promise<void>;
 }
 
-/** Starts on 127.0.0.1, on a free port unless one is given. A call without a script is answered with 599. */
+/** Starts on 127.0.0.1, on a free port unless one is given. Without a script, it responds with 599. */
 export async function startUpstream(port = 0): Promise<ScriptedUpstream> {
   const calls: UpstreamCall[] = [];
   let scripts: Script[] = [];
@@ -60,21 +60,21 @@ export async function startUpstream(port = 0): Promise<ScriptedUpstream> {
   };
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function json(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Script {
   return (_call, response) => {
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
   };
 }
 
-/** Answers with a text of another kind. */
+/** Responds with another content type. */
 export function text(body: string | Buffer, contentType: string, status = 200): Script {
   return (_call, response) => {
     response.writeHead(status, { 'content-type': contentType }).end(body);
   };
 }
 
-/** Announces so many bytes, sends the text and cuts the connection. */
+/** Announces this length, sends the text and cuts the connection. */
 export function cut(body: string, announced: number, contentType = 'application/json'): Script {
   return async (_call, response) => {
     response.writeHead(200, { 'content-type': contentType, 'content-length': String(announced) });
@@ -83,7 +83,7 @@ export function cut(body: string, announced: number, contentType = 'application/
   };
 }
 
-/** Takes the call and says nothing, or nothing more than this, until the caller is gone. */
+/** Never responds, or only sends this beginning, until the caller has gone. */
 export function hang(begun?: string): Script {
   return async (call, response) => {
     if (begun !== undefined) response.writeHead(200, { 'content-type': 'application/json' }).write(begun);
@@ -91,7 +91,7 @@ export function hang(begun?: string): Script {
   };
 }
 
-/** Server-sent events in OpenAI's shape, each in two halves so that none arrives in one piece. */
+/** Server-sent events in OpenAI's format, each in two halves so that none arrives in one piece. */
 export function events(...documents: readonly (Record<string, unknown> & { readonly type: string })[]): Script {
   return (_call, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
@@ -106,12 +106,12 @@ export function events(...documents: readonly (Record<string, unknown> & { reado
   };
 }
 
-/** OpenAI's answer with this image. */
+/** OpenAI's response with this image. */
 export function image(bytes: Buffer, more: Readonly<Record<string, unknown>> = {}): Script {
   return json({ created: 1_795_233_600, data: [{ b64_json: bytes.toString('base64') }], ...more });
 }
 
-/** OpenAI's error body. */
+/** OpenAI's error response. */
 export function apiError(
   status: number,
   error: { type?: string; code?: string | null; param?: string | null; message?: string } = {},

@@ -4,14 +4,14 @@ interface SettledTask {
   readonly id: string;
   readonly accountId: string;
   readonly apiKeyId: string;
-  /** Millionths; the rest of what was reserved is refunded. */
+  /** Millionths; the rest of the reserve is refunded. */
   readonly reserved: number;
   readonly settled: number;
   /** When it was reserved, as SQL. */
   readonly acceptedAt?: string;
 }
 
-/** A completed task that no worker has seen; triggers write its charges as they would for any other. */
+/** A completed task that no worker processed; triggers write its charges as usual. */
 export async function insertSettledTask(pool: Pool, task: SettledTask): Promise<void> {
   const { id, accountId, apiKeyId, reserved, settled, acceptedAt = 'now()' } = task;
   await pool.query(

@@ -3,7 +3,7 @@ import { json, startUpstream, text, type Script, type UpstreamCall } from './scr
 export const VENDORS = ['apimart', 'evolink', 'toapis'] as const;
 export type VendorType = (typeof VENDORS)[number];
 
-/** The published shapes of one vendor. `image` is an address or base64. */
+/** A vendor's documented requests and responses. `image` is a URL or base64. */
 interface Shapes {
   readonly submitted: (jobId: string) => Script;
   readonly working: (jobId: string, status: string, progress: number) => Script;
@@ -13,10 +13,10 @@ interface Shapes {
   readonly refused: (status: number, type: string, message?: string, headers?: Record<string, string>) => Script;
   readonly unknownJob: () => Script;
   readonly uploaded: (url: string) => Script;
-  /** Path of a look below /v1. */
+  /** Path of a poll below /v1. */
   readonly taskPath: (jobId: string) => string;
   readonly uploadPath: string;
-  /** The status words of work in progress, in the order they come. */
+  /** The status values of work in progress, in order. */
   readonly words: readonly string[];
 }
 
@@ -102,18 +102,18 @@ const SHAPES: Readonly<Record<VendorType, Shapes>> = {
 };
 
 export interface JobVendor {
-  /** With /v1, as a base URL is configured. */
+  /** With /v1, like a configured base URL. */
   readonly url: string;
   readonly shapes: Shapes;
   readonly calls: readonly UpstreamCall[];
-  /** Address of the finished image. */
+  /** URL of the finished image. */
   readonly pictureUrl: string;
-  /** How the vendor answers from now on; what is left out goes well. Looks are answered in turn, the last one stays. */
+  /** Responses from now on; what is left out succeeds. Polls get `looks` in order, and the last one repeats. */
   plan(plan?: { submit?: Script; looks?: readonly Script[]; upload?: Script; file?: readonly Script[] }): void;
   close(): Promise<void>;
 }
 
-/** A vendor that takes jobs from whoever has the key, and has finished each at the third look. */
+/** A vendor that checks the key, accepts jobs, and finishes each at the third poll. */
 export async function startJobVendor(type: VendorType, key: string, jobId: string, png: Buffer): Promise<JobVendor> {
   const upstream = await startUpstream();
   const shapes = SHAPES[type];

@@ -33,10 +33,10 @@ import { createTestRedis } from './redis.js';
 
 export const TEST_ACCOUNT = 'acct_default';
 export const TEST_KEY = 'key_test';
-/** Webhooks of one account that are sent at once. */
+/** Concurrent webhook deliveries per account. */
 export const DELIVERIES_AT_ONCE = 4;
 
-/** The real stores and queue on a database and a Redis prefix of the caller's own; nothing of them is replaced. */
+/** The real stores and queue on their own database and Redis prefix; nothing is mocked. */
 export async function openTaskRoom(redisUrl?: string) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
@@ -45,12 +45,12 @@ export async function openTaskRoom(redisUrl?: string) {
     DATABASE_URL: testDatabase.url,
     REDIS_URL: redisUrl ?? testRedis.url,
     REDIS_PREFIX: testRedis.prefix,
-    // A jest worker beside others may be late for what has arrived long ago. Tasks are forgotten some seconds after the sum
-    // of both, and specs make them a minute old.
+    // A busy jest worker may process a response late. Tasks are forgotten some seconds after the sum of both, and tests
+    // make them a minute old.
     DATABASE_CONNECT_TIMEOUT_MS: '15000',
     DATABASE_QUERY_TIMEOUT_MS: '15000',
-    // A Redis of the test's own is one that falls silent; the shared one is only ever slow, beside other tests. A jest worker
-    // that stalls longer than this finds no answer in time, though it has come.
+    // A test with its own Redis makes it hang; the shared one is only slow. A jest worker that stalls longer than this
+    // would time out, although the response has arrived.
     REDIS_COMMAND_TIMEOUT_MS: redisUrl === undefined ? '20000' : '3000',
     WEBHOOK_CONCURRENCY_PER_ACCOUNT: String(DELIVERIES_AT_ONCE),
   });
@@ -97,7 +97,7 @@ export async function openTaskRoom(redisUrl?: string) {
     slots,
     lostCallers: new LostCallers(redis, redisConfig, database),
     newSweep: () => new SweepTasks(database, queue, events, slots, logger),
-    /** Runs SQL that makes time pass for a task. */
+    /** Runs SQL, to make time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
     async close(): Promise<void> {
       listener.close();

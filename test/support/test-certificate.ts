@@ -1,4 +1,4 @@
-/** A certificate for 127.0.0.1 and files.example that only tests trust, and its key. Valid until 2126. */
+/** A certificate for 127.0.0.1 and files.example, trusted only by tests, with its key. Valid until 2126. */
 export const TEST_CERTIFICATE = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgX1fNbi2zy5lR+Uc5

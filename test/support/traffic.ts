@@ -5,26 +5,26 @@ import { call, newMarker, order, type Outcome, type TaskData } from './fault-cal
 import type { FaultRoom, Member } from './fault-room.js';
 import type { LedgerProvider, ProviderFault } from './ledger-provider.js';
 
-/** In every prompt; must never be found where prompts do not belong. */
+/** Part of every prompt; must never appear where prompts don't belong. */
 export const PROMPT_CANARY = 'canary-of-prompts';
 
-/** One wish for one image, and everything its caller ever heard of it. */
+/** A request for one image, with everything that its caller received. */
 export interface Wish {
   readonly kind: 'sync' | 'async' | 'keyed' | 'sdk' | 'uncounted' | 'stream';
   readonly marker: string;
   readonly key: string;
   readonly startedAt: number;
   endedAt: number;
-  /** Each call with the life of the API it went to; an SDK's own calls are its own affair. */
+  /** Each call with the API process that it went to; an SDK's own retries are not visible. */
   readonly calls: { readonly outcome: Outcome; readonly api: Member; readonly pid: number | undefined }[];
   readonly progress: number[];
   taskId?: string | undefined;
   cancelled?: boolean;
-  /** Its caller was told that it was accepted. */
+  /** Its caller got a response that it was accepted. */
   accepted?: boolean;
 }
 
-/** Callers of every kind that go on asking until they are told to stop. */
+/** Callers of every kind that keep sending requests until they are stopped. */
 export class Traffic {
   readonly wishes: Wish[] = [];
   private going = true;
@@ -48,7 +48,7 @@ export class Traffic {
       this.loops.push(this.loop(kind, this.keys[n % this.keys.length] as string));
   }
 
-  /** Resolves when the last caller has its answer. */
+  /** Resolves when the last caller has its response. */
   async stop(): Promise<void> {
     this.going = false;
     await Promise.all(this.loops);
@@ -118,7 +118,7 @@ export class Traffic {
     }
   }
 
-  /** As people use it: nothing but its defaults. */
+  /** An SDK with its default settings. */
   private async sdk(wish: Wish): Promise<void> {
     const api = this.chance.pick(this.room.apis);
     const openai = new OpenAI({ apiKey: wish.key, baseURL: `${api.url}/v1` });
@@ -127,7 +127,7 @@ export class Traffic {
       .catch(() => undefined);
   }
 
-  /** As the AI SDK, LangChain, and old SDKs try again: the same request, and nothing that says so. */
+  /** Retries like the AI SDK, LangChain and old SDKs: the same request, without a marker of the retry. */
   private async uncounted(wish: Wish): Promise<void> {
     for (let tries = 0; tries < 6; tries++) {
       const { status } = await this.ask(wish, '/v1/images/generations', { body: order(this.prompt(wish)) });

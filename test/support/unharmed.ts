@@ -12,7 +12,7 @@ interface StoredTask {
   readonly mask: { key?: string } | null;
 }
 
-/** Names of all uploads that lie in the platform's store, sorted. */
+/** Keys of all uploads in the platform's store, sorted. */
 export async function storedInputs(platform: Platform): Promise<string[]> {
   const keys: string[] = [];
   for await (const key of (await createObjectStore(loadConfig([StorageConfig], platform.settings)[0])).list(
@@ -24,9 +24,9 @@ export async function storedInputs(platform: Platform): Promise<string[]> {
 }
 
 /**
- * What every storm must leave behind: both processes alive and ready, nothing answered that was a bug, every accepted
- * task ended, and in the store exactly the uploads of accepted tasks. Throws, naming what does not hold.
- * `storm` names it among the figures of docs/failure.md.
+ * What must hold after every storm: both processes alive and ready, no response caused by a bug, every accepted task
+ * ended, and exactly the uploads of accepted tasks in the store. Throws with what does not hold.
+ * `storm` is its name among the figures of docs/failure.md.
  */
 export async function expectUnharmed(platform: Platform, storm: string): Promise<void> {
   count(platform, storm);
@@ -43,12 +43,12 @@ export async function expectUnharmed(platform: Platform, storm: string): Promise
   expect(ended.filter(({ status }) => status === 'pending')).toEqual([]);
   const referenced = ended.flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
   const expected = referenced.flatMap(({ key }) => key ?? []).sort();
-  // What a caller that hung up has sent is deleted a moment later.
+  // Uploads of callers that hung up are deleted shortly afterwards.
   await waitUntil(async () => (await storedInputs(platform)).length <= expected.length, { timeoutMs: 20_000 });
   expect(await storedInputs(platform)).toEqual(expected);
 }
 
-/** By the API's own log, which has a line for every request that could be read as one. */
+/** From the API's log, which has a line for every valid request. */
 function count({ api }: Platform, storm: string): void {
   const requests = api.logs().filter(({ event }) => event === 'request' || event === 'request.aborted');
   const failures = requests.filter(({ status }) => Number(status) >= 500).length;

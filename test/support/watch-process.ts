@@ -4,19 +4,19 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestProcess } from './processes.js';
 
-/** What was seen of a process while something was done to it. */
+/** Observations of a process during an action. */
 export interface Seen {
   /**
-   * The most that its event loop did before it answered one `GET /healthz`, in ms of a processor: what others of the
-   * machine do meanwhile is no part of it.
+   * The maximum CPU time of its event loop until it responded to one `GET /healthz`, in ms, without time used by other
+   * processes of the machine.
    */
   readonly longestLoopMs: number;
-  /** Resident memory at its highest and at the end, in MB (10^6 bytes) more than before. */
+  /** Peak and final growth of resident memory, in MB (10^6 bytes). */
   readonly grownMb: number;
   readonly nowMb: number;
 }
 
-/** Does something to a process that is looked at from outside meanwhile, by a process with a loop of its own. */
+/** Runs an action on a process while another process watches it, with an event loop of its own. */
 export async function watched({ url, pid }: TestProcess, deed: () => Promise<void>): Promise<Seen> {
   const script = resolve('test', 'support', 'process-watcher.mjs');
   const watcher = spawn(process.execPath, [script, url, String(pid)], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -7,21 +7,21 @@ const TEXT = 0x81;
 const BINARY = 0x82;
 const CLOSE = 0x08;
 
-/** The server's end of one WebSocket, which only ever sends. */
+/** The server's end of a WebSocket; it only sends. */
 export interface WebSocketPeer {
   send(message: string | Buffer): void;
   readonly isOpen: boolean;
-  /** Ends the connection without a word. */
+  /** Closes the connection without a close frame. */
   drop(): void;
 }
 
-/** Answers an upgrade as RFC 6455 has it, without extensions; one that is not polite never answers a goodbye. */
+/** Accepts an upgrade as in RFC 6455, without extensions; with `isPolite` false, it never responds to a close frame. */
 export function acceptWebSocket({ headers }: IncomingMessage, socket: Duplex, isPolite = true): WebSocketPeer {
   const accept = createHash('sha1')
     .update(`${headers['sec-websocket-key'] ?? ''}${GUID}`)
     .digest('base64');
   socket.on('error', () => undefined);
-  // Whatever is sent is not for us, but for a goodbye.
+  // Ignores all messages except a close frame.
   socket.on('data', (data: Buffer) => {
     if (isPolite && ((data[0] ?? 0) & 0x0f) === CLOSE) socket.end(Buffer.from([0x80 | CLOSE, 0]));
   });

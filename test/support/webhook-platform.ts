@@ -6,14 +6,14 @@ import { startPlatform, type Platform } from './platform.js';
 import { TEST_CERTIFICATE } from './test-certificate.js';
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.js';
 
-/** A platform whose webhooks reach a receiver of this machine. */
+/** A platform with a webhook receiver on this machine. */
 export interface WebhookPlatform {
   readonly platform: Platform;
   readonly receiver: WebhookReceiver;
   close(): Promise<void>;
 }
 
-/** Starts both; a webhook that fails comes again after 1 s, then after 600 s. */
+/** Starts both; a failed webhook is retried after 1 s, then after 600 s. */
 export async function startWebhookPlatform(changes: Readonly<Record<string, string>> = {}): Promise<WebhookPlatform> {
   const receiver = await startWebhookReceiver();
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-webhooks-'));

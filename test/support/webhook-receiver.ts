@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TEST_CERTIFICATE } from './test-certificate.js';
 
-/** One webhook as it arrived. */
+/** A received webhook. */
 export interface Received {
   readonly path: string;
   readonly method: string;
@@ -25,16 +25,16 @@ interface TaskData {
 
 type Answer = (response: ServerResponse, received: Received) => void;
 
-/** An https server of this machine that takes webhooks; answers 200 unless told otherwise for a path. */
+/** An https server on this machine that receives webhooks; responds with 200 unless set otherwise for a path. */
 export interface WebhookReceiver {
   readonly port: number;
-  /** The address of one of its paths. */
+  /** The URL of one of its paths. */
   url(path: string): string;
-  /** What came to a path so far. */
+  /** The webhooks of a path so far. */
   at(path: string): Received[];
-  /** What has come to a path once it is so many; throws with what there is after 30 s. */
+  /** The webhooks of a path once there are this many; throws with those received after 30 s. */
   arrived(path: string, count?: number): Promise<Received[]>;
-  /** From now on a path answers so: a status, or in any other way. */
+  /** Sets the response of a path: a status, or any other response. */
   answer(path: string, answer: number | Answer): void;
   close(): Promise<void>;
 }
