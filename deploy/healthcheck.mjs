@@ -1,4 +1,4 @@
-// Asks this container's own process whether it can work; exit code 0 means yes.
+// Checks whether this container's process is ready; exit code 0 means yes.
 const { WORKER_HEALTH_PORT, PORT = '8080' } = process.env;
 try {
   const answer = await fetch(`http://127.0.0.1:${WORKER_HEALTH_PORT ?? PORT}/readyz`, {

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes .env from deploy/env.example, and fills each of its secrets with 256 random bits. Never touches an existing .env.
+# Creates .env from deploy/env.example, and fills in each of its secrets with 256 random bits. Never changes an existing .env.
 set -eu
 umask 077
 cd "$(dirname "$0")/.."
-# Only these: a provider's key must be real or empty. A made-up one would still send prompts to the provider.
+# Only these: a provider's key must be real or empty. A random one would still send prompts to the provider.
 SECRETS='SECRET_KEY POSTGRES_PASSWORD REDIS_PASSWORD S3_ACCESS_KEY_ID S3_SECRET_ACCESS_KEY'
 if [ -e .env ]; then
   echo '.env is there already; nothing was changed.' >&2

@@ -1,22 +1,22 @@
 #!/bin/sh
-# Replaces a running deployment of docker-compose.yml by the version in this folder, without a failed call:
+# Upgrades a running deployment of docker-compose.yml to the version in this folder, without a failed call:
 #   git pull (or check out a version), then: sh deploy/upgrade.sh
-# It also goes back to the version before, and restarts everything with changed settings. The steps, in this order; an API
-# at a time goes through the three of its own:
-#   1 build          the new image, while everything goes on
-#   2 migrate        the tables; the version before works on them, too
-#   3 start-api      a new API beside the old ones, until it is healthy and reaches everything it depends on
-#   4 find-api       until the balancer sends it requests
+# Also downgrades to the previous version, or restarts everything with changed settings. The steps, in this order; the
+# three of APIs run for one API at a time:
+#   1 build          the new image, while everything keeps running
+#   2 migrate        the tables; the previous version keeps working with them
+#   3 start-api      a new API next to the old ones; waits until it is healthy and reaches its dependencies
+#   4 find-api       waits until the balancer sends it requests
 #   5 stop-api       an old API leaves the balancer, finishes its calls (a chat may take 10 minutes), and is removed
-#   6 start-workers  as many new workers as there are old ones, until they are healthy
-#   7 drain-workers  the old ones finish what they have in hand, and are removed
-# When a step fails or is interrupted, its new containers are removed and the old ones stay; only workers that were told to
-# stop do so, and the next run waits for them. Settings: UPGRADE_WAIT_SECONDS (120), for each new container to become
-# healthy. Postgres, Redis, the store and the balancer are not touched.
+#   6 start-workers  as many new workers as old ones; waits until they are healthy
+#   7 drain-workers  the old ones finish their tasks, and are removed
+# When a step fails or is interrupted, its new containers are removed and the old ones stay; workers that are already
+# stopping continue to stop, and the next run waits for them. Settings: UPGRADE_WAIT_SECONDS (120), for each new container
+# to become healthy. Postgres, Redis, the store and the balancer are not touched.
 set -eu
 cd "$(dirname "$0")/.."
 WAIT=${UPGRADE_WAIT_SECONDS:-120}
-# The containers that stay whatever happens: the old ones, and the new ones that have taken over.
+# Containers that are never removed on failure: the old ones, and the new ones that have replaced some.
 kept=
 replaced=0
 
@@ -31,8 +31,8 @@ fail() {
   exit 1
 }
 
-# Removes what this run started and what has not taken over. Before the first API is new, the image's name goes back too:
-# whoever scales, or starts a container again, gets the version that runs.
+# Removes containers of this run that have not replaced others. Before the first API is replaced, also resets the image's
+# tag, so that scaling or restarting a container uses the running version.
 undo() {
   extra=
   for id in $(containers api) $(containers worker); do
@@ -54,7 +54,7 @@ count() {
   echo $#
 }
 
-# start SERVICE NUMBER: more containers, until there are so many; prints the ids of the new ones, and fails without any.
+# start SERVICE NUMBER: starts containers up to this number; prints the ids of the new ones, and fails without any.
 start() {
   before=$(containers "$1")
   docker compose up --detach --no-deps --no-recreate --no-build --scale "$1=$2" "$1" >&2 || return 1
@@ -68,7 +68,7 @@ start() {
   return "$started"
 }
 
-# What a container's own /readyz finds wrong; a version that doesn't say so has nothing to say.
+# The failing checks of a container's /readyz; empty for a version that does not report them.
 failing() {
   docker exec "$1" node --input-type=module --eval '
     const { WORKER_HEALTH_PORT, PORT = "8080" } = process.env;
@@ -80,7 +80,7 @@ failing() {
     console.log([...new Set([...reasons, ...failing])].join(" "));'
 }
 
-# within COMMAND...: tries it once a second until it succeeds, for UPGRADE_WAIT_SECONDS at most.
+# within COMMAND...: runs it once a second until it succeeds, for at most UPGRADE_WAIT_SECONDS.
 within() {
   deadline=$(($(date +%s) + WAIT))
   until "$@"; do
@@ -97,7 +97,7 @@ is_healthy() {
   [ -z "$missing" ]
 }
 
-# healthy ID: waits until the container is healthy and misses nothing; says what is wrong when it does not get there.
+# healthy ID: waits until the container is healthy and reaches its dependencies; otherwise prints what is wrong.
 healthy() {
   ! within is_healthy "$1" || return 0
   echo "$1 is $state after $WAIT s${missing:+ and misses: $missing}. Its last lines:" >&2
@@ -122,7 +122,7 @@ remove() {
   docker rm "$@" > /dev/null
 }
 
-# Workers that an interrupted run told to stop are none of those to replace, but finish what they have in hand.
+# Workers that are stopping since an interrupted run are not replaced; wait until they have finished their tasks.
 for id in $(docker compose ps --quiet worker); do
   case " $(failing "$id") " in
     *' stopping '*)
@@ -134,7 +134,7 @@ done
 docker compose rm --force api worker > /dev/null
 old_apis=$(containers api)
 old_workers=$(containers worker)
-# Ids have no spaces, so that unquoted lists are lists.
+# Ids have no spaces, so lists are unquoted.
 # shellcheck disable=SC2086
 apis=$(count $old_apis)
 # shellcheck disable=SC2086

@@ -1,9 +1,9 @@
-{{/* A value of a setting. YAML's numbers arrive as floats, which would be written with an exponent. */}}
+{{/* The value of a setting. Numbers in YAML become floats, which would be printed with an exponent. */}}
 {{- define "darkroom.text" -}}
 {{- if kindIs "float64" . }}{{ printf "%.0f" . }}{{ else }}{{ toString . }}{{ end }}
 {{- end }}
 
-{{/* Settings as environment variables, in order of their names; what is empty is left out. */}}
+{{/* Settings as environment variables, sorted by name, without empty ones. */}}
 {{- define "darkroom.plain" -}}
 {{- range $name, $value := . }}
 {{- $text := include "darkroom.text" $value }}
@@ -23,7 +23,7 @@ S3_LINKS: {{ .Values.storage.links | quote }}
 S3_PUBLIC_ENDPOINT: {{ .Values.storage.publicEndpoint | quote }}
 {{- end }}
 
-{{/* Where processes that serve or generate images find everything. */}}
+{{/* Settings shared by API and worker. */}}
 {{- define "darkroom.sharedSettings" -}}
 PUBLIC_URL: {{ required "publicUrl is required: the address that callers and browsers use" .Values.publicUrl | quote }}
 {{ include "darkroom.storageSettings" . }}
@@ -41,8 +41,8 @@ METRICS_HOST: 0.0.0.0
 HOST: 0.0.0.0
 PORT: "8080"
 SYNC_WAIT_MS: {{ mul .Values.api.syncWaitSeconds 1000 | quote }}
-# Not a preStop sleep, in which the process would know nothing: while it stops, each answer ends its connection, so that
-# clients and proxies that keep connections go elsewhere before they are closed.
+# Not a preStop sleep, because the process has to know: while it stops, each response closes its connection, so that
+# clients and proxies with keep-alive reconnect elsewhere in time.
 SHUTDOWN_DELAY_MS: {{ mul .Values.api.drainSeconds 1000 | quote }}
 SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.apiGrace" .) 1000 | quote }}
 TRUSTED_PROXIES: {{ join "," .Values.trustedProxies | quote }}
@@ -51,26 +51,26 @@ TRUSTED_PROXIES: {{ join "," .Values.trustedProxies | quote }}
 {{- define "darkroom.workerSettings" -}}
 {{ include "darkroom.sharedSettings" . }}
 WORKER_CONCURRENCY: {{ .Values.worker.concurrency | quote }}
-# Few are enough: a worker mostly waits for its providers.
+# A few are enough: a worker mostly waits for its providers.
 DATABASE_POOL: "4"
 WORKER_HEALTH_PORT: "8081"
 WORKER_HEALTH_HOST: 0.0.0.0
 SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.workerGrace" .) 1000 | quote }}
-# With glibc's malloc, a worker that generates 4k images uses half as much memory again.
+# With glibc's malloc, a worker that generates 4k images uses 50% more memory.
 LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
 {{- end }}
 
-{{/* Seconds a stopping API gives its calls: as long as any may take, and a held one a little more to send its answer. */}}
+{{/* Grace time of an API in seconds: the longest call, and a little more for a held one to send its response. */}}
 {{- define "darkroom.apiGrace" -}}
 {{- max .Values.api.longestCallSeconds (add .Values.api.syncWaitSeconds 10) }}
 {{- end }}
 
-{{/* Seconds a stopping worker gives its tasks: the longest call, and a little to finish and store the image. */}}
+{{/* Grace time of a worker in seconds: the longest call, and a little more to finish and store the image. */}}
 {{- define "darkroom.workerGrace" -}}
 {{- add .Values.worker.longestProviderTimeoutSeconds 30 }}
 {{- end }}
 
-{{/* How many APIs and workers there may be at a time: their most, and the one that an update adds. */}}
+{{/* Maximum numbers of APIs and workers: the upper limits, plus one during an update. */}}
 {{- define "darkroom.mostApis" -}}
 {{- with .Values.api }}{{ add 1 (ternary .autoscaling.maxReplicas .replicas .autoscaling.enabled) }}{{ end }}
 {{- end }}

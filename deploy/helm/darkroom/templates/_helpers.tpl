@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Leaves room for the suffixes of ours. */}}
+{{/* Leaves room for our suffixes. */}}
 {{- define "darkroom.fullname" -}}
 {{- $name := include "darkroom.name" . }}
 {{- if .Values.fullnameOverride }}
@@ -23,7 +23,7 @@ app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 }}
 {{- end }}
 
-{{/* What never changes during the life of a release; (list . component). */}}
+{{/* Selector labels, which never change during the life of a release; (list . component). */}}
 {{- define "darkroom.selectorLabels" -}}
 {{- $root := index . 0 -}}
 app.kubernetes.io/name: {{ include "darkroom.name" $root }}
@@ -47,10 +47,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if .Values.serviceAccount.create }}{{ default (include "darkroom.fullname" .) .Values.serviceAccount.name }}{{ else }}{{ default "default" .Values.serviceAccount.name }}{{ end }}
 {{- end }}
 
-{{/* The restrictions of every pod of ours: those of the Pod Security Standard "restricted", and more. */}}
+{{/* Restrictions of all pods: the Pod Security Standard "restricted", and more. */}}
 {{- define "darkroom.podBasics" -}}
 automountServiceAccountToken: false
-# The variables that Kubernetes would make of each Service look like settings.
+# Kubernetes' variables for Services look like our settings.
 enableServiceLinks: false
 securityContext:
   runAsNonRoot: true
@@ -64,7 +64,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* Where the pods of a Deployment run; (list . component values). */}}
+{{/* Scheduling of a Deployment's pods; (list . component values). */}}
 {{- define "darkroom.scheduling" -}}
 {{- $values := index . 2 -}}
 {{- with $values.priorityClassName }}
@@ -93,13 +93,13 @@ topologySpreadConstraints:
     labelSelector:
       matchLabels:
         {{- include "darkroom.selectorLabels" $ | nindent 8 }}
-    # Each version is spread by itself, or an update would lean on where the old pods are.
+    # Spread each version separately, independent of where the old pods run.
     matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* What every container of ours has. */}}
+{{/* Common to all containers. */}}
 {{- define "darkroom.containerBasics" -}}
 image: {{ include "darkroom.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
@@ -113,7 +113,7 @@ securityContext:
 volumeMounts:
   - { name: tmp, mountPath: /tmp }
 {{- if include "darkroom.modelsConfigMap" . }}
-  # The folder: a file mounted by itself would never change.
+  # The whole folder, because a file mounted with subPath is never updated.
   - { name: models, mountPath: /etc/darkroom, readOnly: true }
 {{- end }}
 {{- with .Values.extraVolumeMounts }}
@@ -134,7 +134,7 @@ volumes:
 {{- end }}
 {{- end }}
 
-{{/* Of Jobs before the first install: without the catalog, which is not there yet. */}}
+{{/* For Jobs before the first install: without the catalog, which does not exist yet. */}}
 {{- define "darkroom.hookMounts" -}}
 volumeMounts:
   - { name: tmp, mountPath: /tmp }
