@@ -176,7 +176,7 @@ async function makeTemplate(postgresUrl, template, { migrate }) {
   await migrate(url.href, join(ROOT, 'prisma', 'migrations'));
 }
 
-/** Settings of ours in the caller's environment must not reach the tests. */
+/** Darkroom settings in the caller's environment must not reach the tests. */
 function testEnvironment(services) {
   const kept = /^(PATH|HOME|USER|LANG|LC_.*|TMPDIR|TERM|CI|COLORTERM|FORCE_COLOR|NO_COLOR|npm_.*|.*_PROXY|.*_proxy)$/;
   const entries = Object.entries(process.env).filter(([name]) => kept.test(name) || name.startsWith('TEST_'));

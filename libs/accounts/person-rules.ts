@@ -1,7 +1,7 @@
 import { INVISIBLE, VISIBLE_NAME } from '#contract/text-rules.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 
-/** From most to least powerful. Nobody grants a role above their own, or changes a person with one. */
+/** From most to least powerful. No one may grant a role above their own, or change a person who has one. */
 export const ROLES = ['owner', 'admin', 'member', 'viewer', 'billing'] as const;
 export type Role = (typeof ROLES)[number];
 

@@ -9,7 +9,7 @@ export const INSPECTED = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
 const ADDRESS = /Debugger listening on (ws:\S+)/;
 
 /**
- * Blocks the event loop of a process for so many ms, like a runaway computation: the process is not frozen, but no
+ * Blocks the event loop of a process for `ms`, like a runaway computation: the process is not frozen, but no
  * timer fires, nothing is read, and data already sent goes out. Uses no CPU, which would slow down everything else on
  * the machine. Resolves when the process runs again, or has ended.
  */

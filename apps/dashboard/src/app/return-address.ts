@@ -19,6 +19,7 @@ export function keptInvitation(): string {
   return sessionStorage.getItem(INVITATION) ?? '';
 }
 
+/** Forgets the invitation once its page has read it. */
 export function forgetInvitation(): void {
   sessionStorage.removeItem(INVITATION);
 }

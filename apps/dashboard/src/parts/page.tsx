@@ -114,7 +114,7 @@ interface TroubleProps {
   readonly onRetry?: () => void;
 }
 
-/** What failed and why, with the request id for whoever reads the log. */
+/** What failed and why, with the request id for the operator. */
 export function Trouble({ error, doing, onRetry }: TroubleProps) {
   const requestId = error instanceof RequestError ? error.requestId : null;
   return (

@@ -11,7 +11,7 @@ interface SignInTroubleProps {
   readonly doing?: string;
 }
 
-/** User mistakes are shown with the service's message; anything else with the request id for whoever reads the log. */
+/** User mistakes are shown with the service's message; anything else with the request id for the operator. */
 export function SignInTrouble({ error, doing = 'Could not sign in' }: SignInTroubleProps) {
   const code = error instanceof RequestError ? error.code : null;
   if (MISTAKES.includes(code)) return <NotSignedIn>{error.message}</NotSignedIn>;
