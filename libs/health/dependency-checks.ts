@@ -10,20 +10,20 @@ import { requireMigrations } from '#database/migrate.js';
 
 /** How long a check may take, in ms. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** A first failure is looked at again after so many ms: one may be a moment without a free connection. */
+/** Delay before a first failure is checked again, in ms: it may only have been a moment without a free connection. */
 const SECOND_LOOK_MS = 1_000;
-/** At first a connection may not be made yet: for so many ms a failure does not count, and is looked at again soon. */
+/** While the process starts, failures do not count for this long, in ms: connections may not be open yet. */
 const START_MS = 5_000;
 const START_LOOK_MS = 50;
 
-/** What every process depends on. Anyone may read these words, so they are never an error's. */
+/** What every process depends on. Probes publish these names, so they must never contain an error message. */
 export const DEPENDENCIES = ['database', 'migrations', 'queue', 'storage'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
-/** Without these a process can't answer what it is asked; what else fails is reported, and the rest goes on. */
+/** A process can't serve requests without these. Other failures are reported, and the process keeps serving. */
 export const NEEDED: ReadonlySet<Dependency> = new Set<Dependency>(['database', 'migrations']);
 
-/** What the last checks of a dependency found. `unknown`: it has not been checked yet. */
+/** The result of the last checks of a dependency. `unknown`: not checked yet. */
 export interface Finding {
   readonly state: 'unknown' | 'ok' | 'failing';
   readonly since: Date;
@@ -31,14 +31,14 @@ export interface Finding {
 }
 
 /**
- * Checks what the process depends on in the background and remembers what it found, so that a probe reads memory only:
- * an orchestrator may ask as often as it likes, and a slow store makes no probe slow.
+ * Checks the process's dependencies in the background and keeps the results in memory, so that probes are cheap: an
+ * orchestrator may probe as often as it likes, and a slow store never slows a probe.
  */
 @Injectable()
 export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
   private readonly stopping = new AbortController();
   private readonly found = new Map<Dependency, Finding>();
-  /** Which checks failed the last time, whether that counts already or not. */
+  /** Dependencies whose last check failed, including failures that do not count yet. */
   private readonly failed = new Set<Dependency>();
   private startUntil = 0;
 
@@ -58,12 +58,12 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
     void this.watch('storage', () => this.check('storage', this.store.check()), storeCheckIntervalMs);
   }
 
-  /** Before anything closes: what is no longer there then is missing on purpose. */
+  /** Stops the checks before connections close, so that the shutdown is not reported as failures. */
   onModuleDestroy(): void {
     this.stopping.abort();
   }
 
-  /** What is known of it now. */
+  /** The current finding. */
   of(dependency: Dependency): Finding {
     return this.found.get(dependency) ?? { state: 'unknown', since: STARTED, checkedAt: undefined };
   }
@@ -84,13 +84,15 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
     return Math.min(intervalMs, state === 'failing' ? this.config.checkIntervalMs : SECOND_LOOK_MS);
   }
 
-  /** Without a database, nothing new is known of its migrations. */
+  /** Migrations are checked only while the database works. */
   private async checkDatabase(): Promise<void> {
     await this.check('database', this.prisma.ping());
     if (!this.failed.has('database')) await this.check('migrations', requireMigrations(this.prisma.pool));
   }
 
-  /** Missing migrations were looked for over a connection that works. */
+  /**
+   * Whether a failure counts while the process starts. Missing migrations do: the check ran over a working connection.
+   */
   private countsAtStart(dependency: Dependency): boolean {
     return dependency === 'migrations' || performance.now() > this.startUntil;
   }

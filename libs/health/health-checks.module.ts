@@ -5,7 +5,7 @@ import { StorageModule } from '#storage/storage.module.js';
 import { DependencyChecks } from './dependency-checks.js';
 import { Readiness } from './readiness.js';
 
-/** What a process knows of the services it depends on, for its probes and metrics. */
+/** Dependency checks of a process, for its probes and metrics. */
 @Module({
   imports: [DatabaseModule, QueueModule, StorageModule],
   providers: [DependencyChecks, Readiness],

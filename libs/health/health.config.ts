@@ -1,6 +1,6 @@
 import { Setting, Within } from '#config/setting.js';
 
-/** How often a process looks at what it depends on. Probes read what was found and cost nothing. */
+/** How often a process checks its dependencies. Probes only read the results and cost nothing. */
 export class HealthConfig {
   @Setting(
     'HEALTH_CHECK_INTERVAL_MS',

@@ -2,18 +2,18 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '#telemetry/metrics.js';
 import { DEPENDENCIES, DependencyChecks, NEEDED, type Dependency, type Finding } from './dependency-checks.js';
 
-/** What may keep a process from answering. */
+/** Reasons why a process is not ready. */
 export const UNREADY_REASONS = ['stopping', 'starting', 'database', 'migrations'] as const;
 export type UnreadyReason = (typeof UNREADY_REASONS)[number];
 
-/** One dependency as a probe shows it; times are ISO 8601. */
+/** One dependency as a probe reports it; times are ISO 8601. */
 export interface DependencyReport {
   readonly state: Finding['state'];
   readonly since: string;
   readonly checked_at: string | null;
 }
 
-/** The body of `/readyz`, of an API and a worker alike. */
+/** The body of `/readyz`, for the API and workers alike. */
 export interface ReadinessReport {
   readonly status: 'ready' | 'not ready';
   readonly reasons: UnreadyReason[];
@@ -21,8 +21,8 @@ export interface ReadinessReport {
 }
 
 /**
- * Whether this process can answer. What all processes share doesn't take one of them out of its pool while it can still
- * answer reads: without Redis or the store it is ready, and says what is failing. Only memory is read.
+ * Whether this process is ready. A failing shared service must not take every process out of its pool while reads still
+ * work: without Redis or the store a process stays ready, and reports the failure. Reads memory only.
  */
 @Injectable()
 export class Readiness implements OnModuleInit {
@@ -36,7 +36,7 @@ export class Readiness implements OnModuleInit {
     this.metrics.gauges('dependency_up', help, 'dependency', () => Promise.resolve(this.states()));
   }
 
-  /** `stopping`: the process has been told to end. */
+  /** `stopping`: the process is shutting down. */
   report(stopping: boolean): ReadinessReport {
     const reasons = stopping ? (['stopping'] as const) : this.reasons();
     return {
@@ -56,10 +56,10 @@ export class Readiness implements OnModuleInit {
     return this.starting ? ['starting', ...failing] : failing;
   }
 
-  /** Until everything has been tried once, so that a new process joins with its connections made. */
+  /** True until every dependency has been checked once, so that a new process joins with open connections. */
   private get starting(): boolean {
     const unknown = DEPENDENCIES.filter((dependency) => this.checks.of(dependency).state === 'unknown');
-    // Migrations are not looked for while the database is away.
+    // Migrations are not checked while the database fails.
     const databaseFails = this.checks.of('database').state === 'failing';
     return unknown.some((dependency) => dependency !== 'migrations' || !databaseFails);
   }
