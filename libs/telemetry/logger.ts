@@ -6,13 +6,13 @@ import { traceIdOf } from './spans.js';
 export { redact };
 
 /**
- * What a log line may carry. Nothing else can be logged: fields not named here do not compile,
- * and the serializer drops what slips through, so no prompt, key or image byte reaches a log.
+ * The fields of a log line. Other fields do not compile, and the serializer drops any that slip through, so no prompt,
+ * key or image byte reaches a log.
  */
 export interface LogFields {
   requestId?: string | undefined;
   taskId?: string | undefined;
-  /** The request repeats an earlier one and got its task. */
+  /** The request repeats an earlier one and returns its task. */
   attached?: boolean | undefined;
   jobId?: string | undefined;
   deliveryId?: string;
@@ -20,10 +20,10 @@ export interface LogFields {
   eventId?: string;
   accountId?: string | undefined;
   keyId?: string | undefined;
-  /** Where requests came from: an address, of IPv6 its /64. */
+  /** The client's network: an IPv4 address, or the /64 of an IPv6 address. */
   network?: string;
   method?: string;
-  /** Route pattern, never the address as sent: links carry signatures. */
+  /** Route pattern, never the requested URL: links carry signatures. */
   route?: string;
   status?: number;
   code?: string | undefined;
@@ -41,7 +41,7 @@ export interface LogFields {
   meant?: string;
   reason?: string;
   clientRequestId?: string | undefined;
-  /** Class, message and stack of an Error of ours or of a library; a cause is followed, bodies are not. */
+  /** Class, message and stack of an Error, with its causes but never a response body. */
   error?: unknown;
 }
 
@@ -78,12 +78,15 @@ const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** One JSON line per event on stdout: `{time, level, service, event, ...fields}`, with the `trace_id` of what it is about. */
+/**
+ * One JSON line per event on stdout: `{time, level, service, event, ...fields}`, with the `trace_id` of its task,
+ * request or delivery.
+ */
 export class Logger {
   private readonly pino: Pino;
 
   constructor(
-    /** Whose lines these are: api or worker. */
+    /** The process that logs: api or worker. */
     readonly service: string,
     level: LogLevel,
     destination?: DestinationStream,
@@ -98,7 +101,7 @@ export class Logger {
     this.pino = pino(options, destination ?? pino.destination({ dest: 1, sync: false }));
   }
 
-  /** Whether debug lines are written at all. */
+  /** Whether debug lines are written. */
   get debugs(): boolean {
     return this.pino.isLevelEnabled('debug');
   }
@@ -142,7 +145,7 @@ function describeError(value: unknown, depth = 0): unknown {
   };
 }
 
-/** Lets the framework speak through our logger; its start-up chatter is debug. */
+/** Sends Nest's own messages to our logger; its start-up messages are debug. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

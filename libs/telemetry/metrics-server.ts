@@ -6,7 +6,7 @@ import { Metrics } from './metrics.js';
 
 const PATH = '/metrics';
 
-/** The one door to the metrics: a port of its own, so that no caller of the API ever reaches them. */
+/** Serves metrics on a port of their own, so that callers of the API can never reach them. */
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly server: Server;
@@ -30,7 +30,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     this.server.requestTimeout = 5_000;
   }
 
-  /** Opens the port that the settings name, if they name one. Rejects when it is taken. */
+  /** Opens the configured port, if there is one. Rejects when the port is in use. */
   async onApplicationBootstrap(): Promise<void> {
     const { metricsPort, metricsHost } = this.config;
     if (metricsPort === 0) return;
@@ -41,7 +41,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     });
   }
 
-  /** The port it listens on; undefined when it does not. */
+  /** The port the server listens on; undefined when it does not listen. */
   get port(): number | undefined {
     return (this.server.address() as AddressInfo | null)?.port;
   }

@@ -2,23 +2,23 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { VERSION } from '#config/package.js';
 
-/** From a poll to the longest call that is held, in seconds. */
+/** From a poll to the longest held call, in seconds. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
-/** From an idle queue to the usual deadline of a task, in seconds. */
+/** From an idle queue to the default deadline of a task, in seconds. */
 const TASK_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 90, 120, 180, 300, 600, 900];
-/** From a look at an index to the time limit of a statement, and a little more. */
+/** From an index lookup to just above the statement timeout, in seconds. */
 const STATEMENT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const RATIO_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10];
 
 /**
- * Everything a process counts, in one place (docs/operations.md lists it). Labels take few values that we choose
- * ourselves: never an id, an address, or a word of a caller.
+ * Every metric of a process, in one place (docs/operations.md lists them). Labels take few values, all defined by us:
+ * never an id, an address, or text from a caller.
  */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
 
-  /** `route` is the pattern; status 499: the caller left before its answer was complete. */
+  /** `route` is the pattern; status 499: the client closed the connection before the response was complete. */
   readonly requests = this.histogram('http_request_duration_seconds', 'HTTP requests by route and status.', {
     labels: ['method', 'route', 'status'],
     buckets: REQUEST_BUCKETS,
@@ -26,9 +26,9 @@ export class Metrics {
   readonly tasksAccepted = this.counter('tasks_accepted_total', 'Requests that became a task.', ['model', 'action']);
   readonly tasksUnpriced = this.counter('tasks_unpriced_total', 'Tasks accepted without a known price.', ['model']);
   readonly tasksAttached = this.counter('tasks_attached_total', 'Requests that repeated another and got its task.', []);
-  /** `code` of the error that the caller got. */
+  /** `code` of the error that the caller received. */
   readonly tasksRefused = this.counter('tasks_refused_total', 'Valid requests that were not taken.', ['code']);
-  /** `outcome`: completed, failed, cancelled; `code`: of the error of a failed task, or empty. */
+  /** `outcome`: completed, failed, cancelled; `code`: the error code of a failed task, or empty. */
   readonly tasksEnded = this.counter('tasks_ended_total', 'Tasks that ended.', ['outcome', 'code']);
   readonly images = this.counter('images_total', 'Images of completed tasks.', ['model', 'provider']);
   readonly taskWait = this.histogram('task_wait_seconds', 'From acceptance to the first start.', {
@@ -44,13 +44,13 @@ export class Metrics {
     'Actual time of completed tasks, divided by the time estimated when they were accepted.',
     { labels: ['model'], buckets: RATIO_BUCKETS },
   );
-  /** `direction`: late, or early. */
+  /** `direction`: late or early. */
   readonly startError = this.histogram(
     'task_start_error_seconds',
     'Difference between the estimated and the actual time of the first start.',
     { labels: ['model', 'direction'], buckets: TASK_BUCKETS },
   );
-  /** `outcome`: ok, the code of the error, or aborted (cancelled, past its deadline, taken away, stopping). */
+  /** `outcome`: ok, the error code, or aborted (cancelled, past its deadline, lease lost, stopping). */
   readonly providerStarts = this.counter('provider_starts_total', 'Calls to providers by how they ended.', [
     'provider',
     'outcome',
@@ -73,7 +73,7 @@ export class Metrics {
     labels: ['statement', 'outcome'],
     buckets: STATEMENT_BUCKETS,
   });
-  /** `outcome`: 2xx to 5xx, or why there was no answer; `then`: delivered, pending (it is tried again), failed. */
+  /** `outcome`: 2xx to 5xx, or why there was no response; `then`: delivered, pending (will be retried), failed. */
   readonly webhookAttempts = this.counter('webhook_attempts_total', 'Attempts to deliver a webhook.', [
     'outcome',
     'then',
@@ -90,22 +90,25 @@ export class Metrics {
       buckets: REQUEST_BUCKETS,
     },
   );
-  /** `outcome`: exported, or failed. */
+  /** `outcome`: exported or failed. */
   readonly spans = this.counter('trace_spans_total', 'Spans sent to the receiver of traces.', ['outcome']);
 
-  /** A value that is asked for at each scrape; what rejects is left out. Names get the prefix `darkroom_`. */
+  /** A value that is read at each scrape, and omitted when the read rejects. Names get the prefix `darkroom_`. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
     this.addGauge(name, help, [], async (gauge) => gauge.set({}, await read()));
   }
 
-  /** Several values of one gauge that are read together, by the one label's value. What rejects is left out. */
+  /**
+   * Several values of one gauge that are read together, keyed by the value of its one label. Omitted when the read
+   * rejects.
+   */
   gauges(name: string, help: string, label: string, read: () => Promise<Readonly<Record<string, number>>>): void {
     this.addGauge(name, help, [label], async (gauge) => {
       for (const [value, count] of Object.entries(await read())) gauge.set({ [label]: value }, count);
     });
   }
 
-  /** What this process is, and what Node tells of it: memory, event loop, garbage collection. */
+  /** Build information, and Node's own metrics: memory, event loop, garbage collection. */
   watchProcess(): void {
     const info = { name: 'darkroom_build_info', help: 'Always 1; its labels say what runs.' };
     const build = new Gauge({ ...info, labelNames: ['version', 'node'], registers: [this.registry] });
@@ -113,7 +116,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** All of it in Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   async text(): Promise<string> {
     return this.registry.metrics();
   }
@@ -150,7 +153,7 @@ export class Metrics {
   }
 }
 
-/** A reading that is asked of a database: once in so long, however many scrape. One that rejects is not kept. */
+/** Caches a reading that costs a database query for `ms`, however many scrapes there are. Rejections are not cached. */
 export function rarely<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly at: number } | undefined;
   return () => {

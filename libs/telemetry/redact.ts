@@ -8,7 +8,9 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/[A-Za-z0-9+/]{200,}={0,2}/g, '[base64 redacted]'],
 ];
 
-/** Library messages may quote what they were given; whatever looks like a secret or base64 is cut out, and length is capped. */
+/**
+ * Library messages may quote their input: cuts out anything that looks like a secret or base64, and caps the length.
+ */
 export function redact(text: string): string {
   return SECRETS.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text.slice(0, 8_000));
 }

@@ -12,11 +12,11 @@ import {
 } from '@opentelemetry/api';
 import { redact } from './redact.js';
 
-// Spans find their parents by the id of what they are about, which is at hand wherever one begins. OpenTelemetry's own way, a
-// context that follows every promise, costs every promise of the process, and on Node 20 and 22 that alone exceeds the 3 %
-// that traces may cost.
+// A span finds its parent by the id of its task, request or delivery, which is available wherever a span begins.
+// OpenTelemetry's own async context costs every promise of the process; on Node 20 and 22 that alone exceeds the 3 %
+// budget for traces.
 
-/** What a span may tell, by the names of its attributes. Nothing else can be put on one: no prompt, key or address. */
+/** The attributes a span may carry. It can carry no others: no prompt, key or address. */
 const ATTRIBUTES = {
   taskId: 'darkroom.task.id',
   requestId: 'darkroom.request.id',
@@ -39,39 +39,42 @@ const ATTRIBUTES = {
   error: 'error.type',
 } as const;
 
-/** Values of a span; texts are names that we choose ourselves, ids, or codes. */
+/** Attribute values. Strings are ids, codes, or names defined by us. */
 export type SpanFields = { readonly [K in keyof typeof ATTRIBUTES]?: string | number | boolean | undefined };
 
-/** How a span begins. */
+/** Options for a new span. */
 export interface SpanStart {
   readonly name: string;
-  /** `server`: answers a call; `client`: makes one; `consumer`: takes a job. Absent: none of these. */
+  /** `server`: handles a call; `client`: makes one; `consumer`: takes a job. Absent: internal. */
   readonly kind?: 'server' | 'client' | 'consumer';
-  /** A traceparent, or the id of what an open span is about. What is neither makes this the first span of its trace. */
+  /** A traceparent, or the `about` id of an open span. Any other value starts a new trace. */
   readonly parent?: string | undefined;
-  /** The id of what it is about: spans that name it as their parent, and lines of the log, belong to it while it is open. */
+  /**
+   * The id of its task, request or delivery. While the span is open, spans with this id as their parent and log lines
+   * with this id belong to it.
+   */
   readonly about?: string;
-  /** A traceparent of a span that this one follows. */
+  /** The traceparent of an earlier span to link to. */
   readonly follows?: string | undefined;
-  /** Milliseconds since it began. */
+  /** How long ago the span began, in ms. */
   readonly agoMs?: number;
-  /** Ids that can be told without having seen the span; otherwise they are random. */
+  /** Ids that others can compute without having seen the span; random when absent. */
   readonly ids?: SpanIds;
   readonly fields?: SpanFields;
 }
 
-/** 32 and 16 hex digits. */
+/** Lowercase hex: 32 digits for the trace, 16 for the span. */
 export interface SpanIds {
   readonly traceId: string;
   readonly spanId: string;
 }
 
-/** A span that has begun. Nothing it does ever throws. */
+/** A span in progress. Its methods never throw. */
 export interface OpenSpan {
-  /** W3C's header that names it; undefined when nothing is traced. */
+  /** The W3C traceparent header of this span; undefined when nothing is traced. */
   readonly traceparent: string | undefined;
   set(fields: SpanFields): void;
-  /** Marks it as failed, with the code or the class of an error and never its text; a string is a code. */
+  /** Marks the span as failed with the error's code or class, never its message. A string is taken as a code. */
   fail(error: unknown): void;
   /** Only the first call counts. */
   end(fields?: SpanFields): void;
@@ -87,30 +90,30 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, consumer: Span
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 const MAX_TEXT = 128;
 const NAMES: ReadonlyMap<string, string> = new Map(Object.entries(ATTRIBUTES));
-/** What is neither an id, a code, a name of the catalog nor a route is looked at more closely. */
+/** Text that matches may hold a secret and is redacted; ids, codes, catalog names and routes do not match. */
 const SUSPECT = /sk-|whsec_|[^\w.:/ -]/;
 
-/** With the context of each span's children, which all share it. */
+/** Open spans by their `about` id, each with the context that all of its children share. */
 const open = new Map<string, { readonly span: Span; readonly context: Context }>();
 let tracing: Tracing | undefined;
 let chosen: SpanIds | undefined;
 
-/** From now on spans are made by this tracer; undefined: none are. For the process's Tracing alone. */
+/** Sets the tracer of this process; undefined turns tracing off. Called by Tracing only. */
 export function traceWith(next: Tracing | undefined): void {
   tracing = next;
 }
 
-/** The ids that the span which is just being made was given, for the generator of ids. */
+/** The ids given to the span that is being created, for the id generator. */
 export function chosenIds(): SpanIds | undefined {
   return chosen;
 }
 
-/** Begins a span, whoever ends it. Costs nothing where nothing is traced. */
+/** Begins a span; the caller ends it. Costs nothing when nothing is traced. */
 export function openSpan(start: SpanStart): OpenSpan {
   return tracing === undefined ? NO_SPAN : new TracedSpan(tracing.tracer, start);
 }
 
-/** A span around some work; one that fails says with which code. Throws what the work throws. */
+/** Runs work in a span; a failure records its code. Throws what the work throws. */
 export async function inSpan<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T> {
   if (tracing === undefined) return work(NO_SPAN);
   const span = new TracedSpan(tracing.tracer, start);
@@ -124,12 +127,12 @@ export async function inSpan<T>(start: SpanStart, work: (span: OpenSpan) => Prom
   }
 }
 
-/** A wait that is over. */
+/** Records a wait that has just ended. */
 export function recordWait(start: SpanStart & { readonly agoMs: number }): void {
   openSpan(start).end();
 }
 
-/** The trace of what a line of the log is about, if a span of it is open. */
+/** The trace id of the open span for one of these ids, for a log line. */
 export function traceIdOf(...ids: readonly (string | undefined)[]): string | undefined {
   if (open.size === 0) return undefined;
   for (const id of ids) {
@@ -139,21 +142,21 @@ export function traceIdOf(...ids: readonly (string | undefined)[]): string | und
   return undefined;
 }
 
-/** What a provider is sent: nothing, unless the operator wants its part in the trace. */
+/** The traceparent to send to a provider; undefined unless the operator enabled it. */
 export function traceparentForProvider(span: OpenSpan): string | undefined {
   return tracing?.toProviders === true ? span.traceparent : undefined;
 }
 
 /**
- * The ids of a task's attempt, which the next one can tell even when the worker was killed before it sent any span. A task
- * that was accepted without traces has a trace of its own all the same, one for all of its attempts.
+ * The ids of an attempt's span, computed so that the next attempt can link to it even when the worker was killed before
+ * it exported any span. All attempts of a task without a traceparent share one trace.
  */
 export function attemptIds(taskId: string, attempt: number, traceparent: string | undefined): SpanIds {
   const traceId = TRACEPARENT.exec(traceparent ?? '')?.[1] ?? digest(taskId, 32);
   return { traceId, spanId: digest(`${taskId} ${attempt}`, 16) };
 }
 
-/** W3C's header for these ids. */
+/** The W3C traceparent header for these ids. */
 export function traceparentOf({ traceId, spanId }: SpanIds, flags = 1): string {
   return `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`;
 }
@@ -196,7 +199,7 @@ class TracedSpan implements OpenSpan {
   end(fields?: SpanFields): void {
     if (fields !== undefined) this.set(fields);
     this.span.end();
-    // A later span may be about the same by now.
+    // A later span may have the same id by now.
     if (this.about !== undefined && open.get(this.about)?.span === this.span) open.delete(this.about);
   }
 }
@@ -232,7 +235,7 @@ function harmless(text: string): string {
 
 const CODE = /^[A-Za-z0-9_]{1,64}$/;
 
-/** Messages may quote what they were given, codes and names of classes don't. */
+/** Messages may quote their input; codes and class names do not. */
 function kindOf(error: unknown): string {
   const { code, name } = error instanceof Error ? (error as Error & { code?: unknown }) : { code: error, name: '' };
   const kind = typeof code === 'string' ? code : name;

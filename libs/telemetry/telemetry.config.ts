@@ -2,14 +2,14 @@ import { IsIn, IsInt, IsOptional, IsString, IsUrl, Max, Min } from 'class-valida
 import { Setting, Within } from '#config/setting.js';
 import type { LogLevel } from './logger.js';
 
-/** What is logged. */
+/** Which events are logged. */
 export class TelemetryConfig {
   @Setting('LOG_LEVEL', 'Least severe level that is logged: debug, info, warn, error or silent.')
   @IsIn(['debug', 'info', 'warn', 'error', 'silent'])
   readonly logLevel: LogLevel = 'info';
 }
 
-/** OpenTelemetry's own names of samplers. */
+/** Sampler names as OpenTelemetry defines them. */
 export const SAMPLERS = [
   'always_on',
   'always_off',
@@ -19,7 +19,7 @@ export const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** Where traces go, under the names that OpenTelemetry defines. */
+/** Where traces are sent, under OpenTelemetry's setting names. */
 export class TracingConfig {
   @Setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -83,7 +83,7 @@ export class TracingConfig {
   readonly traceProviders: boolean = false;
 }
 
-/** Where metrics are served; never on the port of the API. */
+/** Where metrics are served, never on the API's port. */
 export class MetricsConfig {
   @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
   @Within(0, 65_535)

@@ -5,7 +5,7 @@ import { Metrics } from './metrics.js';
 import { TelemetryConfig } from './telemetry.config.js';
 import { Tracing } from './tracing.js';
 
-/** Gives every room of a process the one logger, named after the process, and the one place to count in. */
+/** Provides the process's one logger, named after the process, and its one set of metrics. */
 @Module({})
 export class TelemetryModule {
   static forRoot(service: string): DynamicModule {

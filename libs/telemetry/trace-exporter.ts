@@ -23,19 +23,19 @@ import { VERSION } from '#config/package.js';
 const BATCH = 512;
 const SAY_EVERY_MS = 60_000;
 
-/** A tracer whose spans are sent to the receiver that the settings name, and to no other address. */
+/** A tracer that exports its spans to the configured receiver only. */
 export interface ExportingTracer {
   readonly tracer: Tracer;
-  /** Sends what has not been sent. */
+  /** Exports the remaining spans. */
   shutdown(): Promise<void>;
 }
 
-/** What became of spans. */
+/** Counts exported and failed spans. */
 export type CountSpans = (outcome: 'exported' | 'failed', count: number) => void;
 
 /**
- * OpenTelemetry's SDK as the settings want it. The receiver is the operator's choice, like a provider or a store, so the
- * rules of egress for addresses of users do not apply to it: it is usually on a private network.
+ * OpenTelemetry's SDK, set up from the settings. The operator chooses the receiver, as with a provider or a store, and
+ * it is usually on a private network, so the egress rules for user-supplied URLs do not apply.
  */
 export function createTracer(
   config: TracingConfig & { readonly endpoint: string },
@@ -108,7 +108,7 @@ function samplerOf({ sampler, samplerArg }: TracingConfig): Sampler {
   }
 }
 
-/** As W3C Baggage writes them: percent-encoded values. */
+/** Parses W3C Baggage: `name=value` pairs with percent-encoded values. */
 function headersOf(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
@@ -141,7 +141,10 @@ function succeeded({ code }: { readonly code: number }): boolean {
   return code === 0;
 }
 
-/** The SDK speaks of every batch that it could not send; once a minute is enough. Its words may hold the answer of the receiver. */
+/**
+ * The SDK logs every failed batch; this logs once a minute, and drops the message, which may quote the receiver's
+ * response.
+ */
 function quietly(logger: Logger) {
   let saidAt = -Infinity;
   const say = (): void => {

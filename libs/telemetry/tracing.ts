@@ -6,10 +6,10 @@ import { traceWith } from './spans.js';
 import type { ExportingTracer } from './trace-exporter.js';
 import { TracingConfig } from './telemetry.config.js';
 
-/** A receiver that does not answer holds up the end of a process no longer than this. */
+/** The longest that an unresponsive receiver may delay the end of the process. */
 const FLUSH_MS = 2_000;
 
-/** Sends traces while the process lives, if the settings say where to. */
+/** Exports traces while the process runs, if a receiver is configured. */
 @Injectable()
 export class Tracing implements OnModuleInit, OnApplicationShutdown {
   private exporting: ExportingTracer | undefined;
@@ -20,7 +20,7 @@ export class Tracing implements OnModuleInit, OnApplicationShutdown {
     private readonly logger: Logger,
   ) {}
 
-  /** OpenTelemetry's SDK is loaded only where it is used. */
+  /** Loads OpenTelemetry's SDK only when it is used. */
   async onModuleInit(): Promise<void> {
     const { endpoint, traceProviders: toProviders } = this.config;
     if (endpoint === undefined) return;
@@ -31,7 +31,7 @@ export class Tracing implements OnModuleInit, OnApplicationShutdown {
     traceWith({ tracer: this.exporting.tracer, toProviders });
   }
 
-  /** After every task, call and delivery has ended (they drain before this hook), so that their spans are sent too. */
+  /** Runs after all tasks, calls and deliveries have drained, so that their spans are exported too. */
   async onApplicationShutdown(): Promise<void> {
     if (this.exporting === undefined) return;
     traceWith(undefined);
