@@ -6,19 +6,19 @@ const TAG_BYTES = 16;
 
 interface SealingSecrets {
   readonly secretKey: string;
-  /** Still opens, never seals. */
+  /** Decrypts older texts, never encrypts. */
   readonly secretKeyPrevious?: string | undefined;
 }
 
-/** A text as it is stored. */
+/** An encrypted text as it is stored. */
 export interface SealedText {
-  /** Names the key that sealed it; tells nothing of the key. */
+  /** Identifies the encryption key and reveals nothing about it. */
   readonly keyId: string;
   /** Nonce, tag and ciphertext. */
   readonly sealed: Buffer;
 }
 
-/** The text was sealed with another SECRET_KEY, for another row, or was changed. */
+/** The text was encrypted with another SECRET_KEY or for another row, or it was modified. */
 export class UnreadableSecret extends Error {
   override readonly name = 'UnreadableSecret';
 }
@@ -28,17 +28,17 @@ interface SealingKey {
   readonly key: Buffer;
 }
 
-/** Encrypts secrets for the database: AES-256-GCM under a key of SECRET_KEY, bound to the row that holds it. */
+/** Encrypts secrets for the database: AES-256-GCM with a key derived from SECRET_KEY, bound to the row's id. */
 export class TextSealer {
   private readonly keys: readonly [SealingKey, ...SealingKey[]];
 
-  /** `purpose` keeps the secrets of different rooms under different keys. */
+  /** `purpose` gives each room keys of its own. */
   constructor(secrets: SealingSecrets, purpose: string) {
     const previous = secrets.secretKeyPrevious;
     this.keys = [derive(secrets.secretKey, purpose), ...(previous ? [derive(previous, purpose)] : [])];
   }
 
-  /** Whether a text should be sealed again, because the key it is under is on its way out. */
+  /** Whether a text should be encrypted again, because its key is the previous one. */
   isOutdated({ keyId }: SealedText): boolean {
     return keyId !== this.keys[0].id;
   }
@@ -70,7 +70,7 @@ function derive(secretKey: string, purpose: string): SealingKey {
   return { id: createHash('sha256').update(key).digest('hex').slice(0, 12), key };
 }
 
-/** Names a SECRET_KEY beside what was hashed with it; tells nothing of the key. */
+/** Identifies the SECRET_KEY that a stored hash was made with; reveals nothing about it. */
 export function secretIdOf(secretKey: string): string {
   const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'secret id', 32));
   return createHash('sha256').update(key).digest('hex').slice(0, 12);

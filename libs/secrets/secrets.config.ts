@@ -3,11 +3,11 @@ import { ConfigError } from '#config/load-config.js';
 import { Setting } from '#config/setting.js';
 
 const MIN_LENGTH = 32;
-/** Fewer different characters than this are a pattern, not a secret. */
+/** A text with fewer distinct characters than this is a pattern, not a secret. */
 const MIN_VARIETY = 10;
 const WELL_KNOWN = /change.?me|example|secret.?key|password|placeholder|your.?key|0123456789|abcdefgh/i;
 
-/** The key that signs, hashes and encrypts, and the one before it. */
+/** The key that signs, hashes and encrypts, and the previous one. */
 export class SecretsConfig {
   @Setting(
     'SECRET_KEY',
@@ -30,13 +30,13 @@ export class SecretsConfig {
   readonly secretKeyPrevious?: string;
 }
 
-/** Refuses a secret that anyone could guess; for production. Throws ConfigError, which names it. */
+/** Rejects guessable secrets in production. Throws ConfigError, which names them. */
 export function refuseGuessableSecrets(secrets: SecretsConfig): void {
   const guessable = guessableSecrets(secrets);
   if (guessable.length > 0) throw new ConfigError(guessable.map((name) => `${name} can be guessed; make a random one`));
 }
 
-/** Names of the secrets that anyone could guess. */
+/** Names of the settings whose secrets are guessable. */
 export function guessableSecrets(secrets: SecretsConfig): string[] {
   const named = { SECRET_KEY: secrets.secretKey, SECRET_KEY_PREVIOUS: secrets.secretKeyPrevious };
   return Object.entries(named).flatMap(([name, value]) =>
