@@ -5,12 +5,12 @@ import { isSmtpUrl } from './smtp-address.js';
 const ADDRESS = /^[^\s@<>"\p{C}]{1,64}@[^\s@<>"\p{C}]{1,190}$/u;
 const NAMED = /^[^<>"\p{C}]{0,100}<([^<>]+)>$/u;
 
-/** Whether a text is an address, or a name with one in angle brackets. */
+/** Whether a text is an email address, or a name followed by an address in angle brackets. */
 function isSender(text: string): boolean {
   return ADDRESS.test(NAMED.exec(text)?.[1] ?? text);
 }
 
-/** The SMTP server that mails are given to, and whom they are from. */
+/** The SMTP server for outgoing email, and the sender. */
 export class MailConfig {
   @Setting(
     'SMTP_URL',

@@ -7,28 +7,28 @@ import { MailConfig } from './mail.config.js';
 import { smtpAddress } from './smtp-address.js';
 import { writeMail, type MailContent } from './write-mail.js';
 
-/** Of one step of the conversation with the server; the mail as a whole has its own limit. */
+/** Timeout of one step of the SMTP conversation; the email as a whole has its own. */
 const STEP_MS = 10_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** What goes away by itself: the server could not be reached, or stopped talking. */
+/** Transient failures: the server could not be reached, or the connection broke. */
 const PASSING = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS']);
 
-/** The server did not take a mail. Never holds what was sent, to whom, or what the server said. */
+/** The server did not accept an email. Never includes the content, the recipient, or the server's text. */
 export class MailNotSent extends Error {
   override readonly name = 'MailNotSent';
 
   constructor(
-    /** nodemailer's, such as EAUTH, or `off` where no server is known. */
+    /** nodemailer's code, such as EAUTH, or `off` when no server is configured. */
     readonly code: string,
-    /** The server's reply, 400 to 599, if there was one. */
+    /** The server's reply code, 400 to 599, if there was one. */
     readonly status?: number,
   ) {
     super(`The SMTP server did not take the email (${status === undefined ? code : `${code}, status ${status}`}).`);
   }
 }
 
-/** Gives mails to the SMTP server of the settings. */
+/** Sends email through the configured SMTP server. */
 @Injectable()
 export class Mailer implements OnApplicationShutdown {
   private readonly transport: Transporter | undefined;
@@ -41,13 +41,13 @@ export class Mailer implements OnApplicationShutdown {
     this.transport = config.smtpUrl === undefined ? undefined : transportOf(config, config.smtpUrl);
   }
 
-  /** Whether this installation sends mail. */
+  /** Whether this installation sends email. */
   get enabled(): boolean {
     return this.transport !== undefined;
   }
 
   /**
-   * Resolves once the server has taken the mail. What may go away is tried again, at growing intervals, for `patienceMs`.
+   * Resolves once the server has accepted the email. Transient failures are retried with backoff for `patienceMs`.
    * Throws MailNotSent, and logs it.
    */
   async send(content: MailContent, patienceMs = this.config.smtpTimeoutMs): Promise<void> {
@@ -56,7 +56,7 @@ export class Mailer implements OnApplicationShutdown {
   }
 
   /**
-   * One try, for those that have retries of their own; `stopping` cuts it short. A try that lasts longer than `timeoutMs`
+   * A single attempt, for callers with their own retries; `stopping` aborts it. An attempt that exceeds `timeoutMs`
    * fails with the code ETIMEDOUT. Throws MailNotSent, and logs it.
    */
   async sendOnce(content: MailContent, timeoutMs: number, stopping: AbortSignal): Promise<void> {
@@ -76,7 +76,7 @@ export class Mailer implements OnApplicationShutdown {
     }
   }
 
-  /** Whoever still waits for the server learns that the mail was not sent. */
+  /** Ends all pending sends, so that their callers learn that the email was not sent. */
   onApplicationShutdown(): void {
     for (const one of this.sending) one.abort();
   }
@@ -132,7 +132,7 @@ function transportOf({ smtpCaFile, smtpRequireTls }: MailConfig, url: string): T
   });
 }
 
-/** The part behind the @ of the sender, which may have a name. */
+/** The domain of the sender, which may include a display name. */
 function domainOf(sender = ''): string {
   return sender.slice(sender.lastIndexOf('@') + 1).replace('>', '');
 }

@@ -1,4 +1,4 @@
-/** Where an SMTP server is, and who we are there. */
+/** An SMTP server's address, and our credentials there. */
 export interface SmtpAddress {
   readonly host: string;
   readonly port: number;
@@ -8,7 +8,7 @@ export interface SmtpAddress {
   readonly password: string;
 }
 
-/** Whether a text is `smtp://` or `smtps://` with a host, and nothing behind it. */
+/** Whether a text is `smtp://` or `smtps://` with a host and no path. */
 export function isSmtpUrl(text: string): boolean {
   try {
     smtpAddress(text);
@@ -18,7 +18,7 @@ export function isSmtpUrl(text: string): boolean {
   }
 }
 
-/** Takes an address apart; ports have their defaults. Throws TypeError or URIError for what is none. */
+/** Parses an SMTP URL and fills in default ports. Throws TypeError or URIError for an invalid one. */
 export function smtpAddress(text: string): SmtpAddress {
   const { protocol, hostname, port, username, password, pathname, search, hash } = new URL(text);
   const secure = protocol === 'smtps:';

@@ -1,4 +1,4 @@
-/** A mail for one address. */
+/** A finished email to one recipient. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -6,28 +6,28 @@ export interface Mail {
   readonly html: string;
 }
 
-/** Where the reader is to go. */
+/** A link for the reader to follow. */
 interface MailLink {
   readonly label: string;
   readonly url: string;
 }
 
-/** What a mail says; plain text throughout. */
+/** The content of an email, as plain text. */
 export interface MailContent {
-  /** The same for each try of one mail, so that a mailbox which got it twice shows it once. */
+  /** The same for every attempt, so that a mailbox that received the email twice shows it once. */
   readonly id?: string;
   readonly to: string;
   readonly subject: string;
   readonly paragraphs: readonly string[];
-  /** Behind the paragraphs, each on a line of its own. */
+  /** Shown below the paragraphs, one per line. */
   readonly links?: readonly MailLink[];
-  /** In small print at the end: why this came, and what happens if one does nothing. */
+  /** Small print at the end: why the email was sent, and what happens if the reader does nothing. */
   readonly footer: string;
 }
 
 const FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif';
 
-/** The same words as plain text and as simple HTML, which needs no style sheet and loads nothing. */
+/** The content as plain text and as simple HTML, which needs no style sheet and loads nothing. */
 export function writeMail({ to, subject, paragraphs, links = [], footer }: MailContent): Mail {
   const text = [...paragraphs, ...links.map(({ label, url }) => `${label}:\n${url}`), `--\n${footer}`];
   const body = [
@@ -41,7 +41,7 @@ export function writeMail({ to, subject, paragraphs, links = [], footer }: MailC
   };
 }
 
-/** Names in a subject are what people typed. */
+/** Subjects contain names that users typed, so line breaks are removed. */
 function oneLine(text: string): string {
   return text.replace(/\s+/gu, ' ').trim();
 }
