@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const BATCH = 1_000;
 const nextId = monotonicFactory();
 
-/** An alert, from when it began. */
+/** An alert that fires or has fired. */
 export interface AlertEvent {
   readonly id: string;
   readonly kind: AlertKind;
@@ -23,13 +23,13 @@ export interface AlertEvent {
   readonly startedAt: Date;
   readonly firedAt: Date | null;
   readonly resolvedAt: Date | null;
-  /** Since when nothing is wrong any more. */
+  /** Since when the value has been clear (well below the lowest threshold). */
   readonly clearSince: Date | null;
-  /** How long that must last before it has ended. */
+  /** How long it must stay clear before the alert resolves. */
   readonly clearMinutes: number;
 }
 
-/** One that has not ended, as it is judged. */
+/** An open alert, as the evaluation reads it. */
 export interface JudgedAlert extends OpenAlert {
   readonly id: string;
   readonly subject: string;
@@ -38,7 +38,7 @@ export interface JudgedAlert extends OpenAlert {
   readonly version: number;
 }
 
-/** The alerts of accounts. Each change is one conditional update, which commits together with the messages that tell it. */
+/** The alerts of accounts. Each change is one conditional update, committed together with its messages. */
 @Injectable()
 export class AlertEventRepository {
   constructor(
@@ -46,7 +46,7 @@ export class AlertEventRepository {
     private readonly channels: AlertChannelStore,
   ) {}
 
-  /** Newest first; `after` is the id of the last alert of the page before. */
+  /** Newest first; `after` is the id of the last alert on the previous page. */
   async list(
     accountId: string,
     query: {
@@ -72,13 +72,13 @@ export class AlertEventRepository {
     });
   }
 
-  /** Those of a rule that have not ended. */
+  /** The open alerts of a rule. */
   async open({ accountId, kind }: AlertRule): Promise<JudgedAlert[]> {
     const rows = await this.prisma.alertEvent.findMany({ where: { accountId, kind, resolvedAt: null } });
     return rows.map(judged);
   }
 
-  /** A new one, pending; undefined when another worker has begun it, or its rule was turned off meanwhile. */
+  /** Creates a pending alert; undefined when another worker created it, or its rule was turned off. */
   async begin({ accountId, kind }: AlertRule, reading: AlertReading, now: Date): Promise<JudgedAlert | undefined> {
     const { subject, name, title, path } = reading;
     const before = await this.prisma.alertEvent.count({
@@ -89,7 +89,7 @@ export class AlertEventRepository {
       ...{ text: firingText(reading, now), startedAt: now, clearMinutes: clearMinutes(before), version: 0 },
     };
     const { count } = await this.prisma.$transaction(async ({ alertEvent, alertRule }) => {
-      // Locks the rule: whoever turns it off has done so before, or closes what begins here afterwards.
+      // Locks the rule: turning it off either happened before, or also closes the alert created here.
       const on = await alertRule.updateMany({ where: { accountId, kind, enabled: true }, data: { enabled: true } });
       return on.count === 1 ? await alertEvent.createMany({ data: row, skipDuplicates: true }) : { count: 0 };
     });
@@ -97,8 +97,8 @@ export class AlertEventRepository {
   }
 
   /**
-   * Takes a step, and writes the messages that tell it. `reading` is undefined where nothing is wrong: then it keeps its words. False when
-   * another worker has taken a step meanwhile.
+   * Applies a step and writes its messages. Without a `reading` the alert keeps its text. False when another worker
+   * applied a step first.
    */
   async take(
     rule: AlertRule,
@@ -133,7 +133,7 @@ export class AlertEventRepository {
     });
   }
 
-  /** Ends what a rule has found, without telling anybody: it was turned off. */
+  /** Closes all open alerts of a rule that was turned off, without messages. */
   async close(accountId: string, kind: AlertKind): Promise<void> {
     const open = { accountId, kind, resolvedAt: null };
     await this.prisma.alertEvent.deleteMany({ where: { ...open, state: 'pending' } });
@@ -143,7 +143,7 @@ export class AlertEventRepository {
     });
   }
 
-  /** Removes the alerts that have ended and whose time is over, which their ids begin with. Throws when the database fails. */
+  /** Deletes resolved alerts past their retention, by the time in their ids. Throws when the database fails. */
   async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
     const before = `ale_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
     let count: number;
@@ -154,7 +154,7 @@ export class AlertEventRepository {
   }
 }
 
-/** What a step is told as; what is missing is told to nobody. */
+/** The message that each step sends; other steps send none. */
 const TOLD: Readonly<Partial<Record<AlertStep, AlertMessageType>>> = {
   fire: 'alert.firing',
   raise: 'alert.firing',
@@ -180,7 +180,7 @@ interface ToldRow {
 function messageOf(type: AlertMessageType, kind: AlertKind, row: ToldRow, now: Date): AlertMessage {
   const { id, name, title, text, path, startedAt, resolvedAt, version } = row;
   return {
-    // Each change has a version of its own, so what is told twice is told under the same id.
+    // Each change has its own version, so a message that is sent twice has the same id both times.
     id: `${id.replace('ale_', 'evt_')}_${version}`,
     object: 'event',
     type,
@@ -195,7 +195,7 @@ function messageOf(type: AlertMessageType, kind: AlertKind, row: ToldRow, now: D
   };
 }
 
-/** What a channel is told that somebody tries out. */
+/** The message that tests a channel. */
 export function testMessage(id: string, now: Date): AlertMessage {
   return {
     ...{ id: `evt_${id}`, object: 'event', type: 'alert.test' },

@@ -3,7 +3,7 @@ import { Logger } from '#telemetry/logger.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import type { AlertRule } from './alert-rule.repository.js';
 
-/** Where what the rules found goes: messages into the queue, failures into the log. */
+/** Where an evaluation's results go: messages to the queue, failures to the log. */
 @Injectable()
 export class AlertOutlet {
   constructor(
@@ -11,12 +11,12 @@ export class AlertOutlet {
     private readonly logger: Logger,
   ) {}
 
-  /** Lets the messages of an account go; those that get no job now are found by the sweep. Never fails. */
+  /** Enqueues the account's new messages; the sweep finds those that could not be enqueued. Never fails. */
   async send({ accountId }: AlertRule): Promise<void> {
     await this.deliveries.follow(accountId);
   }
 
-  /** A rule could not be held against anything. */
+  /** Logs a rule that could not be evaluated. */
   failed({ accountId, kind }: AlertRule, error: unknown): void {
     this.logger.warn('alerts.not_evaluated', { accountId, code: kind, error });
   }

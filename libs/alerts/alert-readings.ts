@@ -9,7 +9,7 @@ import { budgetReading, failureReading, waitReading, type AlertReading } from '.
 
 const MINUTE_MS = 60_000;
 
-/** What rules about budgets, tasks and the queue are held against. */
+/** Current values for rules about budgets, tasks and the queue. */
 @Injectable()
 export class AlertReadings {
   constructor(
@@ -20,24 +20,24 @@ export class AlertReadings {
     private readonly config: TasksConfig,
   ) {}
 
-  /** Of every budget of the account and its keys. */
+  /** The budgets of the account and its keys. */
   async ofBudgets({ accountId }: AlertRule): Promise<AlertReading[]> {
     const { currency } = this.catalog.current;
     const now = new Date();
     return (await this.budgets.ofAccount(accountId)).map((budget) => budgetReading(budget, currency, now));
   }
 
-  /** Of the account's tasks, or of everybody's. */
+  /** The failure rate of the account's tasks, or of all accounts' tasks. */
   async ofFailures(rule: AlertRule): Promise<AlertReading[]> {
     const overall = rule.kind === 'overall_failure_rate';
     const since = new Date(Date.now() - rule.windowMinutes * MINUTE_MS);
-    // What fails at its deadline was accepted that much earlier.
+    // A task that failed at its deadline was accepted that much earlier.
     const acceptedSince = new Date(since.getTime() - this.config.deadlineMs - MINUTE_MS);
     const account = overall ? undefined : { id: rule.accountId, acceptedSince };
     return [failureReading(await this.tasks.outcomesSince(since, account), rule, overall)];
   }
 
-  /** Of the queue. Without Redis nothing is predicted: then only what was measured counts. */
+  /** The wait in the queue. Without Redis there is no prediction, and only the measured wait counts. */
   async ofQueue(): Promise<AlertReading[]> {
     const [predicted, measured] = await Promise.all([
       this.wait.predictedSeconds().catch(() => 0),

@@ -3,7 +3,7 @@ import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ALERTS, type AlertSettings } from './alert-settings.js';
 
-/** What an account wants to be alerted of. */
+/** When an account is alerted, and on which channels. */
 export interface AlertRule extends AlertSettings {
   readonly accountId: string;
   readonly kind: AlertKind;
@@ -12,12 +12,12 @@ export interface AlertRule extends AlertSettings {
   readonly channelIds: readonly string[];
 }
 
-/** The rules of accounts: one of each kind, which is off until somebody turns it on. */
+/** The alert rules of accounts: one of each kind, off by default. */
 @Injectable()
 export class AlertRuleRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** One of each of the kinds, as it was set, else as it would be turned on. */
+  /** One rule per kind, as saved, or else off with the default settings. */
   async list(accountId: string, kinds: readonly AlertKind[]): Promise<AlertRule[]> {
     const rows = (await this.prisma.alertRule.findMany({ where: { accountId } })).flatMap(ruleOf);
     return kinds.map(
@@ -38,7 +38,7 @@ export class AlertRuleRepository {
     });
   }
 
-  /** The account is no more, so nobody can read what its rules have found either. */
+  /** Deletes the rules and alerts of a deleted account. */
   async removeAll(accountId: string): Promise<void> {
     const { alertEvent, alertRule } = this.prisma;
     await this.prisma.$transaction([
@@ -47,7 +47,7 @@ export class AlertRuleRepository {
     ]);
   }
 
-  /** A channel is no more: rules that named it alone go to all that are left. */
+  /** Removes a deleted channel from rules. A rule left without channels sends to all of them. */
   async forgetChannel(accountId: string, channelId: string): Promise<void> {
     const rules = await this.prisma.alertRule.findMany({ where: { accountId, channelIds: { has: channelId } } });
     for (const { kind, channelIds } of rules) {
@@ -58,7 +58,7 @@ export class AlertRuleRepository {
     }
   }
 
-  /** The rules whose time has come, each for one worker: whoever moves its time forward has it. */
+  /** Claims the rules that are due, each for one worker: the first to update `evaluatedAt`. */
   async *takeDue(everyMs: number): AsyncGenerator<AlertRule> {
     const due = { enabled: true, evaluatedAt: { lte: new Date(Date.now() - everyMs) } };
     for (const row of await this.prisma.alertRule.findMany({ where: due })) {
@@ -74,7 +74,7 @@ export class AlertRuleRepository {
 
 type RuleRow = Omit<AlertRule, 'kind'> & { readonly kind: string };
 
-/** None for a kind of a later version. */
+/** Empty for a kind that only a later version has. */
 function ruleOf(row: RuleRow): AlertRule[] {
   const kind = ALERT_KINDS.find((name) => name === row.kind);
   return kind === undefined ? [] : [{ ...row, kind }];

@@ -1,26 +1,28 @@
 import type { AlertKind } from '#contract/alert-message.js';
 
-/** When a kind of alert fires, and how often it is told. */
+/** When an alert of a kind fires, and how often it is repeated. */
 export interface AlertSettings {
-  /** Ascending. Of budgets and failures percent, of waits seconds; passing the next one tells again. */
+  /**
+   * Ascending: percent for budgets and failure rates, seconds for waits. Reaching the next one sends another message.
+   */
   readonly thresholds: readonly number[];
-  /** Failures are counted of so many minutes. */
+  /** The failure rate covers this many minutes. */
   readonly windowMinutes: number;
-  /** Fewer ended tasks in that time tell nothing. */
+  /** With fewer ended tasks than this in the window, there is no failure rate. */
   readonly minTasks: number;
-  /** How long it must last before it fires. */
+  /** How long the value must stay above a threshold before the alert fires. */
   readonly holdMinutes: number;
-  /** While it fires it is told again after so many hours; 0 = never. */
+  /** While the alert fires, it is repeated after this many hours; 0 = never. */
   readonly repeatHours: number;
 }
 
-/** What is said of a kind where somebody may set it. */
+/** Defaults and limits of a kind. */
 interface KindRules {
   readonly defaults: AlertSettings;
   readonly unit: 'percent' | 'seconds' | null;
-  /** Of a threshold. */
+  /** The largest threshold. */
   readonly most: number;
-  /** About the whole installation, so for its operators. */
+  /** Concerns the whole installation, so only operators can set it. */
   readonly forOperators: boolean;
 }
 
@@ -29,7 +31,7 @@ const BASE = { windowMinutes: 15, minTasks: 20, holdMinutes: 0, repeatHours: 24 
 /** Every kind of alert. */
 export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
   budget: {
-    // What is spent stays spent: to repeat it helps nobody.
+    // A used-up budget stays used up, so a repeated message would not help.
     defaults: { ...BASE, thresholds: [50, 80, 100], repeatHours: 0 },
     ...{ unit: 'percent', most: 100, forOperators: false },
   },

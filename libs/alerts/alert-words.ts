@@ -1,25 +1,28 @@
 import type { NamedBudget } from '#billing/budget.repository.js';
 
-/** What one look has found out about one subject, in figures and in words. */
+/** The current value of one subject, and the text that describes it. */
 export interface AlertReading {
-  /** Tells it from the other subjects of its kind. */
+  /** Identifies the subject within its kind. */
   readonly subject: string;
-  /** The same for people. */
+  /** The subject's display name. */
   readonly name: string;
-  /** What thresholds are held against. */
+  /** Compared with the thresholds. */
   readonly value: number;
   readonly title: string;
-  /** What happened, and how bad it is. */
+  /** What happened, with figures. */
   readonly what: string;
   readonly advice: string;
-  /** Of the console's page that shows the cause. */
+  /** The console page that shows the cause. */
   readonly path: string;
 }
 
 const TASKS = '/console/tasks?status=failed';
 const OPERATION = '/console/operation';
 
-/** How much of a budget is spent, in percent. A raised budget and a new month are new subjects, whose thresholds count anew. */
+/**
+ * How much of a budget is used, in percent. A raised budget or a new month is a new subject, with its thresholds
+ * unreached.
+ */
 export function budgetReading(budget: NamedBudget, currency: string, now: Date): AlertReading {
   const { ownerId, owner, keyName, limit, spent, period } = budget;
   const value = limit === 0 ? 100 : Math.floor((spent / limit) * 100);
@@ -38,7 +41,7 @@ export function budgetReading(budget: NamedBudget, currency: string, now: Date):
   };
 }
 
-/** Share of ended tasks that failed, in percent; fewer than `minTasks` tell nothing. */
+/** The share of ended tasks that failed, in percent; 0 with fewer than `minTasks`. */
 export function failureReading(
   { completed, failed }: { readonly completed: number; readonly failed: number },
   { windowMinutes, minTasks }: { readonly windowMinutes: number; readonly minTasks: number },
@@ -58,7 +61,7 @@ export function failureReading(
   };
 }
 
-/** Whether a provider takes calls: 1 = it does not. */
+/** Whether a provider is down: 1 = yes, 0 = no. */
 export function providerReading(name: string, models: readonly string[], isDown: boolean): AlertReading {
   const served =
     models.length > 5 ? `${models.slice(0, 5).join(', ')} and ${models.length - 5} more` : models.join(', ');
@@ -71,7 +74,9 @@ export function providerReading(name: string, models: readonly string[], isDown:
   };
 }
 
-/** How long tasks wait for a worker, in seconds: predicted for the next one, or measured of the oldest, whichever is longer. */
+/**
+ * The wait for a worker, in seconds: predicted for the next task or measured for the oldest one, whichever is longer.
+ */
 export function waitReading(predicted: number, measured: number): AlertReading {
   const value = Math.round(Math.max(predicted, measured));
   return {
@@ -90,12 +95,12 @@ function momentOf(time: Date): string {
   return `${new Intl.DateTimeFormat('en-US', { ...parts, timeZone: 'UTC' }).format(time)} UTC`;
 }
 
-/** What is told while it fires: what happened, since when, and what to do. */
+/** The text of a firing alert: what happened, since when, and what to do. */
 export function firingText({ what, advice }: Pick<AlertReading, 'what' | 'advice'>, startedAt: Date): string {
   return `${what} Since ${momentOf(startedAt)}. ${advice}`;
 }
 
-/** What is told once it is over. */
+/** The text of a resolved alert. */
 export function resolvedText(startedAt: Date, resolvedAt: Date): string {
   const lasted = Math.max(1, Math.round((resolvedAt.getTime() - startedAt.getTime()) / 60_000));
   return `Resolved ${momentOf(resolvedAt)}, after ${minutes(lasted)}. Nothing to do.`;

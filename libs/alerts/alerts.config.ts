@@ -1,6 +1,6 @@
 import { Setting, Within } from '#config/setting.js';
 
-/** How often alerts are looked for. */
+/** How often alert rules are evaluated. */
 export class AlertsConfig {
   @Setting(
     'ALERT_EVALUATE_SECONDS',

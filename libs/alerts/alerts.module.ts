@@ -13,13 +13,13 @@ import { ProviderReadings } from './provider-readings.js';
 
 const rows = [AlertRuleRepository, AlertEventRepository];
 
-/** Rules of alerts, and what they have found. */
+/** Alert rules and alerts. */
 @Module({ imports: [DatabaseModule, WebhooksModule], providers: rows, exports: rows })
 export class AlertsModule {}
 
 const looks = [AlertReadings, ProviderReadings, AlertOutlet, EvaluateAlerts];
 
-/** For workers, which hold the rules against what is there. Needs the CatalogModule. */
+/** Evaluates alert rules; for workers. Needs the CatalogModule. */
 @Module({
   imports: [AlertsModule, BillingModule, RoutingModule, TasksModule],
   providers: looks,

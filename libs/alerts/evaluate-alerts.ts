@@ -7,7 +7,7 @@ import type { AlertReading } from './alert-words.js';
 import { levelOf, nextAlertStep } from './next-alert-step.js';
 import { ProviderReadings } from './provider-readings.js';
 
-/** Holds the rules against what is there: which alerts begin, get worse, or are over. */
+/** Evaluates alert rules: which alerts begin, escalate, or resolve. */
 @Injectable()
 export class EvaluateAlerts {
   constructor(
@@ -18,7 +18,10 @@ export class EvaluateAlerts {
     private readonly outlet: AlertOutlet,
   ) {}
 
-  /** One look at every rule that is due. What of one cannot be read now is read next time. Throws when the database does not answer. */
+  /**
+   * Evaluates every due rule once. A rule whose values can't be read is retried when it is next due. Throws when the
+   * database does not answer.
+   */
   async run(everyMs: number): Promise<void> {
     for await (const rule of this.rules.takeDue(everyMs)) {
       await this.evaluate(rule).catch((error: unknown) => this.outlet.failed(rule, error));
@@ -36,7 +39,7 @@ export class EvaluateAlerts {
       const alert = known ?? (isOver ? await this.events.begin(rule, reading, now) : undefined);
       if (alert !== undefined) changed = (await this.step(rule, alert, reading, now)) || changed;
     }
-    // What it was about is no more: a key was revoked, a budget raised, a provider removed.
+    // The subject no longer exists: a key was revoked, a budget raised, a provider removed.
     for (const alert of open.filter(({ subject }) => !readings.some((reading) => reading.subject === subject))) {
       changed = (await this.step(rule, alert, undefined, now)) || changed;
     }
@@ -52,7 +55,7 @@ export class EvaluateAlerts {
     const value = reading?.value ?? 0;
     const level = levelOf(value, rule.thresholds);
     const step = nextAlertStep(alert, value, rule, now);
-    // What is shown stays as new as the last look at which something was wrong.
+    // The alert keeps the text of the last evaluation that found a problem.
     const words = level > 0 ? reading : undefined;
     if (step === 'none' && (words === undefined || words.title === alert.title)) return false;
     return await this.events.take(rule, alert, { step, reading: words, level, now });

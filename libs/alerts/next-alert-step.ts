@@ -1,25 +1,28 @@
 import type { AlertSettings } from './alert-settings.js';
 
-/** What is known of an alert that has not ended. */
+/** The state of an open alert. */
 export interface OpenAlert {
-  /** pending: seen, but not for long enough to fire. */
+  /** pending: above a threshold, but not for long enough to fire. */
   readonly state: 'pending' | 'firing';
-  /** The highest threshold that was told. */
+  /** The highest threshold that a message was sent for. */
   readonly level: number;
   readonly startedAt: Date;
   readonly notifiedAt: Date | null;
   readonly clearSince: Date | null;
-  /** How long it must be clear before it has ended. */
+  /** How long the value must be clear before the alert resolves. */
   readonly clearMinutes: number;
 }
 
 /**
- * What becomes of an alert after a look. `fire`, `raise` (a higher threshold), `repeat` and `resolve` are told;
- * `drop`: it was over before it could fire.
+ * The result of an evaluation. `fire`, `raise` (a higher threshold), `repeat` and `resolve` send messages; `drop`: the
+ * problem ended before the alert fired.
  */
 export type AlertStep = 'none' | 'drop' | 'fire' | 'raise' | 'repeat' | 'begin_clearing' | 'stop_clearing' | 'resolve';
 
-/** An alert ends only below this share of its lowest threshold, so that a value around it does not flap. */
+/**
+ * An alert resolves only below this share of its lowest threshold, so that a value near the threshold does not make it
+ * flap.
+ */
 const CLEAR_SHARE = 0.9;
 const CLEAR_MINUTES = 5;
 const MOST_CLEAR_MINUTES = 60;
@@ -30,17 +33,20 @@ export function levelOf(value: number, thresholds: readonly number[]): number {
   return Math.max(0, ...thresholds.filter((threshold) => value >= threshold));
 }
 
-/** Whether a value is so low that its alert may end. */
+/** Whether a value is low enough for its alert to resolve. */
 export function isClear(value: number, thresholds: readonly number[]): boolean {
   return value < Math.min(...thresholds) * CLEAR_SHARE;
 }
 
-/** How long an alert must be clear that has come so many times before on the same day: 5, 10, 20, 40, 60 minutes. */
+/**
+ * How long an alert must be clear before it resolves, by its earlier occurrences within a day: 5, 10, 20, 40, 60
+ * minutes.
+ */
 export function clearMinutes(recurrences: number): number {
   return Math.min(MOST_CLEAR_MINUTES, CLEAR_MINUTES * 2 ** recurrences);
 }
 
-/** Decides by what a look has found. */
+/** Decides the next step for the current value. */
 export function nextAlertStep(
   alert: OpenAlert,
   value: number,

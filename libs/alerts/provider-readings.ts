@@ -4,7 +4,7 @@ import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import { providerReading, type AlertReading } from './alert-words.js';
 
-/** How the providers are that models use. */
+/** Whether the providers that models use are down. */
 @Injectable()
 export class ProviderReadings {
   constructor(
@@ -13,13 +13,13 @@ export class ProviderReadings {
     private readonly switches: ProviderSwitches,
   ) {}
 
-  /** None of those that an operator has drained. Rejects without Redis, and without the database. */
+  /** Skips drained providers. Rejects when Redis or the database does not answer. */
   async all(): Promise<AlertReading[]> {
     const drained = new Set((await this.switches.list()).map(({ provider }) => provider));
     const used = [...this.modelsByProvider()].filter(([name]) => !drained.has(name));
     if (used.length === 0) return [];
     const states = await this.limiter.look(used.map(([name]) => name));
-    // Half open: it has failed, and nothing has succeeded since.
+    // Half-open counts as down: it has failed, and no call has succeeded since.
     return used.map(([name, models], index) => providerReading(name, models, states[index]?.breaker !== 'closed'));
   }
 
