@@ -11,9 +11,9 @@ import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
-/** For giving back, after the grace time, what did not fit into it; the compose file waits 10 s longer than the grace time. */
+/** Time to return unfinished tasks after the grace time; the compose file waits 10 s longer than the grace time. */
 const GIVE_BACK_MS = 8_000;
-/** Longer than any delivery of a webhook takes, which is all that can be in hand besides tasks. */
+/** Longer than any webhook delivery takes; besides tasks, only deliveries can still be running. */
 const IDLE_MS = 25_000;
 const LOOK_MS = 1_000;
 
@@ -34,8 +34,8 @@ async function main(): Promise<void> {
 }
 
 /**
- * BullMQ waits for a Redis that it never reached, however long that takes. A task in hand, whose image may be paid, is
- * waited for; without one the process ends, however long its grace is.
+ * BullMQ waits indefinitely for a Redis that it never reached. The process waits for running tasks, whose images may be
+ * paid for; without any, it ends, however long its grace time is.
  */
 function endInTime(grace: ShutdownGrace, leases: Leases, logger: Logger): void {
   const begin = (): void => {
@@ -60,7 +60,7 @@ if (process.argv[2] === 'settings') {
   process.stdout.write(`${JSON.stringify(reportSettings(WORKER_CONFIGS, process.env))}\n`);
 } else {
   main().catch((error: unknown) => {
-    // No logger exists yet; the settings decide how one is made.
+    // There is no logger yet: it is created from the settings.
     process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
     process.exit(1);
   });

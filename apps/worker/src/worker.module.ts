@@ -10,10 +10,10 @@ import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { WebhookDeliveryModule } from './webhooks/webhook-delivery.module.js';
 import { WORKER_CONFIGS } from './worker-configs.js';
 
-/** Jobs only: no HTTP but an orchestrator's probes. */
+/** Runs jobs; its only HTTP is an orchestrator's probes. */
 @Module({})
 export class WorkerModule {
-  /** `registry` says who makes the images; absent, the catalog does. Throws ConfigError when settings are wrong. */
+  /** `registry` replaces the catalog's providers. Throws ConfigError for invalid settings. */
   static forRoot(env: Readonly<Record<string, string | undefined>>, registry?: ProviderRegistry): DynamicModule {
     return {
       module: WorkerModule,
@@ -24,7 +24,7 @@ export class WorkerModule {
         ProviderRegistryModule.forRoot(registry),
         HealthModule,
         MaintenanceModule,
-        // Nest stops what comes last here first: receivers are told of tasks that end while this worker stops.
+        // Nest stops modules in reverse order: webhooks keep running while tasks end during shutdown.
         WebhookDeliveryModule,
         ImagesModule,
       ],

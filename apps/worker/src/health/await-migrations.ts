@@ -7,8 +7,8 @@ import { Logger } from '#telemetry/logger.js';
 const LOOK_MS = 1_000;
 
 /**
- * A worker that is started before its migrations takes no job until they are applied: on the old tables it could buy an
- * image and fail to keep it. A database that is away is no reason to wait: jobs come again.
+ * A worker that starts before its migrations takes no jobs until they are applied: on the old tables it could buy an
+ * image and fail to save it. It does not wait for a database that is down: its jobs are retried.
  */
 @Injectable()
 export class AwaitMigrations {

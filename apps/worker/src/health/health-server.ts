@@ -2,7 +2,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ReadinessReport } from '#health/readiness.js';
 
-/** Answers an orchestrator's probes; a worker has no other port for callers. What fails is named, its error is in the log. */
+/**
+ * Serves an orchestrator's probes, on the only port of a worker. The response names what fails; the error is in the
+ * log.
+ */
 export function createHealthServer(report: () => ReadinessReport): Server {
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown): void => {
@@ -18,7 +21,7 @@ export function createHealthServer(report: () => ReadinessReport): Server {
   return server;
 }
 
-/** Where it listens now. Rejects when the port is taken. */
+/** Resolves with the bound address. Rejects when the port is in use. */
 export async function listen(server: Server, port: number, host: string): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -27,7 +30,7 @@ export async function listen(server: Server, port: number, host: string): Promis
   return server.address() as AddressInfo;
 }
 
-/** Stops listening, and ends connections that an orchestrator keeps. */
+/** Stops listening and closes keep-alive connections. */
 export function close(server: Server): void {
   server.close();
   server.closeAllConnections();

@@ -4,6 +4,6 @@ import { HealthChecksModule } from '#health/health-checks.module.js';
 import { AwaitMigrations } from './await-migrations.js';
 import { Probes } from './probes.js';
 
-/** Probes, and no job before the tables are there. */
+/** Serves probes, and holds jobs back until the migrations are applied. */
 @Module({ imports: [DatabaseModule, HealthChecksModule], providers: [Probes, AwaitMigrations] })
 export class HealthModule {}

@@ -5,7 +5,7 @@ import { WorkerConfig } from '../worker.config.js';
 import { AwaitMigrations } from './await-migrations.js';
 import { close, createHealthServer, listen } from './health-server.js';
 
-/** `/healthz` and `/readyz` of a worker, on the port that the settings name, if they name one. */
+/** `/healthz` and `/readyz` of a worker, on the configured port, if there is one. */
 @Injectable()
 export class Probes implements OnModuleInit, OnModuleDestroy, OnApplicationShutdown {
   private readonly server: Server = createHealthServer(() => this.readiness.report(this.stopping));
@@ -17,7 +17,7 @@ export class Probes implements OnModuleInit, OnModuleDestroy, OnApplicationShutd
     private readonly migrations: AwaitMigrations,
   ) {}
 
-  /** Nest takes jobs after this, at the bootstrap: a worker that waits for its migrations answers probes already. */
+  /** Nest starts jobs after this hook, so a worker that waits for migrations already answers probes. */
   async onModuleInit(): Promise<void> {
     const { healthPort, healthHost } = this.config;
     if (healthPort > 0) await listen(this.server, healthPort, healthHost);
@@ -28,7 +28,7 @@ export class Probes implements OnModuleInit, OnModuleDestroy, OnApplicationShutd
     this.stopping = true;
   }
 
-  /** Last: a worker that finishes what it has in hand, for minutes maybe, is alive. */
+  /** Closes last: a worker that is finishing its tasks, perhaps for minutes, is still alive. */
   onApplicationShutdown(): void {
     close(this.server);
   }

@@ -1,7 +1,7 @@
 import type { FinishedImage } from '#images/steps/finish-image.js';
 import type { TaskOptions } from '#tasks/task.js';
 
-/** What had to be done to a provider's image so that it is what was ordered, in plain words. */
+/** Describes, in plain words, how a provider's image was changed to match the order. */
 export function adaptations({ received, width, height, format, isAnimated }: FinishedImage): string[] {
   const found: string[] = [];
   if (received.width !== width || received.height !== height) {
@@ -12,7 +12,7 @@ export function adaptations({ received, width, height, format, isAnimated }: Fin
   return found;
 }
 
-/** The sizes of an image on its way, `<w>x<h>` or `auto`; `sent` is what the provider was asked for. */
+/** The size sent to the provider and the size received, `<w>x<h>` or `auto`. */
 export function sizesOf(
   options: TaskOptions,
   sentSize: string | undefined,

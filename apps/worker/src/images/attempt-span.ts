@@ -2,13 +2,13 @@ import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { attemptIds, openSpan, recordWait, traceparentOf, type OpenSpan } from '#telemetry/spans.js';
 
 /**
- * The span of an attempt, which links to the one before it, and a span of the wait before it. `queuedAt`: when its job was
- * added, in ms since the epoch; only the first wait is known without.
+ * Opens the span of an attempt, linked to the previous attempt, and records a span of the wait before it. `queuedAt`:
+ * when the job was added, in ms since the epoch; only the first attempt's wait is known without it.
  */
 export function attemptSpan(claimed: ClaimedTask, queuedAt: number | undefined): OpenSpan {
   const { task, attempt, losses, traceParent } = claimed;
   const ids = attemptIds(task.id, attempt, traceParent);
-  // Without a span of the request, the attempts are the first of their trace.
+  // When the request has no span, the attempts have a trace of their own.
   const before = attempt === 1 ? undefined : traceparentOf(attemptIds(task.id, attempt - 1, traceParent));
   const fields = { taskId: task.id, requestId: task.requestId, attempt, losses };
   const span = openSpan({

@@ -7,22 +7,22 @@ import { StartNotCounted } from './failure-verdict.js';
 import { type OpenSpan } from '#telemetry/spans.js';
 import type { LeasedTask } from './leases.js';
 
-/** A call of this attempt, or the one that an earlier attempt left open. */
+/** A call of this attempt, or one that an earlier attempt left open. */
 export interface AttemptedCall {
   readonly provider: Pick<ProviderEntry, 'name' | 'free' | 'interrupted'>;
-  /** The provider's own name of the job, once it has told. */
+  /** The provider's job id, once the provider has sent it. */
   jobId: string | undefined;
-  /** Known before the row is told, while the attempt goes on elsewhere. */
+  /** How the call ended; set before it is written to the row, while the attempt tries another provider. */
   end: CallEnd | undefined;
 }
 
-/** One worker's try of a task, and how far it has come. */
+/** One worker's attempt at a task, and its progress. */
 export class Attempt {
-  /** Calls of the task so far, this attempt's included. */
+  /** Provider calls of the task so far, including this attempt's. */
   starts: number;
-  /** The call that began last. */
+  /** The latest call. */
   call: AttemptedCall | undefined;
-  /** The call that the claim has begun, until it is made or another one in its place. */
+  /** The call that the claim already counted, until it is made or replaced by another. */
   begun: ProviderCall | undefined;
 
   constructor(
@@ -34,7 +34,10 @@ export class Attempt {
     this.begun = claimed.begun;
   }
 
-  /** The call that an earlier attempt left open. A provider that is no longer known is trusted with nothing. */
+  /**
+   * Resumes the call that an earlier attempt left open. An unknown provider counts as one that can't safely be called
+   * again.
+   */
   takeUp({ providers }: Catalog): AttemptedCall | undefined {
     const { providerCallOpen, providerJobId, lastCall } = this.claimed;
     if (!providerCallOpen) return undefined;
@@ -44,19 +47,19 @@ export class Attempt {
     return this.call;
   }
 
-  /** Whether the last call's job can be asked for again instead of being ordered anew. */
+  /** Whether the last call's job can be fetched instead of ordering a new one. */
   get resumable(): boolean {
     return this.call?.jobId !== undefined && this.call.end?.charged !== 'no';
   }
 
-  /** How the last call is to be written down when the attempt ends with this error; undefined without one. */
+  /** How to record the last call when the attempt ends with this error; undefined when there was no call. */
   endWith(error: unknown): CallEnd | undefined {
     if (this.call === undefined) return this.begun && NOT_CALLED;
     return this.call.end ?? endOf(this.call.provider.free, error, this.lease.signal.aborted);
   }
 }
 
-/** How a call ended that ended with this error. What is free is never charged. */
+/** The end of a call that failed with this error. Free providers never charge. */
 export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd {
   if (error instanceof StartNotCounted) return NOT_CALLED;
   if (aborted || !(error instanceof ProviderError)) return unknownEnd(free);
@@ -68,12 +71,12 @@ export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd 
   };
 }
 
-/** Names a task in the log. */
+/** The task's ids for the log. */
 export function identity({ task }: ClaimedTask): { taskId: string; requestId: string } {
   return { taskId: task.id, requestId: task.requestId };
 }
 
-/** How a call that brought an image ends: it was charged unless the provider is free. */
+/** The end of a call that returned an image: charged, unless the provider is free. */
 export function successOf(free: boolean): CallEnd {
   return { outcome: 'succeeded', charged: free ? 'no' : 'yes' };
 }

@@ -19,24 +19,27 @@ import { ProviderStarts } from './provider-starts.js';
 import { readCapped, TooManyBytes } from './read-capped.js';
 import { TaskProgress } from './task-progress.js';
 
-/** A parked call keeps its slot that much longer than it waits, for the way back through the queue. */
+/** A parked call keeps its slot this much longer than its wait, to cover the time back in the queue. */
 const PARK_MARGIN_MS = 10_000;
 
-/** What a provider made, with the bytes of each image in memory. */
+/** A provider's result, with the bytes of each image in memory. */
 export type MadeImages = Omit<ProviderImageResult, 'images'> & {
   readonly files: Buffer[];
   readonly provider: Candidate['provider'];
 };
 
-/** One call, and whose it is. */
+/** One provider call and its inputs. */
 export interface OrderedCall {
   readonly candidate: Candidate;
   readonly inputs: LoadedInputs;
-  /** The provider named its job in an earlier attempt and is asked for that, instead of for another. */
+  /**
+   * An earlier attempt received a job id from the provider, so this call fetches that job instead of ordering a new
+   * one.
+   */
   readonly resume: boolean;
 }
 
-/** Makes one call to a provider: through the limiter, counted before it begins, and read to its end. */
+/** Makes one provider call: waits for the limiter's permit, counts the start first, and reads the whole result. */
 @Injectable()
 export class CallProvider {
   constructor(
@@ -47,7 +50,7 @@ export class CallProvider {
     private readonly partials: TaskPartials,
   ) {}
 
-  /** Throws what `generate` and `ProviderStarts.start` throw. */
+  /** Throws whatever `generate` and `ProviderStarts.start` throw. */
   async call(attempt: Attempt, order: OrderedCall): Promise<MadeImages | ProviderPending | CallRejection> {
     const { provider, key } = order.candidate;
     const { id, options } = attempt.claimed.task;
@@ -97,7 +100,7 @@ export class CallProvider {
     return { ...made, provider, files };
   }
 
-  /** Nothing is published for a caller that asked for no partial images, whatever the provider sends. */
+  /** Publishes a partial image, unless the caller asked for fewer than the provider sends. */
   private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
     if (index >= (task.options.partialImages ?? 0)) return;
     const format = sniffImageType(image);
@@ -105,19 +108,19 @@ export class CallProvider {
   }
 }
 
-/** What a trace tells of a call. */
+/** The span of a call. */
 function callSpan({ claimed, starts }: Attempt, { candidate: { provider, model }, resume: resumed }: OrderedCall) {
   const fields = { provider: provider.name, model, start: starts, resumed };
   return { name: 'provider.call', kind: 'client', parent: claimed.task.id, fields } as const;
 }
 
-/** The mask in the form the provider says; a job that is only asked for has had it. */
+/** Converts the mask to the form that the provider expects; a resumed job already has it. */
 async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
   if (inputs.mask === undefined || maskForm !== 'white' || resume) return inputs;
   return { ...inputs, mask: await whiteMask(inputs.mask) };
 }
 
-/** No more images than were asked for. One that is too large is left out where there are others. */
+/** Reads at most as many images as the caller requested. Skips one that is too large, unless it is the only one. */
 async function readAll(images: ProviderImageResult['images'], { claimed, lease }: Attempt): Promise<Buffer[]> {
   const files: Buffer[] = [];
   let tooLarge: TooManyBytes | undefined;
@@ -133,7 +136,7 @@ async function readAll(images: ProviderImageResult['images'], { claimed, lease }
   return files;
 }
 
-/** Tells the other processes what the failure says of the provider; a bad request says nothing of it. */
+/** Reports the failure to the limiter, which all processes share; a bad request says nothing about the provider. */
 function endPermit(permit: CallPermit, error: unknown, aborted: boolean): void {
   if (aborted || !(error instanceof ProviderError)) permit.end('neutral');
   else if (error.keyRefused) {
@@ -141,7 +144,9 @@ function endPermit(permit: CallPermit, error: unknown, aborted: boolean): void {
   } else permit.end(isOfTheProvider(error) ? 'failed' : 'neutral');
 }
 
-/** Whether a failure is the provider's own, so that another one may do better: the caller's faults are of class 400. */
+/**
+ * Whether the failure is the provider's, so that another provider may succeed; the caller's errors have a 4xx status.
+ */
 export function isOfTheProvider({ code }: ProviderError): boolean {
   return errorKind(code).status >= 500;
 }

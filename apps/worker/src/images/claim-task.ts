@@ -8,7 +8,7 @@ import { Leases } from './leases.js';
 import { ProviderStarts } from './provider-starts.js';
 import { TaskMeter } from './task-meter.js';
 
-/** Begins the attempts of this worker. */
+/** Starts this worker's attempts. */
 @Injectable()
 export class ClaimTask {
   private readonly owner = randomUUID();
@@ -22,7 +22,7 @@ export class ClaimTask {
   ) {}
 
   /**
-   * Undefined when the task was not to be had. `queuedAt`: when its job was added, in ms since the epoch, if that is known.
+   * Undefined when the task could not be claimed. `queuedAt`: when its job was added, in ms since the epoch, if known.
    * Throws when the database does not answer.
    */
   async claim(taskId: string, queuedAt?: number): Promise<Attempt | undefined> {

@@ -11,12 +11,12 @@ import { ImageNotStored } from './failure-verdict.js';
 import { LeaseLost } from './leases.js';
 import { TaskMeter } from './task-meter.js';
 
-/** How long a finished image waits for the database between two tries. */
+/** Delay between two writes of a finished image, when the database fails. */
 const RETRY_MS = 500;
-/** How often it is offered; about a quarter of an hour. */
+/** Maximum number of writes; about a quarter of an hour. */
 const MOST_TRIES = 1_800;
 
-/** Ends a task with its images. */
+/** Completes a task with its images. */
 @Injectable()
 export class CompleteTask {
   constructor(
@@ -27,8 +27,8 @@ export class CompleteTask {
   ) {}
 
   /**
-   * False when the task has ended in another way meanwhile; then the image is not wanted. Throws ImageNotStored when
-   * it could not be written down.
+   * False when the task has already ended in another way, so the images are discarded. Throws ImageNotStored when the
+   * result could not be saved.
    */
   async complete(attempt: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {
     const { claimed, lease, span } = attempt;
@@ -51,9 +51,8 @@ export class CompleteTask {
   }
 
   /**
-   * An image that is made and stored outlives a database that is away for a while: it is offered again until the
-   * task's deadline or the end of the process. That the lease has run out meanwhile matters only if another took over.
-   * Undefined when it was not wanted.
+   * Keeps a stored image through a database outage: retries until the task's deadline or the end of the process. An
+   * expired lease matters only if another worker has claimed the task. Undefined when the result was rejected.
    */
   private async completeInTheEnd(
     { claimed, lease }: Attempt,
@@ -64,7 +63,7 @@ export class CompleteTask {
       try {
         const row = await this.transitions.complete(lease, result, end);
         if (row !== undefined) return { row };
-        // An earlier try may have been carried out, and only its answer lost.
+        // An earlier write may have been committed, with only its response lost.
         return tries > 1 && (await this.transitions.isCompletedBy(lease)) ? {} : undefined;
       } catch (error) {
         const { signal } = lease;

@@ -4,7 +4,7 @@ import { CompleteTask } from './complete-task.js';
 import type { OrderedImages } from './order-image.js';
 import { StoreImages } from './store-images.js';
 
-/** Makes stored images the task's. */
+/** Completes the task with its stored images. */
 @Injectable()
 export class DeliverImage {
   constructor(
@@ -12,7 +12,7 @@ export class DeliverImage {
     private readonly tasks: CompleteTask,
   ) {}
 
-  /** Whether they are the task's now; their objects are deleted if they are not. Throws ImageNotStored. */
+  /** False when the task had already ended; then the stored objects are deleted. Throws ImageNotStored. */
   async deliver(attempt: Attempt, { made, stored }: OrderedImages): Promise<boolean> {
     const { images, warnings } = stored;
     if (await this.tasks.complete(attempt, made.provider, { images, usage: made.usage, warnings })) return true;

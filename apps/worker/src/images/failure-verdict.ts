@@ -6,12 +6,12 @@ import { StorageError } from '#storage/object-store.js';
 import { TransitionUnanswered } from '#tasks/task-transitions.js';
 import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
-/** The image was made, and maybe paid for, but the store did not take it. */
+/** The image was generated, and perhaps paid for, but could not be saved. */
 export class ImageNotStored extends Error {
   override readonly name = 'ImageNotStored';
 }
 
-/** The start was not written down for certain, so the provider was not called. */
+/** The start may not have been recorded, so the provider was not called. */
 export class StartNotCounted extends Error {
   override readonly name = 'StartNotCounted';
 }
@@ -20,13 +20,13 @@ export class StartNotCounted extends Error {
 export class NoProviderFree extends Error {
   override readonly name = 'NoProviderFree';
 
-  /** Milliseconds after which one of them may be free. */
+  /** `retryAfterMs`: when one of them may accept calls again. */
   constructor(readonly retryAfterMs: number) {
     super('no provider is free');
   }
 }
 
-/** The task has had all its starts, or has taken as many workers with it. */
+/** The task has used up its starts, or lost that many workers. */
 export function givenUp(): AppError {
   return new AppError(
     'interrupted',
@@ -34,34 +34,34 @@ export function givenUp(): AppError {
   );
 }
 
-/** What becomes of a task after an attempt that brought no image. */
+/** What to do with a task after an attempt that produced no image. */
 export type Verdict =
   | { readonly kind: 'release' }
-  /** `wait`: it was no try of the task, since nobody was free to take it. */
+  /** `wait`: does not count as an attempt, because every provider rejected the call. */
   | { readonly kind: 'give-back'; readonly delayMs: number; readonly wait?: true }
-  /** Its provider works on, and is asked for the job again. */
+  /** Its provider is still working, or still has the job; a later attempt fetches it. */
   | { readonly kind: 'park'; readonly delayMs: number }
   | { readonly kind: 'fail'; readonly error: AppError };
 
 interface AttemptFacts {
-  /** Provider calls of this task so far, this attempt's included. */
+  /** Provider calls of this task so far, including this attempt's. */
   readonly starts: number;
   readonly maxStarts: number;
-  /** Tries so far, including those that failed before the provider. */
+  /** Attempts so far, including those that failed before a provider call. */
   readonly tries: number;
-  /** Whose call was the last, if there was one. */
+  /** The provider of the last call, if there was one. */
   readonly provider: Pick<ImageProvider, 'free' | 'interrupted'> | undefined;
-  /** The provider has named the job, and can be asked for it without buying again. */
+  /** The provider has sent a job id, so the job can be fetched without buying again. */
   readonly resumable: boolean;
 }
 
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
 const NOBODY = { free: false, interrupted: 'fail' } as const;
-/** Tries that never reach a provider (the store is away, say) are bounded by the deadline and by this. */
+/** Limits, beside the deadline, attempts that never reach a provider, for example while the store is down. */
 const MAX_ATTEMPTS = 20;
 
-/** Decides by what the error itself says. After a start that may have been charged, the task gets no other one. */
+/** Decides by the error alone. A task whose last start may have been charged gets no other start. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof LeaseLost) return { kind: 'release' };
   if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
@@ -70,7 +70,7 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
     return facts.resumable ? { kind: 'park', delayMs } : { kind: 'give-back', delayMs, wait: true };
   }
   if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
-  // What else the database left unanswered is found out by whoever takes the task when the lease has run out.
+  // The outcome of other unanswered writes is unknown; the next worker reads it from the row once the lease expires.
   if (error instanceof TransitionUnanswered) return { kind: 'release' };
   if (error instanceof DeadlinePassed) {
     return fail(new AppError('generation_timeout', 'The image was not finished before the deadline.'));

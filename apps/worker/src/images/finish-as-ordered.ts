@@ -6,14 +6,14 @@ import { VERSION } from '#config/package.js';
 import { WorkerConfig } from '../worker.config.js';
 import type { Attempt } from './attempt.js';
 
-/** Makes a provider's bytes the image that a task orders. */
+/** Turns a provider's bytes into the image that the task ordered. */
 @Injectable()
 export class FinishAsOrdered {
   constructor(private readonly config: WorkerConfig) {}
 
   /**
-   * The first image of a task has a thumbnail, if thumbnails are kept. Throws ProviderError when the bytes are no usable image, and the
-   * reason of the attempt's signal.
+   * Makes a thumbnail of a task's first image, if thumbnails are enabled. Throws ProviderError when the bytes are not a
+   * usable image, and the abort reason of the attempt's signal.
    */
   async run(bytes: Buffer, { claimed: { task }, lease }: Attempt, isFirst: boolean): Promise<FinishedImage> {
     const { pixels, outputFormat, outputCompression, background } = task.options;
@@ -33,8 +33,8 @@ export class FinishAsOrdered {
 }
 
 /**
- * What was delivered is no usable image: the provider's failure. It is charged all the same, so only one that charges
- * nothing is asked again.
+ * The provider returned something that is not a usable image. It charges all the same, so only free providers are
+ * retried.
  */
 export function unusable(cause: Error): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {

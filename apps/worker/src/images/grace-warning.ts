@@ -3,7 +3,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { Logger } from '#telemetry/logger.js';
 import { ShutdownGrace } from './shutdown-grace.js';
 
-/** Tells of a SHUTDOWN_GRACE_MS that is too short for the catalog: at the start, and whenever the catalog changes. */
+/** Warns when SHUTDOWN_GRACE_MS is too short for the catalog: at startup, and whenever the catalog changes. */
 @Injectable()
 export class GraceWarning implements OnApplicationBootstrap {
   constructor(
@@ -12,7 +12,7 @@ export class GraceWarning implements OnApplicationBootstrap {
     private readonly logger: Logger,
   ) {}
 
-  /** By then, what the console adds is known. */
+  /** Runs after the console's catalog entries are loaded. */
   onApplicationBootstrap(): void {
     this.tell();
     this.source.onChange(() => this.tell());

@@ -10,10 +10,10 @@ import { Leases } from './leases.js';
 import { RunImageTask } from './run-image-task.js';
 import { WorkerConfig } from '../worker.config.js';
 
-/** How long a job waits when the database did not answer. */
+/** Retry delay of a job when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
 
-/** Takes jobs of images off the queue. */
+/** Runs image jobs from the queue. */
 @Processor(IMAGE_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(RUN_IMAGE_TASK)
 export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -34,23 +34,23 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   async process(job: Job<unknown>, token?: string): Promise<void> {
     const { taskId } = parseRunImageTask(job.data);
     const jobId = job.id ?? imageJobId(taskId, 0);
-    // The order is only a little less fair when Redis can't be asked.
+    // Without Redis, the order is only slightly less fair.
     let next = await this.queue.started(jobId).catch((): NextTask => ({ id: jobId }));
     while (next !== undefined) {
       if (await this.run(job, next, token)) return;
-      // What has ended in line leaves its account's turn to the next.
+      // The task has already ended, so the next task of its account takes its place.
       next = await this.queue.nextAfter(next).catch(() => undefined);
     }
   }
 
-  /** False when nobody needs the task any more. Throws DelayedError when the job is to come again. */
+  /** False when the task needs no work. Throws DelayedError when the job must be retried. */
   private async run(job: Job<unknown>, next: NextTask, token: string | undefined): Promise<boolean> {
     const taskId = taskIdOf(next.id);
     try {
-      // Of a job that runs another task than it was added for, the time says nothing.
+      // A job may run another task than the one it was added for; then its timestamp does not apply.
       return await this.tasks.run(taskId, job.id === next.id ? job.timestamp : undefined);
     } catch (error) {
-      // Only the database can be at fault here. The job must not be lost over it.
+      // Only the database can have failed here, and the job must survive that.
       this.logger.warn('task.not_run', { taskId, error });
       await this.queue.putBack(job.id ?? next.id, next);
       await job.changePriority({ priority: FIRST_PRIORITY });
@@ -59,7 +59,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
     }
   }
 
-  /** Takes no more jobs, lets those in hand finish for the grace time, then gives the rest back. */
+  /** Stops taking jobs, lets running jobs finish within the grace time, then returns the rest to the queue. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
     const callOff = this.leases.abortAfterGrace();

@@ -30,7 +30,7 @@ const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs, FinishAsO
 const ended = [DeliverImage, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
 const told = [TaskProgress, TaskMeter, ServiceReport, ThisWorker, WorkerGauges];
 
-/** Makes images of tasks. Needs a ProviderRegistryModule. */
+/** Generates the images of tasks. Needs a ProviderRegistryModule. */
 @Module({
   imports: [JobsModule, TasksModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
   providers: [ImageProcessor, RunImageTask, ...claimed, ...ordered, ...ended, ...told],

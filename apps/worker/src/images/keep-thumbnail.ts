@@ -9,17 +9,17 @@ import type { Lease } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Leases } from './leases.js';
 
-/** How long a job may stay for its thumbnail once the store is asked. */
+/** Timeout for storing a thumbnail. */
 const TIMEOUT_MS = 10_000;
 
-/** A small copy of an image that its task has ended with. */
+/** A small copy of the first image of a completed task. */
 export interface Thumbnail {
-  /** The image's key. */
+  /** Object key of the full image. */
   readonly of: string;
   readonly bytes: Buffer;
 }
 
-/** Keeps the small copies of images that the console's lists show. A list without one shows the image itself. */
+/** Stores the thumbnails that the console's lists show. Without one, a list shows the image itself. */
 @Injectable()
 export class KeepThumbnail {
   constructor(
@@ -29,7 +29,7 @@ export class KeepThumbnail {
     private readonly logger: Logger,
   ) {}
 
-  /** Throws nothing: whatever fails here costs the thumbnail alone. */
+  /** Never throws: a failure here loses only the thumbnail. */
   async keep(lease: Lease, thumbnail: Thumbnail): Promise<void> {
     try {
       await this.store(lease, thumbnail);
@@ -42,7 +42,8 @@ export class KeepThumbnail {
     const key = thumbnailKey(of);
     const signal = timeLimit(TIMEOUT_MS, this.leases.stopping);
     await this.objects.put(key, Readable.from([bytes]), { contentType: 'image/webp', signal });
-    // Retention may have passed meanwhile. What is written after its second look is collected as an orphan.
+    // Retention may have deleted the task's objects meanwhile. A thumbnail written after that is collected as an
+    // orphan.
     if (!(await this.transitions.thumbnailKept(lease))) await this.objects.delete(key);
   }
 }

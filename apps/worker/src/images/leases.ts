@@ -7,25 +7,25 @@ import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { ShutdownGrace } from './shutdown-grace.js';
 
-/** A cancel that was not heard of is found out at the next renewal, so that comes soon, however long the lease is. */
+/** A missed cancel event is noticed at the next renewal, so renewals are frequent, however long the lease is. */
 const RENEW_MS = 2_000;
 
-/** Another worker, a cancel or the deadline took the task away: nothing of it may be written any more. */
+/** The task was claimed by another worker, canceled, or failed at its deadline: nothing more may be written for it. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** The process is stopping and its grace is used up. */
+/** The process is stopping and its grace time is over. */
 export class ShuttingDown extends Error {
   override readonly name = 'ShuttingDown';
 }
 
-/** The task's own time is over. */
+/** The task's deadline has passed. */
 export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
-/** One claimed task: `signal` is aborted with one of the reasons above. */
+/** A claimed task; `signal` aborts with one of the errors above. */
 export interface LeasedTask extends Lease {
   readonly signal: AbortSignal;
   release(): void;
@@ -36,7 +36,7 @@ interface Entry extends Lease {
   renewedAt: number;
 }
 
-/** Keeps the leases of all tasks of this process alive, with one statement for all of them. */
+/** Renews the leases of all tasks of this process in one statement. */
 @Injectable()
 export class Leases implements OnModuleInit {
   private readonly entries = new Set<Entry>();
@@ -63,17 +63,20 @@ export class Leases implements OnModuleInit {
     return this.entries.size;
   }
 
-  /** Aborted with ShuttingDown when the process has used up its grace. */
+  /** Aborts with ShuttingDown when the grace time is over. */
   get stopping(): AbortSignal {
     return this.stop.signal;
   }
 
-  /** Takes a task, or answers undefined when it is not to be had; calls begin as TaskTransitions says. Throws when the database does not answer. */
+  /**
+   * Claims a task; undefined when it can't be claimed. `firstCalls` as in TaskTransitions. Throws when the database
+   * does not answer.
+   */
   async claim(taskId: string, owner: string, firstCalls: FirstCalls): Promise<ClaimedTask | undefined> {
     return this.transitions.claim(taskId, owner, this.leaseMs, firstCalls);
   }
 
-  /** Begins to renew a lease that was just claimed. `remainingMs` is the time to the task's deadline. */
+  /** Starts renewing a new lease. `remainingMs`: time until the task's deadline. */
   keep(lease: Lease, remainingMs: number): LeasedTask {
     const abort = new AbortController();
     const entry: Entry = { id: lease.id, attempt: lease.attempt, abort, renewedAt: Date.now() };
@@ -90,18 +93,18 @@ export class Leases implements OnModuleInit {
     };
   }
 
-  /** Aborts what runs of a task that was taken away, sooner than the next renewal would find out. */
+  /** Aborts the work on a lost task, earlier than the next renewal would. */
   lose(taskId: string): void {
     for (const entry of this.entries) if (entry.id === taskId) entry.abort.abort(new LeaseLost());
   }
 
-  /** Calls abortAll() when the grace is over, unless the function it answers with is called before. */
+  /** Calls abortAll() when the grace time is over. The returned function cancels that. */
   abortAfterGrace(): () => void {
     const timer = setTimeout(() => this.abortAll(), this.grace.ms);
     return () => clearTimeout(timer);
   }
 
-  /** Aborts all that is still running, so that it is given back. */
+  /** Aborts all running work, so that it returns to the queue. */
   abortAll(): void {
     this.stop.abort(new ShuttingDown());
     for (const entry of this.entries) entry.abort.abort(new ShuttingDown());
@@ -125,7 +128,7 @@ export class Leases implements OnModuleInit {
       }
     } catch (error) {
       this.logger.warn('lease.not_renewed', { count: entries.length, error });
-      // Once a lease may have run out, another worker may have begun: stop before both call the provider.
+      // An expired lease may have been claimed by another worker: stop before both call the provider.
       for (const entry of entries) {
         if (Date.now() - entry.renewedAt > this.leaseMs) entry.abort.abort(new LeaseLost());
       }

@@ -10,13 +10,13 @@ import type { ClaimedTask } from '#tasks/task-transitions.js';
 import type { TaskInput } from '#tasks/task.js';
 import { readCapped } from './read-capped.js';
 
-/** A task's images as the provider's adapter gets them, all in memory. */
+/** A task's input images for the provider's adapter, all in memory. */
 export interface LoadedInputs {
   readonly images: readonly InputImage[];
   readonly mask: InputImage | undefined;
 }
 
-/** Brings a task's reference images and mask into memory: from the store, or from where the caller pointed. */
+/** Loads a task's reference images and mask, from the store or from the caller's URLs. */
 @Injectable()
 export class LoadInputs {
   constructor(
@@ -25,8 +25,8 @@ export class LoadInputs {
   ) {}
 
   /**
-   * One after the other: sixteen images at once would be a gigabyte of pixels.
-   * Throws AppError naming the request field that holds the bad image, or StorageError.
+   * Loads one at a time: sixteen images at once would be a gigabyte of pixels. Throws AppError with the request field
+   * of the bad image, or StorageError.
    */
   async load(claimed: ClaimedTask, signal: AbortSignal): Promise<LoadedInputs> {
     const images: InputImage[] = [];
@@ -54,7 +54,7 @@ export class LoadInputs {
   }
 }
 
-/** An unusable image is the caller's fault, and the caller is told which one it was. */
+/** An unusable image is the caller's error, reported with its request field. */
 async function blame<T>(input: TaskInput, check: () => Promise<T>): Promise<T> {
   try {
     return await check();

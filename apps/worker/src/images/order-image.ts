@@ -13,13 +13,15 @@ import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
 import { StoreImages, type StoredImages } from './store-images.js';
 
-/** The images as they were ordered, in the store, and what their provider told of them. */
+/** The finished images in the store, and the provider's other results. */
 export interface OrderedImages {
   readonly made: Omit<MadeImages, 'files'>;
   readonly stored: StoredImages;
 }
 
-/** Has the images made and stored: by the provider that works on it already, else by the first that can. */
+/**
+ * Generates and stores a task's images: resumes the provider that is already working, or calls the first that accepts.
+ */
 @Injectable()
 export class OrderImage {
   constructor(
@@ -31,8 +33,8 @@ export class OrderImage {
   ) {}
 
   /**
-   * The images, or word that their provider still works on them. Whoever fails without charging is followed by the
-   * next at once. Throws what `verdictOn` judges.
+   * Returns the images, or `pending` while the provider is still working. After a failure without a charge, it calls
+   * the next candidate at once. Throws errors for `verdictOn`.
    */
   async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
     this.starts.refuseRepeatedLosses(attempt);
@@ -56,7 +58,7 @@ export class OrderImage {
     throw passed.reason();
   }
 
-  /** Undefined when the candidate is not free, or has failed by itself and proven not to have charged. */
+  /** Undefined when the candidate rejected the call, or failed in a way that is known not to be charged. */
   private async try(
     attempt: Attempt,
     order: OrderedCall,
@@ -82,7 +84,7 @@ export class OrderImage {
   }
 }
 
-/** Why nobody made the image: what is worth another try later comes before what is not. */
+/** Why no provider generated the image: retryable reasons take precedence. */
 class PassedOver {
   private failure: ProviderError | undefined;
   private retryAfterMs = Infinity;
@@ -106,14 +108,17 @@ class PassedOver {
 }
 
 /**
- * Whether a catalog that another process may have changed already is good enough for the task. It is when it has the
- * model, except for a test of one provider, which is about what an operator saved a moment ago.
+ * Whether this process's catalog, which may be outdated, is good enough for the task. It is if it has the model, except
+ * for a provider test, which needs the entry that an operator just saved.
  */
 function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
   return task.options.onlyProvider === undefined && modelOf(catalog, 'image', task.model) !== undefined;
 }
 
-/** Who named a job for the task and is to be asked for it. Throws AppError `interrupted` when that is impossible. */
+/**
+ * The provider whose job an earlier attempt left running. Throws AppError `interrupted` when it can no longer be
+ * reached.
+ */
 function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
   const { lastCall, task } = attempt.claimed;
   if (attempt.takeUp(catalog)?.jobId === undefined || lastCall === undefined) return undefined;
@@ -131,7 +136,7 @@ function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
   return { provider, key, model, sizes };
 }
 
-/** An earlier attempt called a provider and never learned how that ended. */
+/** Throws when an earlier attempt's call has an unknown outcome and may have been charged. */
 function refuseSecondPurchase({ call }: Attempt): void {
   if (call === undefined || mayBuyAgain(call.provider, 'maybe')) return;
   throw new AppError(
@@ -140,7 +145,7 @@ function refuseSecondPurchase({ call }: Attempt): void {
   );
 }
 
-/** The inputs without their bytes: the provider that runs the job has them, and their URLs may be gone by now. */
+/** Placeholders for the inputs: the provider already has them, and their URLs may no longer work. */
 function notLoaded({ inputs, mask }: ClaimedTask): LoadedInputs {
   const image = { bytes: Buffer.alloc(0), contentType: 'image/png', width: 0, height: 0, hasAlpha: false } as const;
   return { images: inputs.map(() => image), mask: mask === null ? undefined : image };
@@ -150,7 +155,7 @@ function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
   const { task, inputs, mask } = claimed;
   const model = modelOf(catalog, 'image', task.model);
   if (model === undefined) {
-    // It was served when the task was accepted, so its end is not the caller's fault.
+    // The model existed when the task was accepted, so this is not the caller's error.
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
   const { onlyProvider } = task.options;

@@ -10,10 +10,10 @@ import { GraceWarning } from './grace-warning.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { ShutdownGrace } from './shutdown-grace.js';
 
-/** Who makes the images, and how long a stop waits for them. */
+/** Provides the image providers and the shutdown grace that they need. */
 @Module({})
 export class ProviderRegistryModule {
-  /** The given registry; absent, the adapters of the catalog. */
+  /** Uses the given registry, or else the adapters of the catalog. */
   static forRoot(registry?: ProviderRegistry): DynamicModule {
     const provider = {
       provide: ProviderRegistry,
@@ -29,7 +29,7 @@ export class ProviderRegistryModule {
   }
 }
 
-/** The adapters of the catalog; a file that holds an entry of which none can be made is refused. */
+/** Adapters for the catalog. Rejects a file with an entry that no adapter can be created for. */
 async function registryOf(
   source: CatalogSource,
   added: ConsoleCatalog,

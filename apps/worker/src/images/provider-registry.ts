@@ -10,19 +10,19 @@ interface Made {
   readonly provider: ImageProvider;
 }
 
-/** The adapters of the catalog in force: one for each key of a provider, kept for as long as its entry stays the same. */
+/** The adapters of the current catalog: one per provider key, reused until the provider's entry changes. */
 export class ProviderRegistry {
   private readonly made = new Map<string, Made>();
   private seen: Catalog | undefined;
 
-  /** `refresh` reads what the console has added by now. */
+  /** `refresh` loads the console's latest changes. */
   constructor(
     private readonly source: { readonly current: Catalog },
     private readonly make: MakeProvider,
     private readonly refresh = (): Promise<void> => Promise.resolve(),
   ) {}
 
-  /** Each of these providers serves the one model it stands for, whatever the settings say. */
+  /** A registry in which each provider serves the one model it is keyed by, whatever the settings say. */
   static of(providers: ReadonlyMap<string, ImageProvider>): ProviderRegistry {
     const models = [...providers].map(([model, provider]) => [model, modelServedBy(model, provider)] as const);
     const entries = [...providers.values()].map((provider) => [provider.name, entryOf(provider)] as const);
@@ -35,7 +35,7 @@ export class ProviderRegistry {
     return this.source.current;
   }
 
-  /** The catalog; where it lacks what is needed, as it is now: another process may have taken in a change already. */
+  /** The catalog, reloaded first if it lacks what is needed: another process may already use a newer one. */
   async catalogThat(hasWhatIsNeeded: (catalog: Catalog) => boolean): Promise<Catalog> {
     const known = this.catalog;
     if (hasWhatIsNeeded(known)) return known;
@@ -53,12 +53,12 @@ export class ProviderRegistry {
     return provider;
   }
 
-  /** That of the catalog's providers; undefined where each call ends at once when it is aborted. */
+  /** The longest call of the catalog's providers; undefined when each call ends as soon as it is aborted. */
   longestCall(): LongestCall | undefined {
     return longestCall(this.catalog.providers.values(), (entry, key) => this.imageProvider(entry, key));
   }
 
-  /** A catalog that was replaced leaves no adapters behind of providers that it alone had. */
+  /** Drops the adapters of providers that the current catalog no longer has. */
   private forgetOld(): void {
     const { current } = this.source;
     if (this.seen === current) return;

@@ -5,7 +5,7 @@ import type { Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/task-transitions.js';
 import type { LoadedInputs } from './load-inputs.js';
 
-/** The task in the words of every provider. */
+/** Translates a task into the request that every adapter takes. */
 export function toProviderRequest(
   claimed: ClaimedTask,
   candidate: Candidate,

@@ -13,10 +13,13 @@ import { LeaseLost, type LeasedTask } from './leases.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { TaskMeter } from './task-meter.js';
 
-/** How long what a provider has done waits for the database between two tries. */
+/** Delay between two writes of a provider's job id, when the database fails. */
 const RETRY_MS = 500;
 
-/** Writes down the calls to providers: before they are made, and what is learned of them. Throws LeaseLost when the task is no longer ours. */
+/**
+ * Records provider calls: before they are made, and what happens to them. Throws LeaseLost when this worker no longer
+ * holds the task.
+ */
 @Injectable()
 export class ProviderStarts {
   private first: { readonly of: Catalog; readonly calls: FirstCalls } | undefined;
@@ -29,24 +32,24 @@ export class ProviderStarts {
     private readonly logger: Logger,
   ) {}
 
-  /** Throws AppError `interrupted` when as many workers died with the task as it may have starts. */
+  /** Throws AppError `interrupted` when the task has lost as many workers as it may have starts. */
   refuseRepeatedLosses({ claimed }: Attempt): void {
     if (claimed.losses >= this.config.maxProviderStarts) throw givenUp();
   }
 
-  /** What a claim may begin: the calls of models that one free provider alone makes. */
+  /** Calls that the claim itself may count: those of models with a single, free provider. */
   firstCalls(): FirstCalls {
     const { catalog } = this.providers;
     if (this.first?.of !== catalog) this.first = { of: catalog, calls: soleFreeCalls(catalog) };
     return this.first.calls;
   }
 
-  /** Whether the cap leaves room for another call. */
+  /** Whether the maximum number of starts allows another call. */
   mayStart({ starts }: Attempt): boolean {
     return starts < this.config.maxProviderStarts;
   }
 
-  /** Counts a call before it is made, unless the claim has, and says how the one before it ended. */
+  /** Counts a call before it is made, unless the claim already has, and records how the previous one ended. */
   async start(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
     const { lease, call: before, begun } = attempt;
     lease.signal.throwIfAborted();
@@ -68,12 +71,12 @@ export class ProviderStarts {
     attempt.starts += 1;
   }
 
-  /** Waits for a call to the provider, which counts by how it ends. */
+  /** Waits for a provider call and counts its outcome. */
   async called<T extends object>(lease: LeasedTask, provider: string, call: Promise<T>): Promise<T> {
     return this.meter.call(provider, call, lease.signal);
   }
 
-  /** Is tried until the database takes it, or the hold is lost: without its name a paid job can't be fetched. */
+  /** Retries until the row has the job id or the lease is lost: without the id, a paid job can't be fetched. */
   async accepted(attempt: Attempt, providerJobId: string): Promise<void> {
     const { claimed, lease } = attempt;
     for (;;) {
@@ -89,7 +92,7 @@ export class ProviderStarts {
     }
   }
 
-  /** The last call failed without a charge, and another provider or key is asked. */
+  /** Logs that a call failed without a charge, and that the next provider or key is called. */
   failedOver({ claimed, lease, call }: Attempt, error: ProviderError): void {
     const { code } = error;
     this.logger.warn('task.failed_over', {
@@ -102,7 +105,10 @@ export class ProviderStarts {
   }
 }
 
-/** By model. Where a paid one makes it, a call must be written down durably; where several may, the task decides. */
+/**
+ * By model. Calls of paid providers must be committed on their own, and where several providers serve a model, the task
+ * decides.
+ */
 function soleFreeCalls({ models, providers }: Catalog): FirstCalls {
   const calls = [...models.values()].flatMap(({ kind, name, ranks }) => {
     const [route, ...others] = kind === 'image' ? ranks.flat() : [];

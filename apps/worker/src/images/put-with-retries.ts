@@ -6,8 +6,8 @@ const TRIES = 4;
 const FIRST_DELAY_MS = 500;
 
 /**
- * Stores bytes that were paid for: a store that fails for a moment must not cost a second image.
- * Throws StorageError after the last try, or the signal's reason.
+ * Stores paid-for bytes, with retries, so that a short outage of the store does not cost a second image. Throws
+ * StorageError after the last attempt, or the signal's abort reason.
  */
 export async function putWithRetries(
   store: ObjectStore,

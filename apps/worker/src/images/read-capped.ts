@@ -1,12 +1,15 @@
 import type { Readable } from 'node:stream';
 import { ByteCollector } from '#bytes/bytes.js';
 
-/** The stream grew beyond the bytes it may have. */
+/** The stream exceeded its maximum size. */
 export class TooManyBytes extends Error {
   override readonly name = 'TooManyBytes';
 }
 
-/** Reads a stream to its end; destroys it and throws TooManyBytes beyond `maxBytes`, or the signal's reason. */
+/**
+ * Reads a whole stream. Beyond `maxBytes`, destroys it and throws TooManyBytes; when aborted, throws the signal's
+ * reason.
+ */
 export async function readCapped(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const collected = new ByteCollector();
   const abort = (): void => {

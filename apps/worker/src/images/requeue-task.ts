@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { TaskEvents } from '#tasks/task-events.js';
 
-/** Puts tasks that were let go back into the queue. */
+/** Returns released tasks to the queue. */
 @Injectable()
 export class RequeueTask {
   constructor(
@@ -10,7 +10,7 @@ export class RequeueTask {
     private readonly events: TaskEvents,
   ) {}
 
-  /** Never fails: without Redis the sweeper finds it. */
+  /** Never fails: without Redis, the sweep finds the task. */
   async requeue(entry: QueueEntry): Promise<void> {
     this.events.publishChanged(entry.taskId);
     await this.queue.add(entry).catch(() => undefined);

@@ -6,12 +6,12 @@ import { Logger } from '#telemetry/logger.js';
 import { VERSION } from '#config/package.js';
 import { ThisWorker } from './this-worker.js';
 
-/** How often a worker says that it is there and what it has measured. */
+/** How often a worker reports its slots and measurements. */
 const REPORT_EVERY_MS = 2_000;
-/** Samples kept while Redis is away. */
+/** Samples kept during a Redis outage. */
 const MOST_SAMPLES = 500;
 
-/** Tells all processes how long tasks take and how many this worker can run, with one command for many tasks. */
+/** Reports service times and this worker's slots to all processes, with one command for many tasks. */
 @Injectable()
 export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   private samples: ServiceSample[] = [];
@@ -29,31 +29,31 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
     this.start();
   }
 
-  /** Before the worker finishes what it has in hand, so that nobody counts on it for more. */
+  /** Runs before the worker finishes its running tasks, so that estimates no longer count on it. */
   async onModuleDestroy(): Promise<void> {
     await this.stop();
   }
 
-  /** Reports now and again and again until `stop`. */
+  /** Reports now, then at every interval until `stop`. */
   start(everyMs = REPORT_EVERY_MS): void {
     if (everyMs >= WORKER_TTL_MS) throw new Error('a worker would be forgotten between two reports');
     this.timer ??= setInterval(() => void this.report(), everyMs).unref();
     void this.report();
   }
 
-  /** A task has completed; told with the next report. */
+  /** Adds a completed task to the next report. */
   add(sample: ServiceSample): void {
     this.samples.push(sample);
     if (this.samples.length > MOST_SAMPLES) this.samples.shift();
   }
 
-  /** Says that this worker takes no more. Never fails. */
+  /** Reports that this worker takes no more tasks. Never fails. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
     await this.send(0);
   }
 
-  /** Never fails; what could not be told is told with the next report. */
+  /** Never fails; samples that could not be sent go with the next report. */
   async report(): Promise<void> {
     const known = await this.send(this.worker.slots);
     if (known === false) await this.restore();
@@ -71,7 +71,7 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Nothing was measured yet, or Redis lost it: the rows know. */
+  /** Redis has no measurements, or lost them: reloads them from the task rows. */
   private async restore(): Promise<void> {
     try {
       const samples = await this.figures.serviceTimes();

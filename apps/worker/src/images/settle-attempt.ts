@@ -8,7 +8,7 @@ import { identity, type Attempt } from './attempt.js';
 import { verdictOn } from './failure-verdict.js';
 import { RequeueTask } from './requeue-task.js';
 
-/** What becomes of a task whose attempt has brought no image. */
+/** Settles a task whose attempt produced no image. */
 @Injectable()
 export class SettleAttempt {
   constructor(
@@ -20,8 +20,8 @@ export class SettleAttempt {
   ) {}
 
   /**
-   * Lets the task go while its provider works on, and asks for it again in `delayMs`. Throws TransitionUnanswered when the
-   * database does not answer: then the lease runs out, and whoever takes the task asks for the job.
+   * Releases the task while its provider works, to be resumed in `delayMs`. Throws TransitionUnanswered when the
+   * database does not answer: then the lease expires, and the next worker fetches the job.
    */
   async park({ claimed, lease, call, span }: Attempt, delayMs: number): Promise<void> {
     const entry = await this.transitions.park(lease, delayMs).catch((cause: unknown) => {
@@ -37,7 +37,7 @@ export class SettleAttempt {
     await this.queue.requeue(entry);
   }
 
-  /** Decides by the error and carries it out. A database that does not answer leaves the lease to run out. */
+  /** Decides by the error and applies the verdict. If the database does not answer, the lease expires. */
   async failed(attempt: Attempt, thrown: unknown): Promise<void> {
     const { claimed, lease, call, span } = attempt;
     const error: unknown = lease.signal.aborted ? lease.signal.reason : thrown;
@@ -79,7 +79,7 @@ export class SettleAttempt {
         });
         return;
     }
-    // It is in other hands, or has ended: nothing of this attempt was written.
+    // Another worker has claimed the task, or it has ended: nothing was written for this attempt.
     span.set({ outcome: 'lost' });
     this.logger.warn('task.lease_lost', line);
   }

@@ -3,7 +3,7 @@ import { graceFor, graceProblem } from '#providers/descriptors.js';
 import { WorkerConfig } from '../worker.config.js';
 import { ProviderRegistry } from './provider-registry.js';
 
-/** How long a stopping worker waits for what is in hand. */
+/** How long a stopping worker waits for its running tasks. */
 @Injectable()
 export class ShutdownGrace {
   constructor(
@@ -11,12 +11,12 @@ export class ShutdownGrace {
     private readonly providers: ProviderRegistry,
   ) {}
 
-  /** By the catalog in force when it is asked for, unless the settings say otherwise. */
+  /** The configured time, or else the time that the current catalog needs. */
   get ms(): number {
     return this.config.shutdownGraceMs ?? graceFor(this.providers.longestCall());
   }
 
-  /** What the settings cut off of the catalog in force, as a sentence; undefined when nothing. */
+  /** Says which calls of the current catalog the configured time would cut off; undefined when none. */
   get problem(): string | undefined {
     return graceProblem(this.ms, this.providers.longestCall());
   }

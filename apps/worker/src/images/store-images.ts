@@ -18,16 +18,18 @@ import type { Thumbnail } from './keep-thumbnail.js';
 import { putWithRetries } from './put-with-retries.js';
 import { TaskProgress } from './task-progress.js';
 
-/** The images of an attempt, each an object of its own; they are the task's when its row says so. */
+/** The images of an attempt, one object each. They belong to the task once its row names them. */
 export interface StoredImages {
   readonly images: readonly TaskImage[];
-  /** Of the first of them, where there is one. */
+  /** Thumbnail of the first image, if there is one. */
   readonly thumbnail: Thumbnail | undefined;
-  /** What had to be adapted or ignored, in plain words. */
+  /** What was adapted or ignored, in plain words. */
   readonly warnings: readonly string[];
 }
 
-/** Finishes and stores the images of a call, one after the other, so that one at a time is decoded and held twice. */
+/**
+ * Finishes and stores a call's images one after the other, so that only one at a time is decoded and in memory twice.
+ */
 @Injectable()
 export class StoreImages {
   constructor(
@@ -37,9 +39,9 @@ export class StoreImages {
   ) {}
 
   /**
-   * Takes the files out of the list. One that is no usable image is left out where there are others. Throws ProviderError when
-   * none is usable, AppError when a strict caller may not be given them, ImageNotStored, and the reason of the attempt's
-   * signal; then nothing is left in the store.
+   * Empties `files`. Skips an unusable image, unless no other remains. Throws ProviderError when none is usable,
+   * AppError when a strict request does not allow them, ImageNotStored, and the abort reason of the attempt's signal;
+   * then nothing is left in the store.
    */
   async run(attempt: Attempt, made: Omit<MadeImages, 'files'>, files: Buffer[]): Promise<StoredImages> {
     const stored = new Stored(attempt, made);
@@ -61,12 +63,12 @@ export class StoreImages {
     }
   }
 
-  /** Images that are not wanted any more. What can't be deleted now, retention finds later. */
+  /** Deletes images that are no longer needed. Retention finds those that can't be deleted now. */
   async delete(images: readonly TaskImage[]): Promise<void> {
     for (const { key } of images) await this.store.delete(key).catch(() => undefined);
   }
 
-  /** A finished image may be another copy: the provider's bytes are not held while it is stored. */
+  /** Drops the provider's bytes before the finished image, which may be another copy, is stored. */
   private async next(files: Buffer[], attempt: Attempt, { isEmpty }: Stored): Promise<FinishedImage | undefined> {
     const file = files.shift();
     const start = { name: 'image.finish', parent: attempt.claimed.task.id, fields: { bytes: file?.length } };
@@ -77,14 +79,14 @@ export class StoreImages {
     try {
       await putWithRetries(this.store, key, () => Readable.from([image.bytes]), image.contentType, signal);
     } catch (error) {
-      // The store may have taken it before it heard of the end; retention finds what stays after this.
+      // The store may have written the object before the abort reached it; retention finds what remains.
       if (signal.aborted) await this.store.delete(key).catch(() => undefined);
       throw error instanceof StorageError ? new ImageNotStored('not stored', { cause: error }) : error;
     }
   }
 }
 
-/** What of a call's images is in the store so far. */
+/** The images of a call that are already stored. */
 class Stored {
   readonly images: TaskImage[] = [];
   private readonly warnings: Set<string>;
@@ -102,7 +104,7 @@ class Stored {
     return this.images.length === 0;
   }
 
-  /** Throws AppError when a strict caller may not be given the image. */
+  /** Throws AppError when a strict request does not allow the image. */
   keyOf(image: FinishedImage): string {
     const { task, attempt } = this.attempt.claimed;
     for (const warning of adaptations(image)) this.warnings.add(warning);
@@ -117,13 +119,15 @@ class Stored {
     if (thumbnail !== undefined) this.thumbnail = { of: key, bytes: thumbnail };
   }
 
-  /** Throws what is no failure of the provider. */
+  /** Rethrows errors that are not the provider's. */
   unusable(error: unknown): undefined {
     if (!(error instanceof ProviderError)) throw error;
     this.failure ??= error;
   }
 
-  /** Throws ProviderError when there is no image, AppError when a strict caller may not be given so few. */
+  /**
+   * Throws ProviderError when there is no image, AppError when a strict request does not allow fewer than it ordered.
+   */
   end(): StoredImages {
     const { images, thumbnail, failure } = this;
     if (this.isEmpty) throw failure ?? new Error('a call without an image');
@@ -135,7 +139,7 @@ class Stored {
   }
 }
 
-/** The images were paid for, and still not what a strict caller may be given: no others would be better. */
+/** The images were paid for but are not exactly what the request asked for; another call would do no better. */
 function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void {
   if (task.options.strict !== true || warnings.length === 0) return;
   throw new AppError(

@@ -5,13 +5,13 @@ import type { ClaimedTask } from '#tasks/task-transitions.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { ServiceReport } from './service-report.js';
 
-/** Share of the latest task in what is usual. */
+/** Weight of the latest task in the moving average. */
 const LATEST = 0.2;
 
-/** Measures tasks on their way through a worker; times are the database's, carried on by our own clock. */
+/** Measures tasks in a worker. Times are the database's, extended by the local clock. */
 @Injectable()
 export class TaskMeter {
-  /** How long tasks of a kind take here, in ms, the latest counting most: what an estimate adds to the wait. */
+  /** Moving average of the service time per kind of task, in ms: the part of an estimate that follows the wait. */
   private readonly usualMs = new Map<string, number>();
 
   constructor(
@@ -43,7 +43,7 @@ export class TaskMeter {
     this.metrics.estimateRatio.observe({ model }, (underway.ageMs + sinceClaim) / Math.max(1, estimatedMs));
   }
 
-  /** Counts how a call to a provider ends, and passes its outcome on. One that is still at work has not ended. */
+  /** Counts the outcome of a provider call and returns its result. A pending call is not counted. */
   async call<T extends object>(provider: string, call: Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       const result = await call;

@@ -5,12 +5,12 @@ import { Logger } from '#telemetry/logger.js';
 import type { LeasedTask } from './leases.js';
 import { ProgressWriter } from './progress-writer.js';
 
-/** A phase shorter than this is over before anyone could look. */
+/** Shorter phases are over before a caller could see them. */
 const VISIBLE_MS = 250;
-/** What is done when the image is made. */
+/** Progress when the image is generated and not yet stored. */
 const STORING_PERCENT = 90;
 
-/** Lets callers see how far a task has come. Nothing depends on it, so it never fails. */
+/** Publishes a task's progress. Nothing depends on it, so it never fails. */
 @Injectable()
 export class TaskProgress {
   constructor(
@@ -19,12 +19,12 @@ export class TaskProgress {
     private readonly logger: Logger,
   ) {}
 
-  /** For one call to a provider. */
+  /** A progress writer for one provider call. */
   writer(lease: LeasedTask): ProgressWriter {
     return new ProgressWriter((percent) => this.write(lease, percent, 'running'));
   }
 
-  /** Shows the phase `storing` while the work takes long enough to be seen. Throws what the work throws. */
+  /** Shows the phase `storing` if the work takes long enough to be seen. Throws what the work throws. */
   async whileStoring(lease: LeasedTask, work: () => Promise<void>): Promise<void> {
     const notice = setTimeout(() => this.write(lease, STORING_PERCENT, 'storing'), VISIBLE_MS);
     await work().finally(() => clearTimeout(notice));

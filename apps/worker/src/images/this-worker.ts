@@ -3,22 +3,22 @@ import { Injectable, Optional } from '@nestjs/common';
 import { WorkerConfig } from '../worker.config.js';
 import { Leases } from './leases.js';
 
-/** This process among the workers. */
+/** This worker's id and load. */
 @Injectable()
 export class ThisWorker {
   constructor(
     private readonly config: WorkerConfig,
     private readonly leases: Leases,
-    /** For tests that tell workers apart. */
+    /** Set by tests to tell workers apart. */
     @Optional() readonly id: string = randomUUID(),
   ) {}
 
-  /** Tasks it has in hand at most. */
+  /** Maximum number of running tasks. */
   get slots(): number {
     return this.config.concurrency;
   }
 
-  /** Tasks it has in hand now. */
+  /** Number of running tasks. */
   get running(): number {
     return this.leases.size;
   }

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Metrics } from '#telemetry/metrics.js';
 import { ThisWorker } from './this-worker.js';
 
-/** How full this worker is, read at each scrape. */
+/** The load of this worker, read at each scrape. */
 @Injectable()
 export class WorkerGauges implements OnModuleInit {
   constructor(

@@ -5,10 +5,10 @@ import { EvaluateAlerts } from '#alerts/evaluate-alerts.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
-/** A rule is due a little before its time, so that a worker that alone evaluates it is never one interval late. */
+/** A rule is due slightly before its interval ends, so that a single worker never evaluates it one interval late. */
 const DUE_SHARE = 0.75;
 
-/** Schedules the evaluation of alerts, and the removal of old ones. */
+/** Schedules the evaluation of alerts and the removal of old ones. */
 @Injectable()
 export class AlertEvaluation implements OnApplicationBootstrap {
   constructor(

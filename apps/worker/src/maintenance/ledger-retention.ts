@@ -4,7 +4,7 @@ import { ExpireLedger } from '#billing/expire-ledger.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
-/** Schedules the removal of what is kept for a long time: charges, usage, and the audit log. */
+/** Schedules the removal of records with a long retention: charges, usage, and the audit log. */
 @Injectable()
 export class LedgerRetention implements OnApplicationBootstrap {
   constructor(

@@ -20,12 +20,12 @@ import { Retention } from './retention.js';
 import { TokenRetention } from './token-retention.js';
 import { UsageRollups } from './usage-rollups.js';
 
-/** What expires is known to those who own the tables. No other process needs these classes, so they are provided here. */
+/** Each room removes its own expired rows. Only workers need these classes, so they are provided here. */
 const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns, AuditLog];
 
 const schedules = [ObjectRetention, LogRetention, LedgerRetention, TokenRetention, UsageRollups, AlertEvaluation];
 
-/** When expired rows and objects are removed, usage is added up, and alerts are looked for. */
+/** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({
   imports: [AlertEvaluationModule, BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
   providers: [Retention, ...schedules, CollectOrphans, ...owners],

@@ -7,7 +7,7 @@ import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
 const COLLECT_EVERY_MS = 24 * 3_600_000;
 
-/** When objects go, and the rows that they belong to. */
+/** Schedules the removal of expired objects and their rows. */
 @Injectable()
 export class ObjectRetention implements OnApplicationBootstrap {
   constructor(

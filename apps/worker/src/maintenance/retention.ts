@@ -2,12 +2,12 @@ import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/com
 import { Logger } from '#telemetry/logger.js';
 import { Metrics, rarely } from '#telemetry/metrics.js';
 
-/** How often what has expired is removed. */
+/** How often expired data is removed. */
 export const EXPIRE_EVERY_MS = 10 * 60_000;
-/** How often is looked at most whether it was. */
+/** The lag is measured at most this often. */
 const LOOK_EVERY_MS = 60_000;
 
-/** Runs the clean-ups from time to time, in each worker at its own moment. */
+/** Runs cleanups at intervals, each worker with its own random offset. */
 @Injectable()
 export class Retention implements OnModuleInit, OnModuleDestroy {
   private readonly timers: NodeJS.Timeout[] = [];
@@ -28,7 +28,9 @@ export class Retention implements OnModuleInit, OnModuleDestroy {
     );
   }
 
-  /** Whether a kind of expired things is removed in time: since when the oldest of them is due, if any is. */
+  /**
+   * Adds a kind to the lag metric; `oldestDueSince` returns since when its oldest expired item is due, if there is one.
+   */
   watch(kind: string, oldestDueSince: () => Promise<Date | undefined>): void {
     this.kinds.set(kind, oldestDueSince);
   }
@@ -42,7 +44,7 @@ export class Retention implements OnModuleInit, OnModuleDestroy {
     return lags;
   }
 
-  /** The work for the first time within the interval, and then so long after each end of it. What it throws is logged. */
+  /** Runs the work at a random time within the first interval, then `intervalMs` after each run ends. Logs errors. */
   every(intervalMs: number, work: () => Promise<unknown>): void {
     const index = this.timers.length;
     const next = (delayMs: number): void => {

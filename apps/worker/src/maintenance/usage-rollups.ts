@@ -2,10 +2,10 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { Retention } from './retention.js';
 
-/** What has not been added up is read row by row, so there should be few of those rows. */
+/** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
 
-/** Schedules the adding up of usage. */
+/** Schedules the rollup of usage. */
 @Injectable()
 export class UsageRollups implements OnApplicationBootstrap {
   constructor(

@@ -4,12 +4,12 @@ import { MailNotSent, Mailer } from '#mail/mailer.js';
 import type { AttemptResult } from '#webhooks/next-step.js';
 import { WorkerConfig } from '../worker.config.js';
 
-/** The reply of an SMTP server that has taken a mail. */
+/** Reply code of an SMTP server that accepted an email. */
 const TAKEN = 250;
-/** What nodemailer calls the refusal of a recipient or of the message itself: with a 5xx reply, no retry changes it. */
+/** nodemailer's codes for a rejected recipient or message: after a 5xx reply, retries are pointless. */
 const REFUSED: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 
-/** How long a mail may take, in ms, and what cuts it short. */
+/** Timeout of an email in ms, and the signal that aborts it. */
 interface MailLimits {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -23,7 +23,7 @@ export class AlertMails {
     private readonly config: WorkerConfig,
   ) {}
 
-  /** Sends an alert once. Failures are results, as those of webhooks are. */
+  /** Sends an alert once. Returns failures as results, as webhook attempts do. */
   async send(to: string, { id, data }: AlertMessage, { timeoutMs, signal }: MailLimits): Promise<AttemptResult> {
     const mail = {
       ...{ id, to, subject: data.title, paragraphs: [data.text] },

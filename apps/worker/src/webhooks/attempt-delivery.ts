@@ -9,7 +9,7 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { AlertMails } from './alert-mails.js';
 import { WebhookMessages } from './webhook-message.js';
 
-/** Sends what is to be told once. */
+/** Makes one attempt to send a delivery. */
 @Injectable()
 export class AttemptDelivery {
   private readonly stopping = new AbortController();
@@ -22,7 +22,7 @@ export class AttemptDelivery {
     private readonly logger: Logger,
   ) {}
 
-  /** What came of it; the receiver is sent the traceparent. Throws only when the database does not answer. */
+  /** Returns the result; sends the traceparent to the receiver. Throws only when the database does not answer. */
   async attempt(claimed: ClaimedDelivery, traceparent?: string): Promise<AttemptResult> {
     const { id, url, disabled } = claimed;
     const { signal } = this.stopping;
@@ -52,7 +52,7 @@ export class AttemptDelivery {
     return { error: answer.failure };
   }
 
-  /** Cuts short what is being sent, so that it is sent anew by another process. */
+  /** Aborts running attempts, which another process will repeat. */
   stop(): void {
     this.stopping.abort(new Error('the process is stopping'));
   }

@@ -8,10 +8,10 @@ import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { AttemptDelivery } from './attempt-delivery.js';
 
-/** What an attempt may take beside its request: reading the task and the secrets, and noting the outcome. */
+/** Lease time beyond the request timeout, for reading the task and secrets and saving the result. */
 const MARGIN_MS = 10_000;
 
-/** One attempt of one delivery, from claim to the next place in the queue. */
+/** One attempt of one delivery, from its claim to the next place in the queue. */
 @Injectable()
 export class DeliverWebhook {
   private readonly retrySeconds: readonly number[];
@@ -27,8 +27,8 @@ export class DeliverWebhook {
   }
 
   /**
-   * Throws only when the database does not answer. Then, as when this process dies, the delivery is attempted again
-   * once its lease is over: a receiver may get an event twice, but never not at all.
+   * Throws only when the database does not answer. Then, or when this process dies, the delivery is attempted again
+   * after its lease expires: a receiver may get an event twice, but never misses one.
    */
   async run(deliveryId: string): Promise<void> {
     const claimed = await this.transitions.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
@@ -50,7 +50,7 @@ export class DeliverWebhook {
     const { id: deliveryId } = claimed;
     const result = await this.attempts.attempt(claimed, span.traceparent);
     const durationMs = Math.round(performance.now() - begun);
-    // Who tests an endpoint looks at the answer, and tries again themselves.
+    // Tests are not retried: the user sees the response and can repeat the test.
     const isTest = claimed.event === WEBHOOK_TEST || claimed.event === 'alert.test';
     const step = nextStep(result, claimed.tries, isTest ? [] : this.retrySeconds);
     span.set(
@@ -72,7 +72,7 @@ export class DeliverWebhook {
     await this.deliveries.follow(claimed.accountId);
   }
 
-  /** Cuts short what is being sent. */
+  /** Aborts running attempts. */
   stop(): void {
     this.attempts.stop();
   }

@@ -15,7 +15,7 @@ import { DeliverWebhook } from './deliver-webhook.js';
 import { WebhookMessages } from './webhook-message.js';
 import { WebhookProcessor } from './webhook.processor.js';
 
-/** Each process knows in its own settings where callers reach the API. */
+/** Creates signed links; each process has the public URL in its own settings. */
 const signer = {
   provide: LinkSigner,
   inject: [SecretsConfig, WorkerConfig],
@@ -23,7 +23,7 @@ const signer = {
     new LinkSigner({ secretKey, previousSecretKey }, publicUrl),
 };
 
-/** Tells receivers of tasks that have ended, and of alerts. */
+/** Delivers webhooks and alerts. */
 @Module({
   imports: [JobsModule, TasksModule, WebhooksModule, EgressModule, MailModule],
   providers: [

@@ -8,7 +8,7 @@ import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WorkerConfig } from '../worker.config.js';
 
-/** What is sent to a receiver. */
+/** An HTTP request to a receiver. */
 export interface WebhookMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -20,8 +20,8 @@ type ToldDelivery = Pick<
 >;
 
 /**
- * Writes and signs what is told: of a task from its row, as a poll would answer at this moment, so it is never kept; of an
- * alert as it was when it was written, in the shape that its channel takes.
+ * Builds and signs messages. A task's message is built from its row at this moment, like a poll response, and never
+ * stored; an alert's message was stored when it was created, and is formatted for its channel.
  */
 @Injectable()
 export class WebhookMessages {
@@ -32,7 +32,7 @@ export class WebhookMessages {
     private readonly config: WorkerConfig,
   ) {}
 
-  /** Undefined when the task is no more. Throws UnreadableSecret, and when the database does not answer. */
+  /** Undefined when the task no longer exists. Throws UnreadableSecret, and when the database does not answer. */
   async of(delivery: ToldDelivery): Promise<WebhookMessage | undefined> {
     const event = await this.eventOf(delivery);
     if (event === undefined) return undefined;
@@ -45,7 +45,7 @@ export class WebhookMessages {
     return { headers: { 'content-type': 'application/json', ...signed }, body };
   }
 
-  /** An alert with the address of its page. */
+  /** An alert with the full URL of its page. */
   alert(message: AlertMessage): AlertMessage {
     const { data } = message;
     return { ...message, data: { ...data, url: this.config.publicUrl.replace(/\/+$/, '') + data.url } };
@@ -62,7 +62,9 @@ function isAlert(event: { readonly type: string }): event is AlertMessage {
   return event.type.startsWith('alert.');
 }
 
-/** The headers of a Standard Webhook: one signature for each secret that is valid, so that rotating breaks no one. */
+/**
+ * The headers of a Standard Webhook: one signature per valid secret, so that receivers keep working during rotation.
+ */
 function signedHeaders(
   secrets: readonly string[],
   message: { readonly id: string; readonly at: Date; readonly body: string },

@@ -8,10 +8,10 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { DeliverWebhook } from './deliver-webhook.js';
 import { ShutdownGrace } from '../images/shutdown-grace.js';
 
-/** How long a job waits when the database did not answer. */
+/** Retry delay of a job when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
 
-/** Delivers webhooks beside the images: places of its own, so that a slow receiver takes none from a task. */
+/** Delivers webhooks in slots of their own, so that a slow receiver never takes a slot from a task. */
 @Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(DELIVER_WEBHOOK)
 export class WebhookProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -39,7 +39,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
     }
   }
 
-  /** Takes no more jobs, lets those in hand finish for the grace time, then cuts them short. */
+  /** Stops taking jobs, lets running ones finish within the grace time, then aborts them. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
     const timer = setTimeout(() => this.deliveries.stop(), this.grace.ms);
