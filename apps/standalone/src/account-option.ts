@@ -4,12 +4,12 @@ import { SetupError } from '#embedded/setup-error.js';
 import { AccountStore, type Account } from '#accounts/account-store.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 
-/** `--account`, of every command that is about one. */
+/** `--account`, for every command that concerns one account. */
 export function accountOption(): Option {
   return new Option('--account <id>', 'the account; the console shows the ids').default(DEFAULT_ACCOUNT);
 }
 
-/** The account that `--account` names. Throws SetupError when there is none. */
+/** Finds the account that `--account` names. Throws SetupError when it does not exist. */
 export async function namedAccount(database: PrismaService, id: string): Promise<Account> {
   const account = await new AccountStore(database).find(id);
   if (account === undefined) throw new SetupError(`There is no account with the id ${id}.`);

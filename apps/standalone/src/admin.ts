@@ -15,12 +15,12 @@ import { textTable, textTime } from './text-table.js';
 interface Opened {
   readonly database: PrismaService;
   readonly secretKey: string;
-  /** Where the console is. */
+  /** Address of the console. */
   readonly url: string;
   readonly people: readonly Person[];
 }
 
-/** `admin link|list|reset-password|reset-two-factor`. Throws SetupError with what is wrong. */
+/** `admin link|list|reset-password|reset-two-factor`. Throws SetupError that explains the problem. */
 export async function admin(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -63,7 +63,7 @@ async function withPeople(config: StandaloneConfig, work: (opened: Opened) => Pr
   });
 }
 
-/** A link that creates the first owner; undefined when there is one. */
+/** A link that creates the first owner; undefined when there already is an owner. */
 export async function firstAdminLink(
   database: PrismaService,
   secretKey: string,
@@ -96,7 +96,7 @@ async function resetTwoFactor(
   return `${email} signs in with the password alone until they set up two-factor authentication again.`;
 }
 
-/** Throws SetupError unless it is one person. */
+/** Throws SetupError unless exactly one user matches. */
 function personOf(people: readonly Person[], email: string, accountId: string | undefined): Person {
   const stored = storedEmailOf(email);
   const found = people.filter((one) => one.email === stored && (accountId ?? one.accountId) === one.accountId);

@@ -3,10 +3,10 @@ import { decimalOf, microsOf } from '#contract/money.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
-/** What the command line says of a budget: one, none any more (null), or nothing (undefined). */
+/** The budget from the command line: set, removed (null), or not given (undefined). */
 export type BudgetSetting = Pick<Budget, 'limit' | 'period'> | null | undefined;
 
-/** Values of the options; undefined was not given. */
+/** Values of the options; undefined = not given. */
 export interface BudgetOptions {
   /** Millionths. */
   readonly budget?: number | 'none';
@@ -30,7 +30,7 @@ function amountOf(given: string): number | 'none' {
   return amount;
 }
 
-/** Throws SetupError when there is a period and no amount. */
+/** Throws SetupError for a period without an amount. */
 export function budgetSetting({ budget, budgetPeriod }: BudgetOptions): BudgetSetting {
   if (budget === undefined && budgetPeriod !== undefined) throw new SetupError('--budget-period needs --budget.');
   if (budget === undefined) return undefined;

@@ -9,8 +9,8 @@ import { findRunning } from './running.js';
 import type { StandaloneConfig } from './standalone.config.js';
 
 /**
- * What the settings name, else what runs on DATA_DIR was started with; and what the console adds. Throws SetupError,
- * ConfigError, CatalogError.
+ * The current catalog: MODELS_FILE from the settings, or else from the running product, plus the console's entries.
+ * Throws SetupError, ConfigError, CatalogError.
  */
 export async function catalogInForce(
   config: StandaloneConfig,

@@ -2,17 +2,17 @@ import { Option } from 'commander';
 import { DEFAULT_RESPONSE_FORMATS } from '#contract/accepted-values.js';
 import type { ApiKeySettings } from '#accounts/api-keys.js';
 
-/** What of a key suits the client that uses it. */
+/** Key settings for compatibility with its client. */
 export type ClientSettings = Pick<ApiKeySettings, 'defaultResponseFormat' | 'allowPixelSize' | 'submitMode'>;
 
-/** Values of the options; undefined was not given. */
+/** Values of the options; undefined = not given. */
 export interface ClientOptions {
   readonly responseFormat?: (typeof DEFAULT_RESPONSE_FORMATS)[number] | 'default' | undefined;
   readonly pixelSizes?: 'yes' | 'no' | 'default';
   readonly submitMode?: ClientSettings['submitMode'] | 'default';
 }
 
-/** The one of them that an account has too, for its keys without one. */
+/** The only one of these options that an account has too, as the default for its keys. */
 export function responseFormatOption(): Option {
   return new Option('--response-format <format>', 'default for calls without response_format').choices([
     ...DEFAULT_RESPONSE_FORMATS,
@@ -20,7 +20,7 @@ export function responseFormatOption(): Option {
   ]);
 }
 
-/** Options that set what suits a client; `default` is as the deployment says. */
+/** Client compatibility options; `default` means the deployment's default. */
 export function clientOptions(): Option[] {
   return [
     responseFormatOption(),
@@ -36,7 +36,7 @@ export function clientOptions(): Option[] {
   ];
 }
 
-/** What was set. */
+/** The settings that were given. */
 export function clientSettings({ responseFormat, pixelSizes, submitMode }: ClientOptions): Partial<ClientSettings> {
   return {
     ...(responseFormat === undefined
@@ -47,7 +47,7 @@ export function clientSettings({ responseFormat, pixelSizes, submitMode }: Clien
   };
 }
 
-/** What was set, under the names that the console writes into the audit log. */
+/** The given settings, named as in the console's audit log. */
 export function clientChanges(client: Partial<ClientSettings>): Record<string, unknown> {
   const { defaultResponseFormat, allowPixelSize, submitMode } = client;
   const changes = {
@@ -58,7 +58,7 @@ export function clientChanges(client: Partial<ClientSettings>): Record<string, u
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
-/** `, answers url, no pixel sizes, submit mode apimart`, of what is not as usual. */
+/** `, answers url, no pixel sizes, submit mode apimart`; only values that differ from the defaults. */
 export function clientText({
   defaultResponseFormat: format,
   allowPixelSize: pixels,

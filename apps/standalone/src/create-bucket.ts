@@ -2,7 +2,7 @@ import { loadConfig } from '#config/load-config.js';
 import { ensureBucket } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 
-/** `bucket`: creates the bucket unless it exists; the storage settings say which and where. Throws StorageError or ConfigError. */
+/** `bucket`: creates the bucket of the storage settings unless it exists. Throws StorageError or ConfigError. */
 export async function createBucket(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { PACKAGE_ROOT } from '#config/package.js';
 import { SetupError } from '#embedded/setup-error.js';
 
-/** Where everything lies below DATA_DIR. */
+/** The paths below DATA_DIR. */
 export class DataFolder {
   readonly path: string;
 
@@ -37,17 +37,20 @@ export class DataFolder {
     return join(this.path, 'logs', `${name}.log`);
   }
 
-  /** Every log there is: of all workers, of the API, and of each embedded service. */
+  /** All log files: of the API, the workers, and the embedded services. */
   get logs(): string[] {
     return ['api', 'worker', 'postgres', 'redis'].map((name) => this.log(name));
   }
 
-  /** Fetched programs: beside the packages where that can be written, so that several data folders share them. */
+  /**
+   * Folders for downloaded programs: first beside the packages, so that several data folders share them, and DATA_DIR
+   * when that is not writable.
+   */
   get toolFolders(): string[] {
     return [join(PACKAGE_ROOT, 'node_modules', '.cache', 'darkroom'), join(this.path, 'tools')];
   }
 
-  /** Makes the folder, mode 0700. Throws SetupError. */
+  /** Creates the folder with mode 0700. Throws SetupError. */
   async prepare(): Promise<void> {
     try {
       await mkdir(join(this.path, 'logs'), { recursive: true, mode: 0o700 });
@@ -59,14 +62,14 @@ export class DataFolder {
   }
 }
 
-/** Replaces the file as a whole, mode 0600: a reader sees the old text or the new one. */
+/** Replaces the file atomically, mode 0600: a reader sees either the old text or the new one. */
 export function writeWhole(file: string, value: object): void {
   const unfinished = `${file}.${process.pid}.new`;
   writeFileSync(unfinished, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(unfinished, file);
 }
 
-/** The file's object, or undefined when there is none. Throws SetupError when it can't be understood. */
+/** The JSON object in the file; undefined when there is no file. Throws SetupError when it can't be parsed. */
 export function readWhole(file: string): Record<string, unknown> | undefined {
   let text: string;
   try {
@@ -79,12 +82,12 @@ export function readWhole(file: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
   } catch {
-    // Told below, together with JSON that is no object.
+    // Reported below, together with JSON that is not an object.
   }
   throw new SetupError(`${file} is damaged. Put a good copy back, or remove it if nothing depends on it.`);
 }
 
-/** Removes the file if it is there. */
+/** Removes the file if it exists. */
 export function remove(file: string): void {
   rmSync(file, { force: true });
 }

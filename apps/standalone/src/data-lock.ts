@@ -5,7 +5,7 @@ import { remove } from './data-folder.js';
 
 interface Holder {
   readonly pid: number;
-  /** When that process started, in the system's own form. */
+  /** Start time of the process, in the operating system's format. */
   readonly mark: string;
 }
 
@@ -14,8 +14,8 @@ interface LockText extends Holder {
 }
 
 /**
- * One product per data folder. The lock also remembers the processes that were started,
- * so that the next start can end what a killed one left behind.
+ * Allows one product per data folder. The lock file also lists the child processes, so that the next start can stop
+ * those that a killed product left behind.
  */
 export class DataLock {
   private released = false;
@@ -26,7 +26,10 @@ export class DataLock {
     private readonly holder: Holder,
   ) {}
 
-  /** Takes the lock, ending the leftovers of a dead holder. Throws SetupError while another product runs. */
+  /**
+   * Takes the lock, and stops the processes that a dead holder left behind. Throws SetupError while another product
+   * runs.
+   */
   static async take(file: string): Promise<DataLock> {
     const holder = { pid: process.pid, mark: await startMark(process.pid) };
     const text = JSON.stringify({ ...holder, children: [] });
@@ -46,9 +49,9 @@ export class DataLock {
     throw new SetupError(`The lock ${file} can't be taken; remove it if no other Darkroom uses this data folder.`);
   }
 
-  /** Writes down which processes belong to the holder now. */
+  /** Saves the ids of the holder's current child processes. */
   remember(pids: readonly number[]): Promise<void> {
-    // One after the other, so that the newest list is the one that stays.
+    // Writes run one after the other, so that the newest list wins.
     this.writing = this.writing.then(() => this.write(pids));
     return this.writing;
   }
@@ -67,7 +70,7 @@ export class DataLock {
   }
 }
 
-/** Appears with its text or not at all. */
+/** Creates the lock file atomically, with its content. */
 function tryLink(file: string, text: string): boolean {
   const own = `${file}.${process.pid}`;
   writeFileSync(own, text, { mode: 0o600 });
@@ -82,7 +85,7 @@ function tryLink(file: string, text: string): boolean {
   }
 }
 
-/** Removes a dead holder's lock; false when another starter was faster, whose lock then stays. */
+/** Removes a dead holder's lock. False when another process has already replaced it; that lock then stays. */
 function takeAway(file: string, found: LockText | undefined): boolean {
   const aside = `${file}.${process.pid}.old`;
   try {

@@ -5,11 +5,14 @@ import type { Queryable } from '#database/queryable.js';
 import { Logger } from '#telemetry/logger.js';
 import { Inconclusive } from './inconclusive.js';
 
-/** Of what Postgres allows: the rest is for a rolling restart and for people (docs/operations.md, Connections). */
+/**
+ * Share of Postgres' connections to plan for; the rest is for rolling restarts and manual access (docs/operations.md,
+ * Connections).
+ */
 const SHARE = 0.7;
 const REMEDY = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer in between';
 
-/** How many processes there shall be, and how many connections each of them may open. */
+/** The planned number of processes, and the connections that each may open. */
 export interface PlannedProcesses {
   readonly apis: number;
   readonly workers: number;
@@ -17,7 +20,10 @@ export interface PlannedProcesses {
   readonly workerPool: number;
 }
 
-/** What the processes that run may open in all, and how many more would fit. Throws when it is too much already. */
+/**
+ * Compares the connections that the running processes may open with what Postgres allows, and says how many more
+ * processes fit. Throws when they exceed it.
+ */
 export async function connectionBudget(database: Queryable, pool: number): Promise<string> {
   const { available, open, processes } = await readServer(database);
   const most = processes.reduce((sum, one) => sum + one.pool, 0);
@@ -31,8 +37,8 @@ export async function connectionBudget(database: Queryable, pool: number): Promi
 }
 
 /**
- * Whether Postgres allows as many connections as the planned processes may open. Throws when it doesn't, and Inconclusive
- * where they go to a pooler, which tells its own limits to its administrators only.
+ * Whether Postgres allows the connections that the planned processes may open. Throws when it does not, and
+ * Inconclusive when they connect to a pooler, which shows its own limits only to its administrators.
  */
 export async function plannedConnections(
   database: Queryable,
@@ -53,8 +59,8 @@ export async function plannedConnections(
 }
 
 /**
- * Asks the pooler of DATABASE_URL for a session as processes get them. What limits it are settings of its role, since
- * processes can't. Throws when it would have no limits.
+ * Opens a session at the pooler of DATABASE_URL, as the processes do. Behind a pooler, timeouts must be set on the
+ * role, because processes can't set them. Throws when they are missing.
  */
 export async function poolerSession(config: DatabaseConfig): Promise<string> {
   const database = new PrismaService({ ...config, databasePool: 1 }, new Logger('command', 'silent'));

@@ -25,13 +25,15 @@ import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Runnin
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Answers with what was found; throws with what is wrong, or Inconclusive. */
+/** Returns a finding; throws the problem, or Inconclusive. */
 type Check = readonly [name: string, run: () => Promise<string> | string];
 
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 1_000;
 
-/** Checks the whole set-up, and what is planned, one line each; true when everything is well. Throws ConfigError. */
+/**
+ * Checks the installation and the planned processes, one line per check; true when nothing failed. Throws ConfigError.
+ */
 export async function doctor(env: Environment, say: (line: string) => void, plan: PlanOptions = {}): Promise<boolean> {
   const [config] = loadConfig([StandaloneConfig], env);
   const running = findRunning(config);
@@ -70,7 +72,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running, 
   ];
 }
 
-/** One line in place of one for each part, none of which has an address. */
+/** One line instead of one per check when no address is known. */
 function nothingToCheck(config: StandaloneConfig): Check[] {
   const problem = notRunning(config, 'DATABASE_URL, REDIS_URL, and PUBLIC_URL');
   return [['darkroom', () => Promise.reject(new Error(problem))]];
@@ -83,7 +85,7 @@ function nodeVersion(): string {
   return process.versions.node;
 }
 
-/** What is probably misspelled is told, and no failure: others may use such a name. */
+/** Reports probable typos as warnings, not failures: another program may use such a name. */
 async function settings(env: Environment, say: (line: string) => void): Promise<string> {
   const { problems, unknown } = await checkSettings(env);
   for (const setting of unknown) say(`warn  ${'settings'.padEnd(18)}  ${unknownText(setting)}`);
@@ -154,13 +156,13 @@ function poolChecks(env: Environment, { databaseUrl }: Running, plan: PlanOption
     return withDatabase(databaseUrl, ({ pool }) => plannedConnections(pool, processes, pooler));
   };
   return [
-    // Behind a pooler, its own size is what Postgres gets to see.
+    // Behind a pooler, Postgres sees the pooler's connections instead of the processes'.
     pooler ? ['postgres pooler', () => poolerSession(config())] : ['postgres pools', budget],
     ...(Object.keys(plan).length === 0 ? [] : [['planned pools', planned] as const]),
   ];
 }
 
-/** Nothing to check where workers go by the catalog. */
+/** No checks when the grace time follows the catalog. */
 function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }: Running): Check[] {
   const { shutdownGraceMs } = config;
   if (shutdownGraceMs === undefined || databaseUrl === undefined) return [];
@@ -212,7 +214,7 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
   ];
 }
 
-/** Compares a server's clock with ours, at the middle of the round trip. */
+/** Compares a server's clock with the local one, at the middle of the round trip. */
 async function skew(theirs: () => Promise<number>): Promise<string> {
   await theirs();
   const before = Date.now();
@@ -239,7 +241,7 @@ async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<st
   if (url === undefined) throw new Error(notRunning(config, 'PUBLIC_URL'));
   const address = new URL('healthz', url.endsWith('/') ? url : `${url}/`).href;
   const answer = await fetch(address, { signal: AbortSignal.timeout(5_000) }).catch((error: unknown) => {
-    // As with compose, where this runs in a container of its own.
+    // For example with compose, where this command runs in its own container.
     if (config.publicUrl !== undefined && isLoopback(new URL(url).hostname))
       throw new Inconclusive(
         `${address} is on the machine that asks, and nothing answers it here; try it where callers are`,
@@ -251,7 +253,7 @@ async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<st
   return url;
 }
 
-/** Nothing to check where people sign in with passwords alone. */
+/** No checks when there is no OpenID Connect provider. */
 function signInChecks(env: Environment): Check[] {
   if ((env['OIDC_ISSUER'] ?? '').trim() === '') return [];
   return [['sign-in provider', () => signInProvider(env)]];
@@ -266,7 +268,7 @@ async function signInProvider(env: Environment): Promise<string> {
   return oidcIssuer;
 }
 
-/** Nothing to check where no mail is sent. */
+/** No checks when email is off. */
 function mailChecks(env: Environment): Check[] {
   if ((env['SMTP_URL'] ?? '').trim() === '') return [];
   return [['email', () => mailServer(env)]];

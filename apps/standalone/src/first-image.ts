@@ -3,12 +3,12 @@ import { timeLimit } from '#egress/time-limit.js';
 
 const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea';
 const TIMEOUT_MS = 120_000;
-/** What a call without a size gets. */
+/** Default edge length of an image, in pixels. */
 const EDGE = 2048;
 
 /**
- * Has the sandbox draw an image in this process, and answers with its pixels. Nothing is ordered: wherever the catalog
- * comes from, a provider in it may charge for an order.
+ * Generates an image with the sandbox in this process, and returns its size. It orders nothing, because any provider of
+ * the catalog may charge for an order.
  */
 export async function drawFirstImage(file: string, signal: AbortSignal): Promise<string> {
   const { drawImage } = await import('#providers/sandbox/draw-image.js');

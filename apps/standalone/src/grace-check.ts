@@ -6,8 +6,8 @@ import { Inconclusive } from './inconclusive.js';
 import type { StandaloneConfig } from './standalone.config.js';
 
 /**
- * Whether workers with these settings wait for the longest call of the catalog. Throws Inconclusive when they don't: these
- * may be the settings of an API. Throws what `catalogInForce` throws.
+ * Whether the workers' grace time covers the longest call of the catalog. Throws Inconclusive when it does not, because
+ * these may be the settings of an API. Throws what `catalogInForce` throws.
  */
 export async function workerGrace(
   graceMs: number,
@@ -19,7 +19,7 @@ export async function workerGrace(
     settings: (of) => loadConfig([of], env)[0],
     fetcher: { get: () => Promise.reject(new Error('nothing is fetched for a check')) },
   });
-  // As in a worker, an entry of the console of which no adapter can be made is left out.
+  // As in a worker, skips console entries that no adapter can be created for.
   const { providers } = await catalogInForce(config, env, database, (catalog) =>
     adapterProblems(catalog.providers.values(), make),
   );

@@ -1,6 +1,6 @@
 interface Greeting {
   readonly url: string;
-  /** Makes the first owner; undefined when there is one. */
+  /** A link that creates the first owner; undefined when there already is an owner. */
   readonly adminLink: string | undefined;
   readonly apiKey: string;
   readonly image: string;
@@ -8,7 +8,7 @@ interface Greeting {
   readonly durationMs: number;
 }
 
-/** What the terminal shows once everything runs. */
+/** The text that the terminal shows once everything runs. */
 export function greeting({ url, adminLink, apiKey, image, logs, durationMs }: Greeting): string {
   return `
 Darkroom is ready after ${seconds(durationMs)}.
@@ -27,7 +27,7 @@ ${curlLine(url, apiKey)}
 Ctrl-C stops everything.`;
 }
 
-/** One line that makes an image and saves it as fox.png. */
+/** A curl command that generates an image and saves it as fox.png. */
 function curlLine(url: string, apiKey: string): string {
   return [
     `curl -s ${url}/v1/images/generations`,
@@ -38,7 +38,7 @@ function curlLine(url: string, apiKey: string): string {
   ].join(' ');
 }
 
-/** A duration for people. */
+/** A duration for the terminal. */
 export function seconds(durationMs: number): string {
   return `${(durationMs / 1000).toFixed(1)} s`;
 }

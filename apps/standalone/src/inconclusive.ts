@@ -1,2 +1,2 @@
-/** What can't be told from here, and is no failure; its message says what to look at instead. */
+/** A check that can't decide from here and is not a failure; the message says what to check instead. */
 export class Inconclusive extends Error {}

@@ -45,7 +45,7 @@ type FormatOptions = SettingOptions & Pick<ClientOptions, 'responseFormat'>;
 type KeyOptions = SettingOptions & ClientOptions;
 type CreateOptions = KeyOptions & { readonly name?: string; readonly for?: string };
 
-/** `keys create|list|update|revoke|account`. Throws SetupError with what is wrong. */
+/** `keys create|list|update|revoke|account`. Throws SetupError that explains the problem. */
 export async function keys(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -77,11 +77,11 @@ export async function keys(
   await runTerminalCommand(program, args);
 }
 
-/** What a command works with. */
+/** The context of a command. */
 interface OpenKeys {
   readonly database: PrismaService;
   readonly keys: ApiKeyRepository;
-  /** The account's. */
+  /** Name of the account. */
   readonly name: string;
   readonly note: (action: AuditAction, target: string, details: Record<string, unknown>) => Promise<void>;
 }
@@ -170,7 +170,7 @@ class KeyCommands {
   private async open(account: string, work: (opened: OpenKeys) => Promise<void>): Promise<void> {
     await withDatabase(requireDatabaseUrl(this.config), async (database) => {
       const { name } = await namedAccount(database, account);
-      // Only new keys are hashed under it.
+      // The secret is used only to hash new keys.
       const keys = new ApiKeyRepository(database, { secretKey: findRunning(this.config).secretKey ?? '' });
       const note: OpenKeys['note'] = (action, target, details) =>
         noteCommand(database, action, { account, target, details });
@@ -179,7 +179,7 @@ class KeyCommands {
   }
 }
 
-/** An operator's answer to `account_limit_reached` is another one than a tenant's. */
+/** Replaces `account_limit_reached` with advice for an operator, who can raise the limit. */
 function tellHowToRaise(account: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError)) throw error;
@@ -221,7 +221,7 @@ function settingsIn(options: KeyOptions): Partial<ApiKeySettings> {
   return { ...limitsIn(options), ...clientSettings(options) };
 }
 
-/** What was set of a key, under the names that the console writes into the audit log. */
+/** The changed settings of a key, named as in the console's audit log. */
 function changesOf(options: KeyOptions, budget: BudgetSetting): Record<string, unknown> {
   const changes = { ...limitChanges(limitsIn(options)), ...clientChanges(clientSettings(options)) };
   if (budget === undefined) return changes;
@@ -233,7 +233,7 @@ function told(budget: Exclude<BudgetSetting, undefined>): { amount: string | nul
   return budget === null ? { amount: null, period: null } : { amount: decimalOf(budget.limit), period: budget.period };
 }
 
-/** The budget as it is after it was set, taken away, or left alone. */
+/** The budget after it was set, removed, or left unchanged. */
 async function budgetAfter(
   database: PrismaService,
   owner: Pick<Budget, 'ownerId' | 'owner'>,

@@ -4,10 +4,10 @@ import type { AccountLimits } from '#accounts/account-store.js';
 const MAX_LIMIT = 1_000_000_000;
 const MAX_WEIGHT = 100;
 
-/** Values of the options; undefined was not given. */
+/** Values of the options; undefined = not given. */
 export type LimitOptions = { readonly [name in keyof AccountLimits]?: number | 'default' };
 
-/** Options of the command line that set limits of a key. */
+/** Options that set a key's limits. */
 export function keyLimitOptions(): Option[] {
   return [
     new Option('--weight <number>', "turns in the queue, relative to the account's other keys; 1 to 100").argParser(
@@ -17,7 +17,7 @@ export function keyLimitOptions(): Option[] {
   ];
 }
 
-/** The same of an account. */
+/** Options that set an account's limits. */
 export function accountLimitOptions(): Option[] {
   return [
     new Option('--weight <number>', 'turns in the queue, relative to other accounts; 1 to 100').argParser(
@@ -60,7 +60,7 @@ const LIMITS = {
 } as const satisfies Record<keyof AccountLimits, string>;
 const NAMES = Object.keys(LIMITS) as (keyof AccountLimits)[];
 
-/** What was set. */
+/** The limits that were given. */
 export function limitsIn(options: LimitOptions): Partial<AccountLimits> {
   const usual = (name: keyof AccountLimits): number | null => (name === 'weight' ? 1 : null);
   return Object.fromEntries(
@@ -71,13 +71,13 @@ export function limitsIn(options: LimitOptions): Partial<AccountLimits> {
   );
 }
 
-/** What was set, under the names that the console writes into the audit log. */
+/** The given limits, named as in the console's audit log. */
 export function limitChanges(limits: Partial<AccountLimits>): Record<string, unknown> {
   const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(limits).map(([name, value]) => [snakeCase(name), value]));
 }
 
-/** `weight 1, submits/min default, ...`, of whom it has. */
+/** `weight 1, submits/min default, ...`; only limits that are present. */
 export function limitsText(limits: Partial<AccountLimits>): string {
   return NAMES.filter((name) => limits[name] !== undefined)
     .map((name) => `${LIMITS[name]} ${limits[name] === 0 ? 'any' : (limits[name] ?? 'default')}`)

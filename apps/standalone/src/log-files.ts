@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 
-/** Bytes of one log file, and how many older ones are kept beside it as `.1` (the newest), `.2` and so on. */
+/** Size limit of a log file in bytes, and how many older files are kept as `.1` (the newest), `.2` and so on. */
 export interface LogBounds {
   readonly maxBytes: number;
   readonly older: number;
@@ -10,8 +10,8 @@ const LOOK_EVERY_MS = 2_000;
 const CHUNK = 1_048_576;
 
 /**
- * Keeps logs that running processes append to within their bounds. They write through a file of their own which nobody can
- * take from them, so a full log is copied and emptied; what is written between the two, microseconds, is lost.
+ * Rotates logs that running processes append to. The processes keep their files open, so a full log is copied and
+ * truncated; lines written in the microseconds between the two are lost.
  */
 export class LogFiles {
   private timer: NodeJS.Timeout | undefined;
@@ -21,7 +21,7 @@ export class LogFiles {
     private readonly bounds: LogBounds,
   ) {}
 
-  /** Looks at once and from now on, every `everyMs`, until stop(). */
+  /** Rotates now and every `everyMs`, until stop(). */
   watch(everyMs = LOOK_EVERY_MS): void {
     this.rotate();
     this.timer ??= setInterval(() => this.rotate(), everyMs);
@@ -33,7 +33,7 @@ export class LogFiles {
     this.timer = undefined;
   }
 
-  /** A log that can't be moved now, for a full disk or rights that changed, is tried again at the next look. */
+  /** A log that can't be rotated, for example because the disk is full, is retried at the next interval. */
   private rotate(): void {
     for (const file of this.files) {
       try {
@@ -45,7 +45,9 @@ export class LogFiles {
   }
 }
 
-/** Puts the newest `maxBytes` of a larger log aside and empties it; true when it did. Throws the file system's error. */
+/**
+ * Copies the newest `maxBytes` of a larger log to `.1` and truncates it; true when it did. Throws file system errors.
+ */
 export function rotateLog(file: string, { maxBytes, older }: LogBounds): boolean {
   let log: number;
   try {
@@ -65,7 +67,7 @@ export function rotateLog(file: string, { maxBytes, older }: LogBounds): boolean
   }
 }
 
-/** Until nothing was added meanwhile, so that as little as possible is lost when the log is emptied right after. */
+/** Copies until nothing was appended meanwhile, so that truncating loses as little as possible. */
 function copyEnd(log: number, target: string, maxBytes: number): void {
   const copy = openSync(target, 'w', 0o600);
   try {
@@ -74,7 +76,7 @@ function copyEnd(log: number, target: string, maxBytes: number): void {
     let at = Math.max(0, end - maxBytes);
     for (;;) {
       const length = readSync(log, chunk, 0, CHUNK, at);
-      // A process that writes faster than this copies is not followed for ever.
+      // Stops at some point, in case a process writes faster than this copies.
       if (length === 0 || at >= end + CHUNK) return;
       writeSync(copy, chunk, 0, length);
       at += length;

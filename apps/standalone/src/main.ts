@@ -1,7 +1,7 @@
 import type { PlanOptions } from './plan-options.js';
 import { listenForStop } from './stop-signals.js';
 
-/** Errors whose message is meant for whoever started this; any other one is a bug and shows its stack. */
+/** Errors whose message is for the user; any other error is a bug and shows its stack. */
 const EXPECTED: ReadonlySet<string> = new Set([
   'SetupError',
   'MigrationError',
@@ -12,11 +12,11 @@ const EXPECTED: ReadonlySet<string> = new Set([
 
 const COMMANDS = 'api, worker, start, doctor, keys, admin, webhooks, providers, objects, restored, migrate, bucket';
 
-/** Runs one command; answers with the exit code. Each is loaded only when it is asked for. */
+/** Runs one command and returns the exit code. Loads only that command. */
 async function run(command: string, args: readonly string[]): Promise<number> {
   switch (command) {
     case 'start': {
-      // Before the rest is loaded, so that every signal finds a listener.
+      // Before the rest is loaded, so that no signal is missed.
       const signals = listenForStop();
       const { start } = await import('./start.js');
       await start(process.env, signals, say);
@@ -99,11 +99,11 @@ async function main(): Promise<void> {
     process.stderr.write(`${text}\n`);
     process.exitCode = 1;
   }
-  // Nothing of ours is left by now; a library's idle socket must not keep the terminal waiting.
+  // All work is done; a library's idle socket must not keep the process running.
   process.stdout.write('', () => process.exit());
 }
 
-// A terminal that was closed takes no more lines; stopping cleanly matters more than telling so.
+// A closed terminal makes writes fail; a clean stop matters more than the output.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 void main();

@@ -3,7 +3,7 @@ import { migrate, MIGRATIONS } from '#database/migrate.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { requireDatabaseUrl } from './running.js';
 
-/** `migrate`: brings the database up to date. Throws MigrationError, SetupError or ConfigError. */
+/** `migrate`: applies pending migrations. Throws MigrationError, SetupError or ConfigError. */
 export async function migrateDatabase(
   env: Readonly<Record<string, string | undefined>>,
   say: (line: string) => void,

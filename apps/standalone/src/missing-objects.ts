@@ -7,16 +7,16 @@ import { UploadRepository } from '#uploads/upload.repository.js';
 
 const BATCH = 500;
 
-/** A row that names an object which is not in the store. */
+/** A row that names an object missing from the store. */
 export interface MissingObject {
   readonly key: string;
   /** Id of the task or the upload. */
   readonly id: string;
-  /** image and thumbnail of an ended task; input of one that has not ended, which fails for it; upload */
+  /** image, thumbnail: of an ended task; input: of a pending task, which will fail for it; upload. */
   readonly kind: 'image' | 'thumbnail' | 'input' | 'upload';
 }
 
-/** Rows whose objects are missing, as after a restore of the database without all of its objects. */
+/** Finds rows whose objects are missing, as after a database restore without all objects. */
 @Injectable()
 export class MissingObjects {
   constructor(
@@ -25,7 +25,7 @@ export class MissingObjects {
     private readonly uploads: UploadRepository,
   ) {}
 
-  /** One walk over all rows that name objects. Throws when the database or the store fails. */
+  /** Checks all rows that name objects. Throws when the database or the store fails. */
   async *find(): AsyncIterable<MissingObject> {
     let tasks = await this.tasks.page('', BATCH);
     while (tasks.length > 0) {
@@ -40,7 +40,7 @@ export class MissingObjects {
     }
   }
 
-  /** Brings the row in line with the store; false where only the task's own end can. Throws when the database fails. */
+  /** Corrects the row. False for an input, which is settled only when its task ends. Throws when the database fails. */
   async repair({ id, kind }: MissingObject): Promise<boolean> {
     if (kind === 'image') await this.tasks.markDeleted(id);
     else if (kind === 'thumbnail') await this.tasks.markWithoutThumbnail(id);
@@ -51,7 +51,7 @@ export class MissingObjects {
   private async *missingOf({ id, isPending, results, thumbnail, sent }: StoredTask): AsyncIterable<MissingObject> {
     for (const key of results) if (!(await this.exists(key))) yield { key, id, kind: 'image' };
     if (thumbnail !== undefined && !(await this.exists(thumbnail))) yield { key: thumbnail, id, kind: 'thumbnail' };
-    // Those of an ended task are never read again.
+    // Inputs of an ended task are never read again.
     if (isPending) for (const key of sent) if (!(await this.exists(key))) yield { key, id, kind: 'input' };
   }
 

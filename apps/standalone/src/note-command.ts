@@ -9,7 +9,7 @@ interface Noted {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes into the audit log what a command has changed, which no signed-in member did. */
+/** Records a command's change in the audit log, without a user. */
 export async function noteCommand(
   database: PrismaService,
   action: AuditAction,

@@ -15,7 +15,10 @@ interface Options {
   readonly repair?: boolean;
 }
 
-/** `objects [--repair]`: rows and objects that have lost each other; answers with how many are left. Throws SetupError. */
+/**
+ * `objects [--repair]`: finds rows without objects and objects without rows; returns how many remain. Throws
+ * SetupError.
+ */
 export async function objects(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

@@ -2,14 +2,14 @@ import { InvalidArgumentError, Option } from 'commander';
 
 const MOST = 10_000;
 
-/** Values of the options; undefined was not given. */
+/** Values of the options; undefined = not given. */
 export interface PlanOptions {
   readonly apis?: number;
   readonly workers?: number;
   readonly workerPool?: number;
 }
 
-/** Options of `doctor` that say how many processes there shall be. */
+/** Options of `doctor` for the planned number of processes. */
 export function planOptions(): Option[] {
   return [
     count('--apis <number>', 'APIs that are planned: whether their connections fit Postgres'),

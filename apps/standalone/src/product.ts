@@ -8,7 +8,7 @@ import type { StopSignals } from './stop-signals.js';
 import { Supervised, type Running } from './supervised.js';
 
 interface Settings {
-  /** The environment we were started with; unknown settings pass through it. */
+  /** The environment of this process, passed on to its children. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly port: number;
   readonly apiKey: string;
@@ -17,7 +17,7 @@ interface Settings {
   readonly redisUrl: string;
 }
 
-/** Every process of the product, and the file that tells scripts and operators about them. */
+/** All processes of the product, and the state file that scripts and commands read. */
 export class Product {
   services: Services | undefined;
   private readonly roles: { readonly role: Role; readonly process: Supervised; readonly first: Running }[] = [];
@@ -31,14 +31,14 @@ export class Product {
     private readonly say: (line: string) => void,
   ) {}
 
-  /** The address of the API as seen from this machine. */
+  /** The API's address on this machine. */
   get url(): string {
     const { host } = this.config;
     const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
     return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${this.settings?.port ?? this.config.port}`;
   }
 
-  /** Starts the API and the workers; they may not be ready yet. */
+  /** Starts the API and the workers without waiting until they are ready. */
   async startRoles(settings: Settings, { hurry }: StopSignals): Promise<void> {
     this.settings = settings;
     const names: (readonly [Role, string, number])[] = [['api', 'the API', -1]];
@@ -57,24 +57,24 @@ export class Product {
     }
   }
 
-  /** Rejects when the API or a worker ends before watch() was called. */
+  /** Rejects when the API or a worker ends before watch() is called. */
   firstFailure(): Promise<never> {
     return firstFailure(this.roles.map(({ role, first }) => [role, first] as const));
   }
 
-  /** From now on a crash is answered with a restart, and the state file is there. */
+  /** Restarts crashed processes from now on, and writes the state file. */
   watch(): void {
     this.published = true;
     this.changed();
     for (const supervised of this.all()) supervised.watch();
   }
 
-  /** Stops and starts the API and the workers one after the other, for a new build. */
+  /** Restarts the API and the workers one after the other, for a new build. */
   async restartRoles(): Promise<void> {
     for (const { process } of this.roles) await process.restart();
   }
 
-  /** Ends the API and the workers first, then what they need. */
+  /** Stops the API and the workers, then the services they use. */
   async stop(): Promise<void> {
     await Promise.all(this.roles.map(({ process }) => process.stop()));
     await Promise.all([this.services?.postgres?.stop(), this.services?.redis?.stop()]);
@@ -82,7 +82,7 @@ export class Product {
     remove(this.folder.state);
   }
 
-  /** To be called whenever a process id has changed. */
+  /** Must be called whenever a process id has changed. */
   readonly changed = (): void => {
     const pids = this.all().flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
     void this.lock.remember(pids);
@@ -112,7 +112,7 @@ export class Product {
     };
   }
 
-  /** `index` counts the workers; the API is -1. */
+  /** `index`: number of the worker, from 0; -1 for the API. */
   private environment(settings: Settings, index: number): Record<string, string | undefined> {
     const { host, publicUrl, workerHealthPort, metricsPort } = this.config;
     return {

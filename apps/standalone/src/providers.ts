@@ -20,12 +20,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Opened {
   readonly database: PrismaService;
   readonly switches: ProviderSwitches;
-  /** The catalog's, by name. */
+  /** The catalog's providers by name. */
   readonly known: ReadonlyMap<string, ProviderEntry>;
   readonly drained: ReadonlyMap<string, ProviderSwitch>;
 }
 
-/** `providers list|drain|resume`. Throws SetupError with what is wrong, ConfigError, CatalogError. */
+/** `providers list|drain|resume`. Throws SetupError that explains the problem, ConfigError, CatalogError. */
 export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
   const [config] = loadConfig([StandaloneConfig], env);
   const reason = new Option('--reason <text>', 'why, for who reads the list').argParser(reasonFrom);
@@ -100,7 +100,7 @@ async function list(
   say(textTable([header, ...rows]));
 }
 
-/** Undefined, and said so, when Redis can't be asked. */
+/** Reports when Redis does not answer, and returns undefined. */
 async function look(
   names: readonly string[],
   config: StandaloneConfig,

@@ -5,7 +5,7 @@ import { requireDatabaseUrl, withDatabase } from './running.js';
 import { StandaloneConfig } from './standalone.config.js';
 import { runTerminalCommand, terminalCommand } from './terminal-command.js';
 
-/** `restored`: what has to happen between a restore and the first start; answers with how many problems are left. */
+/** `restored`: repairs an installation between a restore and its first start; returns how many problems remain. */
 export async function restored(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

@@ -7,22 +7,24 @@ import type { Running } from './supervised.js';
 export type Role = 'api' | 'worker';
 
 /**
- * Of glibc, other systems ignore it: buffers of 128 KiB (in bytes) and more go back to the system when they are free. Otherwise
- * it soon keeps those of images for itself, scattered: a worker that draws at 4k then takes nearly twice the memory.
+ * For glibc, ignored elsewhere: free buffers of 128 KiB (in bytes) and more return to the system at once. Otherwise
+ * glibc soon keeps image buffers, fragmented: a worker that generates 4k images then takes nearly twice the memory.
  */
 export const MALLOC_SETTINGS = { MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' } as const;
 
-/** Longer than any grace time of the processes, which end by themselves; a user without that patience asks again. */
+/** Longer than any grace time, since the processes end by themselves; an impatient user sends a second signal. */
 const STOP: readonly StopStep[] = [['SIGTERM', 3_660_000]];
 
 interface RoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: string;
-  /** When it aborts, the process is killed at once: the user has no more patience. */
+  /** Kills the process at once when aborted: the user has asked twice to stop. */
   readonly hurry: AbortSignal;
 }
 
-/** Starts `dist/bin/<role>.js`. It dies with us: without its database it could finish nothing anyway. */
+/**
+ * Starts `dist/bin/<role>.js`. It is killed together with this process: without its database it could finish nothing.
+ */
 export async function startRole(role: Role, { env, log, hurry }: RoleOptions): Promise<Running> {
   const main = join(PACKAGE_ROOT, 'dist', 'bin', `${role}.js`);
   const child = await startChild({
@@ -42,7 +44,7 @@ export async function startRole(role: Role, { env, log, hurry }: RoleOptions): P
   };
 }
 
-/** Rejects when one of the processes ends, with the last lines it wrote; never resolves. */
+/** Rejects with a process's last lines of output when it ends; never resolves. */
 export async function firstFailure(processes: readonly (readonly [name: string, Running])[]): Promise<never> {
   return await Promise.race(
     processes.map(async ([name, running]) => {

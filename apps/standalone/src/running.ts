@@ -7,9 +7,9 @@ import { openDatabase } from './open-database.js';
 import type { StandaloneConfig } from './standalone.config.js';
 import { readSecrets } from './secrets.js';
 
-/** What the commands beside `start` find out about a set-up, running here or described by the settings. */
+/** What commands other than `start` know about an installation, from the settings or the running product. */
 export interface Running {
-  /** Of Postgres itself. */
+  /** Postgres itself, never a pooler. */
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly secretKey: string | undefined;
@@ -18,7 +18,7 @@ export interface Running {
   readonly url: string | undefined;
 }
 
-/** Settings come first; what they leave open is taken from the product that runs on DATA_DIR. */
+/** Takes values from the settings first, then from the product that runs on DATA_DIR. */
 export function findRunning(config: StandaloneConfig): Running {
   const folder = new DataFolder(config.dataDir);
   const state = readWhole(folder.state) as
@@ -32,7 +32,7 @@ export function findRunning(config: StandaloneConfig): Running {
   };
 }
 
-/** What to do when an address is not known. */
+/** Advice for when an address is not known. */
 export function notRunning(config: StandaloneConfig, setting: string): string {
   return `nothing runs on ${new DataFolder(config.dataDir).path}; start it with \`npm start\`, or set ${setting}`;
 }
@@ -46,13 +46,13 @@ export function requireDatabaseUrl(config: StandaloneConfig): string {
   return databaseUrl;
 }
 
-/** Throws SetupError when all that is known is a pooler, where a lock is lost between two statements. */
+/** Throws SetupError when only a pooler's address is known: through it, a lock is lost between two statements. */
 export function refusePooler({ databasePooler, databaseDirectUrl }: StandaloneConfig): void {
   if (databasePooler !== undefined && databaseDirectUrl === undefined)
     throw new SetupError('DATABASE_URL leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL.');
 }
 
-/** Lends a database to the work and closes it. Throws SetupError when it can't be reached. */
+/** Runs work with a database client and closes it. Throws SetupError when the database can't be reached. */
 export async function withDatabase<T>(databaseUrl: string, work: (database: PrismaService) => Promise<T>): Promise<T> {
   const database = openDatabase(databaseUrl);
   try {
@@ -65,7 +65,7 @@ export async function withDatabase<T>(databaseUrl: string, work: (database: Pris
   }
 }
 
-/** Lends a connection to the work and closes it. Throws what kept it from being made, or what the work throws. */
+/** Runs work with a Redis connection and closes it. Throws connection errors and what the work throws. */
 export async function withRedis<T>(server: RedisServer, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = connectRedis(server, {
     lazyConnect: true,
@@ -85,7 +85,7 @@ export async function withRedis<T>(server: RedisServer, work: (redis: Redis) => 
   }
 }
 
-/** An error's message; of several at once, as for a host with two addresses, the first. */
+/** An error's message; the first one when there are several, as for a host with two addresses. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   if (!(error instanceof Error)) return 'unknown reason';

@@ -10,7 +10,10 @@ interface Secrets {
   readonly secretKeyPrevious?: string | undefined;
 }
 
-/** What is left of the SECRET_KEY before, and whether it can go. Throws when keys are under one that is not set. */
+/**
+ * What still depends on the previous SECRET_KEY, and whether it can be removed. Throws when API keys depend on a
+ * SECRET_KEY that is not set.
+ */
 export async function secretRotation(database: PrismaService, secrets: Secrets): Promise<string> {
   const use = Object.entries(await secretUse(database, secrets));
   const webhooks = await new WebhookSecretStore(database, new TextSealer(secrets, WEBHOOK_SECRETS)).use();

@@ -3,21 +3,21 @@ import { randomBytes } from 'node:crypto';
 import { newApiKey } from '#accounts/api-keys.js';
 import { readWhole, writeWhole } from './data-folder.js';
 
-/** Made once and kept; losing them makes the data behind them unreadable. */
+/** Generated once and stored; without them, the existing data can't be read. */
 export interface Secrets {
   readonly secretKey: string;
   readonly databasePassword: string;
   readonly redisPassword: string;
-  /** The key that is printed at every start. */
+  /** The API key that every start prints. */
   readonly apiKey: string;
 }
 
-/** The kept secrets, or undefined before the first start. Throws SetupError when the file is damaged. */
+/** The stored secrets; undefined before the first start. Throws SetupError when the file is damaged. */
 export function readSecrets(file: string): Partial<Secrets> | undefined {
   return readWhole(file);
 }
 
-/** Reads the secrets, and makes and keeps those that are missing. Throws SetupError when the file is damaged. */
+/** Reads the secrets, and generates and stores the missing ones. Throws SetupError when the file is damaged. */
 export function ensureSecrets(file: string): Secrets {
   const known = readSecrets(file) ?? {};
   const secrets = {
@@ -31,7 +31,7 @@ export function ensureSecrets(file: string): Secrets {
   return secrets;
 }
 
-/** Puts another API key in the place of the kept one. */
+/** Replaces the stored API key with a new one. */
 export function replaceApiKey(file: string, secrets: Secrets): Secrets {
   const replaced = { ...secrets, apiKey: newApiKey() };
   writeWhole(file, { ...readSecrets(file), ...replaced });

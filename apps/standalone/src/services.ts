@@ -14,15 +14,15 @@ interface ServiceOptions {
   readonly signal: AbortSignal;
 }
 
-/** A database and a queue server: ours, or the ones the settings name. */
+/** Postgres and Redis: embedded, or at the configured addresses. */
 export interface Services {
   readonly postgres: Supervised | undefined;
   readonly redis: Supervised | undefined;
-  /** Starts what is ours; answers with both addresses. Throws SetupError. */
+  /** Starts the embedded services; returns both addresses. Throws SetupError. */
   start(): Promise<{ databaseUrl: string; redisUrl: string }>;
 }
 
-/** Postgres and Redis, each only where no address of another one is set; none is started yet. */
+/** Creates an embedded Postgres and Redis, each only when no address is configured. Starts neither. */
 export function createServices(options: ServiceOptions): Services {
   const { config, folder, secrets, signal } = options;
   const postgres = new Kept('Postgres', options, (port) =>
@@ -54,7 +54,7 @@ export function createServices(options: ServiceOptions): Services {
         config.databaseUrl === undefined ? postgres.start() : Promise.resolve(config.databaseUrl),
         config.redisUrl === undefined ? redis.start() : Promise.resolve(config.redisUrl),
       ];
-      // Both come to an end before a failure is told, so that whoever cleans up sees all that runs.
+      // Waits for both before a failure is thrown, so that the cleanup sees every process that was started.
       await Promise.allSettled(starts);
       const [databaseUrl = '', redisUrl = ''] = await Promise.all(starts);
       return { databaseUrl, redisUrl };
@@ -62,7 +62,7 @@ export function createServices(options: ServiceOptions): Services {
   };
 }
 
-/** An embedded service that keeps its address over restarts, because running processes hold it. */
+/** An embedded service that keeps its port across restarts, because running processes use its address. */
 class Kept {
   readonly supervised: Supervised;
   private service: EmbeddedService | undefined;

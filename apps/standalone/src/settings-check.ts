@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const ROLES: readonly Role[] = ['api', 'worker'];
 const TIMEOUT_MS = 30_000;
-/** What `npm start` or the deployment adds; whether these work is another question. */
+/** Values that `npm start` or the deployment adds. Whether those work is not checked here. */
 const ADDED = {
   DATABASE_URL: 'postgresql://localhost/darkroom',
   REDIS_URL: 'redis://localhost',
@@ -18,8 +18,8 @@ const ADDED = {
 };
 
 /**
- * What API and worker would say of these settings, each thing once. Apps do not import one another, so each is asked.
- * Throws SetupError when one can't answer.
+ * Checks the settings as the API and the worker would, without duplicates. Apps do not import one another, so it runs
+ * each of them. Throws SetupError when one can't answer.
  */
 export async function checkSettings(env: Environment, signal?: AbortSignal): Promise<SettingsReport> {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value?.trim() !== ''));
@@ -28,7 +28,7 @@ export async function checkSettings(env: Environment, signal?: AbortSignal): Pro
   return { problems: [...new Set(reports.flatMap(({ problems }) => problems))], unknown: [...unknown.values()] };
 }
 
-/** As a sentence. */
+/** A warning about an unknown setting. */
 export function unknownText({ name, meant }: SettingsReport['unknown'][number]): string {
   return `${name} is not a setting. Did you mean ${meant}?`;
 }

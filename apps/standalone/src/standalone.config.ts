@@ -3,7 +3,7 @@ import { Setting, Within } from '#config/setting.js';
 import { DatabaseUrl } from '#database/database.config.js';
 import { RedisUrl } from '#redis/redis.config.js';
 
-/** What the one-machine product itself reads; everything else goes to its processes as it is. */
+/** The settings of the standalone product; all others pass through to its processes. */
 export class StandaloneConfig {
   @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
   @Within(0, 65_535)

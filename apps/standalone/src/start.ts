@@ -27,8 +27,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const READY_MS = 60_000;
 
 /**
- * Runs the whole product until a stop signal: services, migrations, the API, the workers, a first image.
- * Throws SetupError, MigrationError or ConfigError when it can't; nothing is left running then.
+ * Runs the whole product until a stop signal: services, migrations, the API, the workers, a first image. Throws
+ * SetupError, MigrationError or ConfigError when it can't, and leaves nothing running.
  */
 export async function start(env: Environment, signals: StopSignals, say: (line: string) => void): Promise<void> {
   const since = performance.now();
@@ -102,7 +102,7 @@ function progress(say: (line: string) => void, since: number, line: string): voi
   say(`  ${line} (${seconds(performance.now() - since)})`);
 }
 
-/** Before anything runs: throws ConfigError and CatalogError, and says what is probably misspelled. */
+/** Checks the settings before anything starts: throws ConfigError and CatalogError, and warns about probable typos. */
 async function refuseSettings(
   env: Environment,
   { modelsFile }: StandaloneConfig,
@@ -123,7 +123,7 @@ function portTaken(port: number, host: string): SetupError {
   );
 }
 
-/** Makes the key that is printed known to the database. */
+/** Creates the printed API key in the database. */
 async function ensureKey(
   databaseUrl: string,
   config: StandaloneConfig,
@@ -152,7 +152,7 @@ async function ensureKey(
   });
 }
 
-/** A new link while there is no owner. */
+/** A new link for the first owner; undefined when there already is an owner. */
 async function linkForFirstAdmin(databaseUrl: string, secretKey: string, url: string): Promise<string | undefined> {
   return await withDatabase(databaseUrl, (database) => firstAdminLink(database, secretKey, url));
 }
@@ -172,7 +172,7 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Makes the image at the first start only, and never buys it. A failure is told, and the product runs on. */
+/** Generates the image on the first start only, without cost. Returns a failure as text; the product keeps running. */
 async function firstImage(file: string, signal: AbortSignal): Promise<string> {
   if (existsSync(file)) return file;
   const since = performance.now();

@@ -1,15 +1,17 @@
-/** Signals within this time are one wish: npm passes on what the terminal has sent to all. */
+/**
+ * Signals this close together count as one, because npm forwards the signal that the terminal sends to every process.
+ */
 const SAME_WISH_MS = 2_000;
 
-/** What Ctrl-C, SIGTERM and a closed terminal ask for. */
+/** Stop requests: Ctrl-C, SIGTERM and a closed terminal. */
 export interface StopSignals {
   /** Aborts at the first signal. */
   readonly stop: AbortSignal;
-  /** Aborts when the user asks again: running work is not waited for any more. */
+  /** Aborts at a second request: stop without waiting for running work. */
   readonly hurry: AbortSignal;
 }
 
-/** Ctrl-C, SIGTERM and a closed terminal mean stop; none of them ends the process itself. */
+/** Turns Ctrl-C, SIGTERM and a closed terminal into stop requests, which do not end the process by themselves. */
 export function listenForStop(): StopSignals {
   const stop = new AbortController();
   const hurry = new AbortController();
@@ -21,7 +23,7 @@ export function listenForStop(): StopSignals {
     } else if (performance.now() - since > SAME_WISH_MS) hurry.abort();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Whoever listened before did so for the set-up, which is over.
+    // Earlier listeners were for the setup, which is over.
     process.removeAllListeners(signal);
     process.on(signal, onSignal);
   }

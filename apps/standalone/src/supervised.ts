@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChildExit } from '#embedded/child.js';
 
-/** A started process, ours or of an embedded service. */
+/** A running process, one of ours or an embedded service. */
 export interface Running {
   readonly pid: number;
   readonly exited: Promise<ChildExit>;
@@ -10,22 +10,22 @@ export interface Running {
 }
 
 interface Order {
-  /** What the terminal calls it. */
+  /** Its name in terminal output. */
   readonly name: string;
   readonly log: string;
-  /** Starts it; `again` after a crash or a restart. */
+  /** Starts the process; `again`: after a crash or a restart. */
   readonly start: (again: boolean) => Promise<Running>;
-  /** Called whenever its process id has changed. */
+  /** Called whenever the process id has changed. */
   readonly onChange: () => void;
   readonly say: (line: string) => void;
 }
 
 const FIRST_WAIT_MS = 200;
 const LONGEST_WAIT_MS = 30_000;
-/** A process that lived so long has earned a quick restart. */
+/** A process that ran this long is restarted without a long delay. */
 const STEADY_MS = 60_000;
 
-/** Keeps one process alive until it is told to stop. */
+/** Keeps one process running until it is stopped. */
 export class Supervised {
   private running: Running | undefined;
   private watching: Promise<void> | undefined;
@@ -38,7 +38,7 @@ export class Supervised {
     return this.running?.pid;
   }
 
-  /** Starts it for the first time; throws what the start throws. */
+  /** The first start; throws what it throws. */
   async start(): Promise<Running> {
     const running = await this.order.start(false);
     this.running = running;
@@ -46,12 +46,12 @@ export class Supervised {
     return running;
   }
 
-  /** From now on an end of the process is answered with a new start. */
+  /** Restarts the process from now on whenever it ends. */
   watch(): void {
     this.watching ??= this.keepAlive();
   }
 
-  /** Stops the process; the watch starts it again. */
+  /** Stops the process, which the watch then restarts. */
   async restart(): Promise<void> {
     this.restarting = true;
     await this.running?.stop();

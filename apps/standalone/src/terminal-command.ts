@@ -1,7 +1,7 @@
 import { Command, CommanderError, type Option } from 'commander';
 import { SetupError } from '#embedded/setup-error.js';
 
-/** `npm run <name> --`, to which subcommands are added. `say` gets the help that is asked for. */
+/** Creates the command `npm run <name> --`, for subcommands to be added to. `say` receives the requested help. */
 export function terminalCommand(name: string, description: string, say: (line: string) => void): Command {
   let refused = '';
   return new Command(`npm run ${name} --`)
@@ -17,7 +17,7 @@ export function terminalCommand(name: string, description: string, say: (line: s
     });
 }
 
-/** Adds `npm run <command> -- <usage>`, whose usage names the arguments: `revoke <key>`. */
+/** Adds `npm run <command> -- <usage>`; the usage names the arguments: `revoke <key>`. */
 export function subcommand(
   command: Command,
   usage: string,
@@ -29,12 +29,12 @@ export function subcommand(
   return added;
 }
 
-/** Throws SetupError for what the command does not take, and what its action throws. */
+/** Throws SetupError for invalid arguments, and what the action throws. */
 export async function runTerminalCommand(command: Command, args: readonly string[]): Promise<void> {
   try {
     await command.parseAsync([...args], { from: 'user' });
   } catch (error) {
-    // Help was asked for, and printed.
+    // Help was requested and has been printed.
     if (!(error instanceof CommanderError)) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Lines of cells as columns of equal width, for a terminal. */
+/** Formats rows as columns of equal width, for a terminal. */
 export function textTable(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines

@@ -23,7 +23,7 @@ const MAX_URL_LENGTH = 2_048;
 const HOUR_MS = 3_600_000;
 const MAX_OVERLAP_HOURS = 720;
 const MAX_DELIVERIES = 100;
-/** What the audit log calls them. */
+/** Action names in the audit log. */
 const ACTIONS = {
   enable: 'webhook_endpoint.enabled',
   disable: 'webhook_endpoint.disabled',
@@ -44,7 +44,7 @@ interface DeliveryOptions extends AccountOptions {
   readonly limit: number;
 }
 
-/** `webhooks add|list|...`. Throws SetupError with what is wrong. */
+/** `webhooks add|list|...`. Throws SetupError that explains the problem. */
 export async function webhooks(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
