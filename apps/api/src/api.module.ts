@@ -14,12 +14,14 @@ import { ModelsModule } from './models/models.module.js';
 import { TasksApiModule } from './tasks/tasks.module.js';
 import { UploadsModule } from './uploads/uploads.module.js';
 
-/** HTTP only: takes requests, writes tasks, waits for them. Generates nothing, and calls providers of chat alone. */
+/**
+ * HTTP only: accepts requests, writes tasks, and waits for them. Generates no images, and calls only chat providers.
+ */
 @Module({
   imports: [
     CommonModule,
     AuthModule,
-    // The order of the public document.
+    // In the order of the public API document.
     ImagesModule,
     TasksApiModule,
     ChatModule,
@@ -31,7 +33,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
   ],
 })
 export class ApiModule {
-  /** Throws ConfigError when settings are missing or wrong. */
+  /** Throws ConfigError for missing or invalid settings. */
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
     return {
       module: ApiModule,

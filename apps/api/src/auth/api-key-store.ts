@@ -10,10 +10,10 @@ import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
 import { UnknownKeyLimiter } from './unknown-key-limiter.js';
 
-/** How long a looked-up key is believed; a revocation or a new limit takes effect everywhere within this time. */
+/** How long a key stays cached; a revocation or a new limit takes effect everywhere within this time. */
 const KEY_TTL_MS = 5_000;
 const MAX_KEYS = 10_000;
-/** Longer texts can't be keys of ours. */
+/** Longer texts can't be our keys. */
 const MAX_KEY_LENGTH = 256;
 
 interface KnownKey {
@@ -25,8 +25,8 @@ interface KnownKey {
 }
 
 /**
- * Tells who a key belongs to. The database is asked once per key and 5 seconds, however many requests arrive, and about
- * keys that were never found only a few at a time.
+ * Finds the caller of an API key. Each key is read from the database at most once per 5 seconds, and only a few unknown
+ * keys at a time.
  */
 @Injectable()
 export class ApiKeyStore {
@@ -44,14 +44,14 @@ export class ApiKeyStore {
   }
 
   /**
-   * The caller behind an `Authorization` header, who is at `address`.
-   * Throws AppError: `invalid_api_key` for whatever is wrong with the key, `account_disabled`, `rate_limit_exceeded` when
-   * the address's network sends too many unknown keys, or `server_is_overloaded` when the database does not answer.
+   * The caller behind an `Authorization` header; `address` is the client's. Throws AppError: `invalid_api_key` for
+   * anything wrong with the key, `account_disabled`, `rate_limit_exceeded` when the client's network sends too many
+   * unknown keys, `server_is_overloaded` when the database does not answer.
    */
   caller(authorization: string | undefined, address: string | undefined): Caller | Promise<Caller> {
     const key = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     if (key === undefined || key.length > MAX_KEY_LENGTH) throw invalidKey();
-    // The key's stored hash is expensive to compute; a plain digest is enough to find the key in memory.
+    // The stored hash is expensive to compute, so the cache uses a plain digest.
     const name = hash('sha256', key, 'base64');
     const known = this.found.get(name);
     if (known !== undefined) return admit(known);
@@ -101,7 +101,7 @@ export class ApiKeyStore {
       expiresAt: row.expiresAt?.getTime() ?? Infinity,
     };
     this.found.set(name, known);
-    // A key in use is looked up every few seconds, so that nothing has to be counted on the way of each request.
+    // A key in use is looked up every few seconds, so counting here is enough and costs requests nothing.
     this.uses.note(row.id);
     return known;
   }
@@ -122,7 +122,7 @@ function admit(known: KnownKey | undefined): Caller {
   return known.caller;
 }
 
-/** One answer for every cause, so that nothing can be learnt about keys. */
+/** The same error for every cause, so that it reveals nothing about keys. */
 export function invalidKey(): AppError {
   return new AppError(
     'invalid_api_key',

@@ -4,12 +4,12 @@ import type { FastifyRequest } from 'fastify';
 import { invalidKey } from './api-key-store.js';
 import type { Caller } from './caller.js';
 
-/** Marks a route that anyone may call. */
+/** Marks a route that needs no API key. */
 export const Public = (): MethodDecorator => RouteConfig({ public: true });
 
 /**
- * No handler runs without a caller unless it is public. The key itself is checked before the body is read
- * (authenticate.ts); this refuses should a route ever be reached without that.
+ * Requires a caller on every route that is not public. The key itself is checked before the body is read
+ * (authenticate.ts); this guard covers any route that was ever reached without that check.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {

@@ -14,7 +14,7 @@ const unknownKeys = {
   useFactory: (config: ApiConfig) => new UnknownKeyLimiter(unknownKeyLimits(config)),
 };
 
-/** Who calls the public API, and what they may do. */
+/** Identifies the callers of the public API and their permissions. */
 @Module({
   imports: [AccountsModule, DatabaseModule],
   providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, unknownKeys],

@@ -3,9 +3,9 @@ import type { ApiKeyStore } from './api-key-store.js';
 import { assertScope, type Caller } from './caller.js';
 
 /**
- * Authenticates every request by the route it matched, before its body is read. Routes say that they are public;
- * whatever says nothing needs a key.
- * The console's routes have sessions instead. Addresses are never compared, so no spelling of one gets around this.
+ * Authenticates every request by its matched route, before its body is read. A route must be marked as public; every
+ * other route needs a key. The console's routes use sessions instead. URLs are never compared, so no spelling of one
+ * can bypass this.
  */
 export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore): void {
   server.addHook('onRequest', (request, _reply, done) => {

@@ -3,10 +3,10 @@ import type { FastifyRequest } from 'fastify';
 import { callerOf } from './api-key.guard.js';
 import type { Caller as AuthenticatedCaller } from './caller.js';
 
-/** Hands a handler its caller. */
+/** Injects the caller into a handler. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): AuthenticatedCaller => {
   return callerOf(context.switchToHttp().getRequest<FastifyRequest>());
 });
 
-/** Who a request is made for. */
+/** The authenticated caller of a request. */
 export type Caller = AuthenticatedCaller;

@@ -4,7 +4,7 @@ import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope } from '#accounts/api-keys.js';
 import type { TaskCommand } from '#tasks/task.js';
 
-/** What a key may do in place of what the deployment allows each key; undefined = that, 0 = any number. */
+/** A key's own limits; undefined = the deployment's default, 0 = unlimited. */
 interface KeyLimits {
   /** Image requests per minute. */
   readonly submits: number | undefined;
@@ -13,18 +13,18 @@ interface KeyLimits {
   readonly tasksInFlight: number | undefined;
 }
 
-/** What all keys of an account share, as operators set it. */
+/** What operators set for all keys of an account together. */
 export interface AccountShare {
-  /** Turns in the queue, relative to other accounts. */
+  /** Weight in the fair queue, relative to other accounts. */
   readonly weight: number;
-  /** As those of a key, for all keys together. */
+  /** Limits as for a key, shared by all keys. */
   readonly limits: KeyLimits & {
     /** Chats per minute. */
     readonly chats: number | undefined;
   };
 }
 
-/** The columns of an account that make its share. */
+/** The account columns that make up its share. */
 export const ACCOUNT_SHARE = {
   weight: true,
   submitsPerMinute: true,
@@ -33,7 +33,7 @@ export const ACCOUNT_SHARE = {
   tasksInFlight: true,
 } as const;
 
-/** The share that an account's row tells of. */
+/** Builds the share from an account's row. */
 export function accountShare(
   row: { weight: number } & Record<Exclude<keyof typeof ACCOUNT_SHARE, 'weight'>, number | null>,
 ): AccountShare {
@@ -48,34 +48,34 @@ export function accountShare(
   };
 }
 
-/** Who a request is made for, as its API key says. */
+/** The caller of a request, as its API key defines it. */
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
-  /** The first of the keys that rotations replaced by this one, or itself; what limits a key counts all of them as that. */
+  /** The first key of its chain of rotations, or the key itself. Limits count all keys of the chain as one. */
   readonly originalKeyId: string;
-  /** What binds it together with the account's other keys. */
+  /** Limits that the account's keys share. */
   readonly account: AccountShare;
-  /** Share of the account's turns in the queue, relative to its other keys. */
+  /** Weight within the account's share of the queue, relative to its other keys. */
   readonly weight: number;
   readonly limits: KeyLimits;
   /** Models the key may use; empty means all. */
   readonly models: readonly string[];
-  /** What the key may be used for; empty means everything. */
+  /** Scopes of the key; empty means all. */
   readonly scopes: readonly KeyScope[];
-  /** What `response_format` is when the request does not say: the key's, or else its account's; undefined = as the deployment has it. */
+  /** Default `response_format`: the key's, or else the account's; undefined = the deployment's default. */
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
-  /** Whether generations take `<w>x<h>` sizes; undefined = as the deployment has it. */
+  /** Whether generations accept `<w>x<h>` sizes; undefined = the deployment's default. */
   readonly allowPixelSize: boolean | undefined;
-  /** `apimart`: generations answer at once with a task id. */
+  /** `apimart`: generations respond at once with a task id. */
   readonly submitMode: 'sync' | 'apimart';
-  /** Who asks, in the console; absent: whoever holds the key. */
+  /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
 }
 
-/** Whom a task is made for, and what binds it. */
+/** The owner of a new task, and its limits. */
 export type Orderer = Pick<
   TaskCommand,
   | 'accountId'
@@ -89,7 +89,7 @@ export type Orderer = Pick<
   | 'orderedBy'
 >;
 
-/** The caller as a task names it. */
+/** The caller's fields of a new task. */
 export function ordererOf({
   accountId,
   account,
@@ -114,12 +114,15 @@ export function ordererOf({
   };
 }
 
-/** Whether the caller's key is for the model, by any of the model's names; a key that names none is for all. */
+/** Whether the caller's key may use the model under any of its names; a key without a list may use all models. */
 export function mayUseModel(caller: Caller, { name, aliases }: Pick<ModelEntry, 'name' | 'aliases'>): boolean {
   return caller.models.length === 0 || [name, ...aliases].some((one) => caller.models.includes(one));
 }
 
-/** The scope `images` includes its tasks; a route without a scope needs a key for all scopes. Throws AppError `endpoint_not_allowed`. */
+/**
+ * The scope `images` includes its tasks; a route without a scope needs a key without scopes. Throws AppError
+ * `endpoint_not_allowed`.
+ */
 export function assertScope({ scopes }: Caller, scope: KeyScope | undefined): void {
   if (scopes.length === 0) return;
   if (scope !== undefined && scopes.includes(scope)) return;

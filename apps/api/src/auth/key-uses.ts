@@ -2,12 +2,12 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { Logger } from '#telemetry/logger.js';
 
-/** A key's last use is written at most this often, in ms. */
+/** A key's last use is written at most once per this interval, in ms. */
 const INTERVAL_MS = 60_000;
-/** How long a use waits for others to be written with it, in ms. */
+/** How long uses are collected into one write, in ms. */
 const GATHER_MS = 1_000;
 
-/** Keeps `api_keys.last_used_at`: one statement for all keys in use, and one write per key, process and minute. */
+/** Maintains `api_keys.last_used_at`: one statement for all keys in use, and one write per key, process and minute. */
 @Injectable()
 export class KeyUses implements OnApplicationShutdown {
   private readonly written = new Map<string, number>();
@@ -25,12 +25,12 @@ export class KeyUses implements OnApplicationShutdown {
     this.timer ??= setTimeout(() => void this.write(), GATHER_MS).unref();
   }
 
-  /** Writes what waits. */
+  /** Writes the remaining uses. */
   async onApplicationShutdown(): Promise<void> {
     await this.write();
   }
 
-  /** A lost write is made up for by the next use. Rows somebody else writes now need not be written twice. */
+  /** A failed write is not retried: the next use of the key makes up for it. */
   private async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;

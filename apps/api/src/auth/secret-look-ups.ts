@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { UnknownKeyLimiter } from './unknown-key-limiter.js';
 
-/** How long a secret that nobody has is refused without another look-up, in ms. */
+/** How long an unknown secret is rejected without another lookup, in ms. */
 const UNKNOWN_TTL_MS = 5_000;
 const MAX_SECRETS = 10_000;
 
 /**
- * Look-ups of what requests are let in by. A secret that was found before is looked up at once; all others only as the
- * limiter lets them, and one that nobody has not again for a few seconds. So invented ones take little of the database.
+ * Lookups of API keys and session tokens. Secrets found before are looked up at once, all others through the limiter,
+ * and unknown ones not again for a few seconds. So invented secrets cost the database little.
  */
 export class SecretLookUps {
   private readonly met = new LRUCache<string, true>({ max: MAX_SECRETS });
@@ -15,7 +15,7 @@ export class SecretLookUps {
 
   constructor(private readonly limiter: UnknownKeyLimiter) {}
 
-  /** Looks up the secret whose digest is `name`, which came from `address`. Throws what `lookUp` and the limiter throw. */
+  /** Looks up the secret with the digest `name`, sent from `address`. Throws what `lookUp` and the limiter throw. */
   async run<T>(
     name: string,
     address: string | undefined,
@@ -23,11 +23,11 @@ export class SecretLookUps {
   ): Promise<T | undefined> {
     if (this.unknown.has(name)) return undefined;
     const look = async (): Promise<T | undefined> => {
-      // Another request may have brought it meanwhile.
+      // Another request may have looked it up meanwhile.
       if (this.unknown.has(name)) return undefined;
       const found = await lookUp();
       if (found !== undefined) this.met.set(name, true);
-      // One that was good just now may be so again, as when an account is enabled.
+      // A secret that was valid recently may become valid again, for example when its account is re-enabled.
       else if (!this.met.delete(name)) this.unknown.set(name, true);
       return found;
     };

@@ -2,21 +2,21 @@ import { AppError } from '#contract/app-error.js';
 import type { ApiConfig } from '../common/api.config.js';
 import { networkOf } from '../common/network-of.js';
 
-/** Look-ups that this process has under way at once for keys and sessions it has not met, and how many wait for them. */
+/** Limits for lookups of unknown keys and sessions in this process: how many run at once, and how many wait. */
 export interface UnknownKeyLimits {
   readonly atOnce: number;
-  /** Waiting callers of one network. */
+  /** Maximum number of waiting callers per network. */
   readonly perNetwork: number;
-  /** Waiting callers of all networks. */
+  /** Maximum number of waiting callers in all. */
   readonly inAll: number;
-  /** Milliseconds that one waits at most. */
+  /** Longest wait, in ms. */
   readonly patienceMs: number;
 }
 
-/** A flood of them waits in line, which slows it down; immediate rejections would only make room for more. */
+/** Unknown keys wait in line, which slows a flood down; immediate rejections would only make room for more. */
 export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
 
-/** The usual limits, but for what an operator sets. */
+/** The default limits with the operator's settings. */
 export function unknownKeyLimits(
   config: Pick<ApiConfig, 'unknownKeyLookUps' | 'unknownKeysWaiting'>,
 ): UnknownKeyLimits {
@@ -32,11 +32,12 @@ interface Waiting {
 }
 
 /**
- * Lets keys and sessions that nobody has met yet reach the database one at a time per network, a few in all, networks taking turns.
- * So a flood of invented keys takes a small share of the database, and a good key waits behind no network but its own.
+ * Lets lookups of unknown keys and sessions reach the database one at a time per network and a few in all, round-robin
+ * across networks. So a flood of invented keys takes a small share of the database, and a valid key waits only behind
+ * its own network.
  */
 export class UnknownKeyLimiter {
-  /** Who waits, by network; the network whose turn is next comes first. */
+  /** Waiting lookups by network, with the next network first. */
   private readonly lines = new Map<string, Waiting[]>();
   private readonly busy = new Set<string>();
   private waiting = 0;
@@ -44,8 +45,8 @@ export class UnknownKeyLimiter {
   constructor(private readonly limits: UnknownKeyLimits = UNKNOWN_KEY_LIMITS) {}
 
   /**
-   * Runs a look-up when it is its network's turn. Throws what it throws, or AppError: `rate_limit_exceeded` when too
-   * many of its network wait already, `server_is_overloaded` when too many wait in all or the wait was too long.
+   * Runs a lookup when it is its network's turn. Throws what the lookup throws, or AppError: `rate_limit_exceeded` when
+   * too many of its network wait already, `server_is_overloaded` when too many wait in all or the wait was too long.
    */
   async run<T>(address: string | undefined, lookUp: () => Promise<T>): Promise<T> {
     const network = networkOf(address);
@@ -54,7 +55,7 @@ export class UnknownKeyLimiter {
       return await lookUp();
     } finally {
       this.busy.delete(network);
-      // Its next turn comes after those of all others.
+      // Moves the network behind all others.
       const line = this.lines.get(network);
       if (line !== undefined && this.lines.delete(network)) this.lines.set(network, line);
       this.startNext();

@@ -2,8 +2,8 @@ import type { FastifyReply } from 'fastify';
 import type { ChatAnswer } from '#providers/chat/chat-provider.js';
 
 /**
- * What callers may see of a provider's headers. All else speaks of its connection, of its cookies, or of the account
- * that we have there, and stays.
+ * The provider's response headers that callers receive. The others concern its connection, its cookies, or our account
+ * there.
  */
 const PASSED = [
   'content-type',
@@ -16,7 +16,7 @@ const PASSED = [
   'x-should-retry',
 ];
 
-/** Those of a chat provider's headers that its caller gets; one with several values has them joined. */
+/** Selects the headers for the caller; multiple values are joined. */
 export function passedHeaders(headers: ChatAnswer['headers']): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of PASSED) {
@@ -26,7 +26,7 @@ export function passedHeaders(headers: ChatAnswer['headers']): Record<string, st
   return passed;
 }
 
-/** Writes the head of an answer that is then written by hand. */
+/** Writes the head of a response whose body is then written by hand. */
 export function beginAnswer(reply: FastifyReply, answer: ChatAnswer, more: Record<string, string>): void {
   reply.hijack();
   reply.raw.writeHead(answer.status, {

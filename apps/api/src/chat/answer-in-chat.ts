@@ -29,7 +29,7 @@ interface LinkedImage {
   readonly images: readonly ChatImage[];
 }
 
-/** Answers a chat with the image of its task, as a link that chat clients show. */
+/** Responds to a chat with its task's image, as a link that chat clients display. */
 @Injectable()
 export class AnswerInChat {
   constructor(
@@ -39,7 +39,7 @@ export class AnswerInChat {
     private readonly config: ApiConfig,
   ) {}
 
-  /** Throws AppError as an image request does. */
+  /** Throws AppError, like an image request. */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     const settled = await this.calls.settled(accepted, reply, this.config.syncWaitMs);
     if (reply.raw.destroyed) return;
@@ -50,7 +50,7 @@ export class AnswerInChat {
     void reply.code(200).send(chatCompletion(headOf(settled), [choice], usageOf(settled)));
   }
 
-  /** A failure is an event, because the status is long sent; it is thrown too, for the log. */
+  /** A failure is sent as an event, because the status is already sent, and also thrown for the log. */
   async stream(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -81,7 +81,7 @@ export class AnswerInChat {
     }
   }
 
-  /** The same link twice: as text for clients that only show text, and beside it for those that look for images. */
+  /** The same link twice: as text for text-only clients, and as a separate field for clients that look for images. */
   private imageOf(task: TaskSummary): LinkedImage {
     const image = task.images?.[0];
     if (task.status !== 'completed' || image === undefined) throw failureOf(task);

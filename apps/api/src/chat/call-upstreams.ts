@@ -12,25 +12,25 @@ import { ChatProtocols } from './chat-protocols.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
 import { isOurFault, mayAskAnother, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
 
-/** Seconds that a key is left alone which was refused, or which has had enough and did not say for how long. */
+/** Seconds to avoid a key: after it was refused, and, with BUSY_REST, after a rate limit without a Retry-After. */
 const REFUSED_REST = 60;
 const BUSY_REST = 5;
-/** Statuses that speak of the key. */
+/** Statuses that concern the key. */
 const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
-/** How soon providers that are all drained are worth another try, in ms. */
+/** Retry delay in ms when all providers are drained. */
 const CLOSED_MS = 5_000;
 
-/** Who answered, and how. The reader of an answer ends its permit. */
+/** The provider that responded, and its response. The reader of `answer` ends the permit. */
 export type Outcome = { readonly attempt: Attempt } & (
   | { readonly answer: ChatAnswer; readonly permit: CallPermit; readonly refusal?: undefined }
   | { readonly refusal: Refusal; readonly answer?: undefined }
 );
 
-/** What is known of a chat that nobody answers. */
+/** What is known about a chat without a response. */
 export interface Asked {
-  /** Who was asked last. */
+  /** The last provider that was called. */
   attempt?: Attempt;
-  /** It was sent, and nobody knows what became of it. */
+  /** The chat was sent, and its outcome is unknown. */
   isUnclear?: boolean;
 }
 
@@ -39,13 +39,13 @@ interface CallContext {
   readonly catalog: Catalog;
   readonly firstByteMs: number;
   readonly signal: AbortSignal;
-  /** Aborted when the caller has left: then nobody else is asked. */
+  /** Aborted when the caller disconnects: then no other provider is called. */
   readonly gone: AbortSignal;
-  /** Filled in on the way. */
+  /** Filled in during the call. */
   readonly asked: Asked;
 }
 
-/** Asks one provider after the other for a chat, as long as nothing can have been generated. */
+/** Calls one provider after the other for a chat, as long as nothing can have been generated. */
 @Injectable()
 export class CallUpstreams {
   constructor(
@@ -56,9 +56,9 @@ export class CallUpstreams {
   ) {}
 
   /**
-   * The first answer, or the last refusal. Throws AppError `chat_upstream_error` when nobody could be asked or it is
-   * unknown what became of the call, `server_is_overloaded` when nobody may be asked now, and the signal's reason when
-   * aborted.
+   * Returns the first response, or the last refusal. Throws AppError `chat_upstream_error` when no provider could be
+   * reached or the outcome of the call is unknown, `server_is_overloaded` when no provider accepts calls now, and the
+   * signal's reason when aborted.
    */
   async ask(chat: ChatRequest, model: ModelEntry, context: CallContext): Promise<Outcome> {
     let refused: { attempt: Attempt; refusal: Refusal } | undefined;
@@ -92,7 +92,7 @@ export class CallUpstreams {
     return refused;
   }
 
-  /** The span ends with the answer's first bytes; the request's own covers the rest. */
+  /** The span ends with the first bytes of the response; the request's own span covers the rest. */
   private async traced(
     attempt: Attempt,
     permit: CallPermit,
@@ -142,7 +142,7 @@ export class CallUpstreams {
   }
 }
 
-/** Tells the other processes what a refusal says of the provider; a bad request says nothing of it. */
+/** Reports the refusal to the limiter, which all processes share; a bad request says nothing about the provider. */
 function endPermit(permit: CallPermit, refusal: Refusal): void {
   const { status } = refusal;
   if (KEY_REFUSED.has(status)) permit.end('key_refused', (secondsToWait(refusal) ?? 0) * 1_000 || undefined);

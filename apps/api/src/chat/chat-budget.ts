@@ -9,12 +9,12 @@ import { reserveOf } from './chat-estimate.js';
 import { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
 
-/** How long after its last moment a chat may wait to be written down before what was set aside for it is given back. */
+/** How long after a chat's time limit its usage may still be written, before its reservation expires. */
 const WRITTEN_LATE_MS = 600_000;
 
 /**
- * Turns chats away whose budget is used up, and sets aside what the others may cost until that is known: however many
- * begin at a time, a budget is exceeded by no more than the last of them, and by what they cost above their estimates.
+ * Rejects chats whose budget is used up, and reserves the estimated cost of the others until their cost is known.
+ * However many start at once, a budget is exceeded at most by the last of them, plus the cost above their estimates.
  */
 @Injectable()
 export class ChatBudget {
@@ -25,8 +25,8 @@ export class ChatBudget {
   ) {}
 
   /**
-   * `prices` are null when nothing is charged, undefined when they are not known. Who has no budget is not asked about.
-   * Throws AppError: `insufficient_quota`, `model_not_allowed`, `server_is_overloaded` when the database does not answer.
+   * `prices`: null = free, undefined = unknown. Without a budget, nothing is checked. Throws AppError:
+   * `insufficient_quota`, `model_not_allowed`, `server_is_overloaded` when the database does not answer.
    */
   async admit(
     requestId: string,
@@ -43,7 +43,7 @@ export class ChatBudget {
     });
   }
 
-  /** Gives back what was set aside for a chat that nobody was asked for. What fails is given back in time. */
+  /** Releases the reservation of a chat that was never sent. If that fails, the reservation expires. */
   release(requestId: string, caller: Caller): void {
     if (!caller.budgeted) return;
     this.reserves.release(requestId).catch((error: unknown) => {

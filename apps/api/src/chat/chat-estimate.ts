@@ -4,28 +4,28 @@ import { valueAt } from './json-members.js';
 import type { ChatRequest } from './chat-request.js';
 import type { TokenUsage } from './token-usage.js';
 
-/** The rule of docs/billing.md ("Chats"); whoever changes a number changes it there. */
+/** The rule of docs/billing.md ("Chats"); change the numbers there too. */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_PICTURE = 1_500;
-/** Tokens that an answer without a limit of its own is expected to have at most. */
+/** Largest expected response in tokens, when the request sets no limit. */
 const USUAL_OUTPUT = 4_096;
 const MAX_CHOICES = 128;
-/** No model writes more; a caller who names a larger limit would set aside what others have left. */
+/** No model writes more; a larger limit in a request would reserve what others have left. */
 const MAX_OUTPUT = 131_072;
-/** Tokens that a provider writes in a second at least, while nobody sees them. */
+/** Lowest assumed output rate of a provider, in tokens per second, while its response can't be seen. */
 const TOKENS_PER_SECOND = 50;
-/** What is longer in one piece holds an image or a sound. */
+/** A larger piece holds an image or audio. */
 const MAX_PIECE_TOKENS = 4_096;
-/** Shorter lines of a stream are comments, names of events, and its end. */
+/** Shorter lines of a stream are comments, event names, and its end. */
 const SHORTEST_LINE = 32;
 const MAX_COUNT = 2_147_483_647;
-/** Bytes that a number may be written with. */
+/** Longest number, in bytes. */
 const MAX_NUMBER = 20;
 const LF = 0x0a;
-/** Bytes before an address in which its name is looked for. */
+/** Bytes before a URL that are searched for its member name. */
 const MAX_NAME = 64;
 
-/** Tokens of a request, by its bytes; large images among its messages count as such. */
+/** Estimates a request's tokens from its bytes; large images in its messages count as images. */
 export function estimatedInput({ bytes, body, members }: Pick<ChatRequest, 'bytes' | 'body' | 'members'>): number {
   const { start: first, end: last } = members.get('messages') ?? { start: 0, end: 0 };
   const pictures = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
@@ -33,19 +33,19 @@ export function estimatedInput({ bytes, body, members }: Pick<ChatRequest, 'byte
   return Math.ceil(length / BYTES_PER_TOKEN) + pictures.length * TOKENS_PER_PICTURE;
 }
 
-/** Whether the text at `at` is the address of an image: any other text costs its bytes, whatever it begins with. */
+/** Whether the text at `at` is an image URL; any other text is counted by its bytes. */
 function isAddress(bytes: Buffer, at: number): boolean {
   return /"(?:image_)?url"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, at - MAX_NAME), at));
 }
 
-/** Counts an answer on its way, for when its provider does not say what it has used. */
+/** Counts the tokens of a response while it passes, in case its provider reports no usage. */
 export class OutputMeter {
   private lines = 0;
   private bytes = 0;
   private shortest = Infinity;
   private line = 0;
 
-  /** `streamed`: the answer is events, of which each is a token or more; else it is one text. */
+  /** `streamed`: the response consists of events with at least one token each; otherwise it is a single text. */
   constructor(private readonly streamed: boolean) {}
 
   push(chunk: Buffer): void {
@@ -77,32 +77,35 @@ export class OutputMeter {
   }
 }
 
-/** The most tokens that an answer is expected to have: by the limit of the request, for all its choices. */
+/** The largest expected response in tokens: the request's limit, for all of its choices. */
 export function expectedOutput(chat: ChatRequest): number {
   const limit = numberOf(chat, 'max_completion_tokens') ?? numberOf(chat, 'max_tokens') ?? USUAL_OUTPUT;
   const choices = Math.min(numberOf(chat, 'n') ?? 1, MAX_CHOICES);
   return Math.min(limit * choices, MAX_OUTPUT);
 }
 
-/** What is set aside for a chat, in millionths. */
+/** The amount to reserve for a chat, in millionths. */
 export function reserveOf(chat: ChatRequest, prices: TokenPrices): number {
   const tokens = { input: estimatedInput(chat), output: expectedOutput(chat), cached: null };
   return tokenCost(prices, tokens) ?? 0;
 }
 
-/** How a chat went whose cost is asked for. */
+/** A finished chat whose cost is computed. */
 export interface SeenChat {
-  /** What its provider has counted, if it said so. */
+  /** The usage that its provider reported, if any. */
   readonly usage: TokenUsage | undefined;
-  /** The provider has ended its answer, so that nothing came after what it counted. */
+  /** The provider completed its response, so its usage covers all of it. */
   readonly whole: boolean;
-  /** Tokens that were seen of the answer. */
+  /** Tokens of the response that were received. */
   readonly output: number;
-  /** Of a chat whose caller left: seconds that its provider was at work before anything of the answer was seen. */
+  /** For a disconnected caller: seconds that the provider worked before any of its response was received. */
   readonly unseenSeconds: number;
 }
 
-/** What a chat has cost, in millionths: by its provider's count, and where that is missing or may be too low, by the estimate. */
+/**
+ * The cost of a chat in millionths: by the provider's usage, or by the estimate where that is missing or may be too
+ * low.
+ */
 export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: SeenChat): number {
   const { usage, whole } = seen;
   if (whole && usage !== undefined && usage.input !== null && usage.output !== null) {
@@ -114,7 +117,7 @@ export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: SeenCha
   return tokenCost(prices, { input, output: Math.min(output, MAX_COUNT), cached: usage?.cached ?? null }) ?? 0;
 }
 
-/** A whole number above 0 among the members of the request. */
+/** A positive integer among the request's members. */
 function numberOf({ bytes, members }: ChatRequest, name: string): number | undefined {
   const span = members.get(name);
   const value = span === undefined || span.end - span.start > MAX_NUMBER ? undefined : valueAt(bytes, span);

@@ -7,10 +7,10 @@ const OPTIONS = [
   ...['n', 'size', 'resolution', 'quality', 'background', 'moderation', 'output_format', 'output_compression'],
   ...['user', 'safety_identifier', 'strict'],
 ];
-/** Options whose names in `image_config`, where OpenRouter's clients put them, are different. */
+/** Options with different names in `image_config`, the object that OpenRouter's clients use. */
 const CONFIG_NAMES: Readonly<Record<string, string>> = { aspect_ratio: 'size', image_size: 'resolution' };
 
-/** The image request that a chat with an image model stands for; its options are still unchecked. */
+/** The image request in a chat with an image model; its options are not validated yet. */
 export interface ChatImageRequest {
   readonly model: string;
   readonly prompt: string;
@@ -19,8 +19,8 @@ export interface ChatImageRequest {
 }
 
 /**
- * The last message of the user: its text is the prompt, its images are reference images.
- * Throws AppError: `invalid_json`, `request_too_large`, or with param `messages` when there is no such message or it has no text.
+ * Takes the user's last message: its text is the prompt, its images are reference images. Throws AppError:
+ * `invalid_json`, `request_too_large`, or with param `messages` when there is no such message or it has no text.
  */
 export function imageRequest(chat: ChatRequest): ChatImageRequest {
   const value = valueOf(chat);
@@ -43,7 +43,7 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
   };
 }
 
-/** A chat shows one image, however many its model makes of an image request. Throws AppError `integer_above_max_value`. */
+/** A chat shows one image, whatever its model can return. Throws AppError `integer_above_max_value`. */
 function onlyOne(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (Number.isInteger(options['n']) && Number(options['n']) > 1) {
     const text = 'n must be at most 1: a chat makes one image; /v1/images/generations makes several';
@@ -52,7 +52,7 @@ function onlyOne(options: Readonly<Record<string, unknown>>): Readonly<Record<st
   return options;
 }
 
-/** What is no option keeps its full name, by which the caller is told that it was ignored. */
+/** Unknown members keep their full name, so that the caller learns which ones were ignored. */
 function imageConfig(config: unknown): Readonly<Record<string, unknown>> {
   if (config === undefined || config === null) return {};
   if (typeof config !== 'object' || Array.isArray(config)) {
@@ -63,7 +63,7 @@ function imageConfig(config: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(config).map(([name, option]) => [nameOf(name), option]));
 }
 
-/** Says of an image request's error where in the chat its cause is. */
+/** Translates an image request's error so that its param points into the chat. */
 export function inChat(error: unknown): unknown {
   if (!(error instanceof AppError) || error.param === undefined) return error;
   if (error.param !== 'prompt' && !error.param.startsWith('image_urls')) return error;
@@ -89,7 +89,7 @@ function roleOf(message: unknown): unknown {
   return typeof message === 'object' && message !== null ? (message as { role?: unknown }).role : undefined;
 }
 
-/** `{url}`, as OpenAI has it, or the address itself. */
+/** The image URL: `{url}`, as in OpenAI's API, or a plain string. */
 function addressOf(image: unknown): Text | undefined {
   if (image instanceof LongText) return image;
   const address = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image;

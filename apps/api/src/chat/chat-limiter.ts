@@ -4,12 +4,12 @@ import { DrainedProviders } from '#routing/provider-switches.js';
 import type { CallPermit, CallRejection } from '#routing/limiter.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 
-/** The right to a call that nobody counts. */
+/** A permit for a provider without limits. */
 const UNCOUNTED: CallPermit = { end: () => undefined, park: () => undefined };
 
 /**
- * Which chats may begin: none at a drained provider, and at one with limits only within them, together with its
- * images. Where there are no limits nobody outside of this process is asked, so that they cost a chat nothing.
+ * Decides which chats may start: none at a drained provider, and within a provider's limits, which its images share. A
+ * provider without limits needs no call to Redis.
  */
 @Injectable()
 export class ChatLimiter {
@@ -20,7 +20,7 @@ export class ChatLimiter {
 
   readonly isDrained = (provider: string): boolean => this.drained.has(provider);
 
-  /** `callId` stands for the chat, whichever keys it is tried with. Never throws. */
+  /** `callId` identifies the chat across all of its keys. Never throws. */
   async enter(provider: ProviderEntry, keyName: string, callId: string): Promise<CallPermit | CallRejection> {
     const { concurrency, startsPerMinute } = provider.limits;
     if (concurrency === undefined && startsPerMinute === undefined) return UNCOUNTED;

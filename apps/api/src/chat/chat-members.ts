@@ -3,25 +3,27 @@ import { CHAT_EXTRAS } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { jsonMembers, membersIn, valueAt, type Span } from './json-members.js';
 
-/** The bytes of a chat, and where its members stand in them. */
+/** The bytes of a chat, and the positions of its members. */
 interface ChatMembers {
   readonly bytes: Buffer;
   readonly members: ReadonlyMap<string, Span>;
 }
 
-/** What is read of a chat, and what changes its price: another spelling of these would be read by some servers only. */
+/**
+ * Members that are read here or change the price: if another spelling passed, only some servers would understand it.
+ */
 const READ = ['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'];
 const BY_SPELLING = new Map([...READ, ...CHAT_EXTRAS, 'include_usage'].map((name) => [spellingOf(name), name]));
-/** Longer names are no spelling of these, however they are written. */
+/** Longer names can't be spellings of these. */
 const MAX_NAME = 200;
-/** Bytes that are read of a boolean; longer ones are none. */
+/** Bytes read of a boolean; a longer value is not one. */
 const MAX_SWITCH = 6;
-/** Bytes of what may be usual. */
+/** Largest value that is checked, in bytes. */
 const MAX_VALUE = 262_144;
-/** Tools that the caller runs, and their members; all others the vendor runs, and bills by the call. */
+/** Tools that the caller runs, and their members; the provider runs all others, and charges per call. */
 const OWN_TOOLS = ['function', 'custom'];
 const OWN_TOOL_MEMBERS = [...OWN_TOOLS, 'type', 'name', 'description', 'parameters', 'strict', 'cache_control'];
-/** Values that cost no more than what is usual. */
+/** Values without an extra charge. */
 const USUAL: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default', 'flex'],
   modalities: ['text'],
@@ -32,8 +34,8 @@ const USUAL: Readonly<Record<string, readonly unknown[]>> = {
 };
 
 /**
- * Some servers do not mind case, separators or the form of letters in names: another spelling of a field that is read
- * here would be judged one way here and another way there. Throws AppError `unsupported_parameter`.
+ * Some servers ignore case, separators or Unicode forms in names, so another spelling of a field that is read here
+ * would be understood there but not here. Throws AppError `unsupported_parameter`.
  */
 export function assertMemberNames(names: Iterable<string>): void {
   for (const name of names) {
@@ -44,7 +46,10 @@ export function assertMemberNames(names: Iterable<string>): void {
   }
 }
 
-/** `stream` and its options must be read here as everywhere. Throws AppError (invalid_type, invalid_json, unsupported_parameter). */
+/**
+ * `stream` and its options must mean the same here as at every provider. Throws AppError (invalid_type, invalid_json,
+ * unsupported_parameter).
+ */
 export function assertStreamOptions({ bytes, members }: ChatMembers): void {
   const stream = members.get('stream');
   const text = stream && bytes.toString('latin1', stream.start, Math.min(stream.end, stream.start + MAX_SWITCH));
@@ -56,7 +61,7 @@ export function assertStreamOptions({ bytes, members }: ChatMembers): void {
   assertMemberNames(jsonMembers(bytes.subarray(options.start, options.end)).keys());
 }
 
-/** Refuses what the model's price does not cover. Throws AppError `unsupported_parameter`. */
+/** Rejects options that the model's price does not cover. Throws AppError `unsupported_parameter`. */
 export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: TokenPrices): void {
   for (const name of CHAT_EXTRAS) {
     const span = members.get(name);
@@ -67,7 +72,7 @@ export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: 
   }
 }
 
-/** Of two members of one name some servers read the first and some the last, so that nobody knows what they say. */
+/** Also false for duplicate members: some servers read the first and some the last, so their meaning is unknown. */
 function areUsual(name: string, json: Buffer): boolean {
   const value = valueAt(json, { start: 0, end: json.length });
   if (value === null) return true;
@@ -83,14 +88,14 @@ function isUsual(name: string, value: unknown): boolean {
   );
 }
 
-/** Members of all objects in a value. */
+/** Counts the members of all objects in a value. */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   const items = Object.values(value);
   return items.reduce<number>((sum, item) => sum + countMembers(item), Array.isArray(value) ? 0 : items.length);
 }
 
-/** The letters and digits of a name, whatever their case and form. */
+/** The letters and digits of a name, in lower case and one Unicode form. */
 function spellingOf(name: string): string {
   return name
     .normalize('NFKC')

@@ -1,19 +1,19 @@
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { candidatesOf, type Candidate } from '#routing/route-plan.js';
 
-/** One provider, with one of its keys, that may be asked. */
+/** A provider, one of its keys, and the model there. */
 export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
 
-/** However many routes and keys there are, a caller does not wait for more refusals. */
+/** Limits how many refusals a caller waits for, however many routes and keys there are. */
 const MAX_ATTEMPTS = 6;
 
 /**
- * The order in which providers and their keys are asked for a chat, in this process. Nothing is injected: chance and clock
- * are the process's own, unless a test brings others.
+ * The order in which this process calls providers and their keys for a chat. Nothing is injected: it uses its own
+ * randomness and clock, which tests replace.
  */
 export class ChatPlan {
   private turns = 0;
-  /** Milliseconds since the epoch until which a key is asked only when nobody else is left. */
+  /** When each avoided key is used normally again, in ms since the epoch. */
   private readonly resting = new Map<string, number>();
 
   constructor(
@@ -21,7 +21,7 @@ export class ChatPlan {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Ranks in their order, routes of a rank by weight, the keys of a provider by turns; what rests comes last. */
+  /** Ranks in order, routes of a rank by weight, a provider's keys in rotation; avoided keys come last. */
   attempts(model: ModelEntry, catalog: Catalog, isDrained: (provider: string) => boolean = () => false): Attempt[] {
     const turn = this.turns++;
     const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => turn });
@@ -31,7 +31,7 @@ export class ChatPlan {
     return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
   }
 
-  /** Lets a key that was refused, or that has had enough, rest for so many seconds. */
+  /** Avoids a key that was refused or rate-limited, for so many seconds. */
   rest(attempt: Attempt, seconds: number): void {
     this.resting.set(nameOf(attempt), this.now() + seconds * 1000);
   }

@@ -3,7 +3,7 @@ import type { ChatProvider } from '#providers/chat/chat-provider.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
 
-/** How providers of each type are asked for a chat. */
+/** How each type of provider is called for a chat. */
 @Injectable()
 export class ChatProtocols implements OnApplicationShutdown {
   constructor(
@@ -11,7 +11,7 @@ export class ChatProtocols implements OnApplicationShutdown {
     private readonly sandbox: SandboxChat,
   ) {}
 
-  /** Undefined for a type that has no chat. */
+  /** Undefined for a type without chat. */
   of(type: string): ChatProvider | undefined {
     if (type === 'openai') return this.openai;
     return type === 'sandbox' ? this.sandbox : undefined;

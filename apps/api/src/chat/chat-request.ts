@@ -4,29 +4,28 @@ import type { ScanLimits } from '../common/fastify/json-scan.js';
 import { assertMemberNames, assertStreamOptions } from './chat-members.js';
 import { valueAt, type Span } from './json-members.js';
 
-/** Longest of the few values that are read to pass a chat on, in bytes. */
+/** Longest of the few values that are read from a chat, in bytes. */
 const MAX_READ_BYTES = 65_536;
-/** What a chat may hold whose reader is this process itself. */
+/** Limits for a chat that this process itself parses. */
 const READ_LIMITS: Omit<ScanLimits, 'depth'> = { tokens: 100_000, members: 10_000, rest: 1_048_576 };
 
 const OPEN_OBJECT = 0x7b;
 const OPEN_ARRAY = 0x5b;
 
-/** A chat as it was sent, and what must be known of it to pass it on. */
+/** A chat as it was sent, with the fields needed to pass it on. */
 export interface ChatRequest {
   readonly bytes: Buffer;
   readonly body: ScannedBody;
   readonly model: string;
   readonly streamed: boolean;
-  /** Whether the caller wants to see the usage at the end of the stream. */
+  /** Whether the caller asked for usage at the end of the stream. */
   readonly wantsUsage: boolean;
   readonly members: ReadonlyMap<string, Span>;
 }
 
 /**
- * Checks what the contract says of a chat; all else is the provider's to judge.
- * Throws AppError (invalid_json, missing_required_parameter, invalid_type, array_below_min_length,
- * string_above_max_length, unsupported_parameter).
+ * Checks the parts of a chat that the contract defines; the provider checks the rest. Throws AppError (invalid_json,
+ * missing_required_parameter, invalid_type, array_below_min_length, string_above_max_length, unsupported_parameter).
  */
 export function readChatRequest(body: unknown): ChatRequest {
   const whole = body instanceof ScannedBody ? body : ScannedBody.of(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
@@ -52,12 +51,12 @@ export function readChatRequest(body: unknown): ChatRequest {
   };
 }
 
-/** A chat's value, with images as `LongText`. Throws AppError (invalid_json, request_too_large). */
+/** The parsed chat, with images as `LongText`. Throws AppError (invalid_json, request_too_large). */
 export function valueOf({ body }: Pick<ChatRequest, 'body'>): Readonly<Record<string, unknown>> {
   return body.value(READ_LIMITS) as Readonly<Record<string, unknown>>;
 }
 
-/** The value of what `bodyFor` gives. Throws as `valueOf` does. */
+/** The parsed equivalent of `bodyFor`. Throws like `valueOf`. */
 export function valueFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): unknown {
   const value = valueOf(chat);
   const { stream_options: options } = value;
@@ -70,8 +69,8 @@ export function valueFor(chat: ChatRequest, upstreamModel: string, askUsage: boo
 }
 
 /**
- * The body for a provider, in pieces: the bytes as they were sent, but for its own name of the model and, when
- * `askUsage` is set, the wish for usage at the end of the stream.
+ * The body for a provider, in pieces: the original bytes with the provider's own model name and, when `askUsage` is
+ * set, the request for usage at the end of the stream.
  */
 export function bodyFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): readonly Buffer[] {
   const changes: (Span & { readonly text: string })[] = [];
@@ -97,7 +96,7 @@ function usageWish({ bytes, body, members }: ChatRequest): (Span & { readonly te
     return [{ start: end, end, text: ',"stream_options":{"include_usage":true}' }];
   }
   const options = valueAt(bytes, span);
-  // What is neither is wrong, and the provider says so.
+  // Any other value is invalid, and the provider will reject it.
   if (options !== null && !isObject(options)) return [];
   return [{ ...span, text: JSON.stringify({ ...options, include_usage: true }) }];
 }

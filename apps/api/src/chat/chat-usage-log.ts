@@ -5,12 +5,12 @@ import { Metrics } from '#telemetry/metrics.js';
 
 const TICK_MS = 1_000;
 const BATCH = 500;
-/** Rows kept while the database does not answer: at 300 bytes each a few megabytes. */
+/** Rows kept during a database outage: a few megabytes at 300 bytes each. */
 const MAX_WAITING = 20_000;
 
 /**
- * Writes down what chats have used: in batches, off every request's path. Without the database rows wait, as many as
- * fit; what is lost is counted in the log.
+ * Writes the usage of chats in batches, outside of requests. During a database outage rows are kept up to a limit; lost
+ * rows are counted in the log.
  */
 @Injectable()
 export class ChatUsageLog implements OnApplicationShutdown {
@@ -37,7 +37,7 @@ export class ChatUsageLog implements OnApplicationShutdown {
     this.timer ??= setInterval(() => void this.flush(), TICK_MS).unref();
   }
 
-  /** Writes what is left, if the database takes it. */
+  /** Writes the remaining rows, if the database answers. */
   async onApplicationShutdown(): Promise<void> {
     await this.flush();
     await this.flush();

@@ -1,6 +1,6 @@
 import { Setting, Within } from '#config/setting.js';
 
-/** Time limits of a passed-on chat, and how much of its answer is still read after the client hung up. */
+/** Time limits of a chat, and how much of its response is still read after the caller disconnects. */
 export class ChatConfig {
   @Setting('CHAT_CONNECT_TIMEOUT_MS', 'Time limit for connecting to a chat provider.', { unit: 'ms' })
   @Within(50, 60_000)

@@ -15,7 +15,9 @@ import { DescribeChat } from './chat.openapi.js';
 import { DrawInChat } from './draw-in-chat.js';
 import { PassChat } from './pass-chat.js';
 
-/** POST /v1/chat/completions: passed on to a provider, or drawn when the model makes images. */
+/**
+ * POST /v1/chat/completions: passes chats on to a provider, and generates an image when the model is an image model.
+ */
 @ApiTags('Chat')
 @Controller()
 export class ChatController {
@@ -26,7 +28,7 @@ export class ChatController {
     private readonly budget: ChatBudget,
   ) {}
 
-  /** A model that the key may not use is answered like one that does not exist. */
+  /** A model that the key may not use gets the same response as a nonexistent one. */
   @Post('v1/chat/completions')
   @RouteConfig({ largeBody: true, rawBody: true, scope: 'chat', counted: 'chats' })
   @DescribeChat()
@@ -45,7 +47,7 @@ export class ChatController {
     await this.budget.admit(request.id, caller, chat, prices);
     const unused = (): void => this.budget.release(request.id, caller);
     const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused });
-    // A caller that leaves must not take the body away from a provider that is just reading it.
+    // Keeps the body alive while a provider reads it, even if the caller disconnects.
     await (request.received?.during(pass) ?? pass());
   }
 }

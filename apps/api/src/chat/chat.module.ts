@@ -32,7 +32,9 @@ const sandbox = {
   useFactory: (config: SandboxConfig) => new SandboxChat(obeysDirectives(config)),
 };
 
-/** `/v1/chat/completions`: chats are passed on to their provider, images in a chat are image requests. */
+/**
+ * `/v1/chat/completions`: passes chats on to their provider, and handles chats with an image model as image requests.
+ */
 @Module({
   imports: [BillingModule, CommonModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
   controllers: [ChatController],

@@ -3,7 +3,7 @@ import { ApiBody, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath } fro
 import { ChatCompletionBody, ChatCompletionView } from '#contract/chat-request-view.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
-/** Documents only what the service itself reads or answers; other fields are the provider's. */
+/** Documents only the fields that this service reads or returns; the others are the provider's. */
 export function DescribeChat(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

@@ -12,7 +12,7 @@ import { AnswerInChat } from './answer-in-chat.js';
 import type { ChatRequest } from './chat-request.js';
 import { inChat, imageRequest } from './chat-image-request.js';
 
-/** Takes a chat with an image model for the image request that it is. */
+/** Handles a chat with an image model as an image request. */
 @Injectable()
 export class DrawInChat {
   constructor(
@@ -21,7 +21,7 @@ export class DrawInChat {
     private readonly answers: AnswerInChat,
   ) {}
 
-  /** Counts and waits like an image request, and is found again like one. Throws AppError as those do. */
+  /** Counted, waited for and repeated like an image request. Throws the same AppErrors. */
   async draw(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest): Promise<void> {
     try {
       assertScope(callerOf(request), 'images');
@@ -38,7 +38,7 @@ export class DrawInChat {
   }
 }
 
-/** Whoever asks for a price must not be sold an image. Throws AppError `unsupported_parameter`. */
+/** A request for a quote must not buy an image. Throws AppError `unsupported_parameter`. */
 function assertNoQuote(request: FastifyRequest): void {
   if (!readImageQuery(request).dryRun) return;
   const text = 'A chat has no quote: send the image request to /v1/images/generations?dry_run=true.';

@@ -2,14 +2,14 @@ import { invalidJson, JsonScan, type Span } from '../common/fastify/json-scan.js
 
 export type { Span };
 
-/** Where the values of a JSON object stand, by name. Throws AppError `invalid_json` when the bytes are no JSON. */
+/** The positions of a JSON object's values, by name. Throws AppError `invalid_json`. */
 export function jsonMembers(bytes: Buffer): ReadonlyMap<string, Span> {
   const scan = new JsonScan();
   scan.finish(bytes, bytes.length);
   return scan.members;
 }
 
-/** How many members the objects of a JSON text were written with. Throws AppError `invalid_json`. */
+/** The number of members in all objects of a JSON text, duplicates included. Throws AppError `invalid_json`. */
 export function membersIn(bytes: Buffer): number {
   const scan = new JsonScan();
   scan.finish(bytes, bytes.length);

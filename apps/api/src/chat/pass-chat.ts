@@ -14,28 +14,28 @@ import { ChatUsageLog } from './chat-usage-log.js';
 import { relayAnswer, type Relayed } from './relay-answer.js';
 import { isUnclear, sendRefusal } from './upstream-refusal.js';
 
-/** Null when nothing is charged, undefined when they are not known. */
+/** Null = free, undefined = unknown. */
 type ChatPrices = TokenPrices | null | undefined;
 
-/** What serves a chat, and at what price. */
+/** The model that serves a chat, and its prices. */
 interface ChatService {
   readonly model: ModelEntry;
   readonly catalog: Catalog;
   readonly prices: ChatPrices;
-  /** Called when nobody was asked, so that nothing was used. */
+  /** Called when no provider was called, so nothing was used. */
   readonly unused: () => void;
 }
 
-/** One chat on its way. */
+/** A chat in progress. */
 interface Course extends ChatService {
   readonly chat: ChatRequest;
-  /** Aborted when its time is over. */
+  /** Aborted when its time limit is reached. */
   readonly signal: AbortSignal;
-  /** Aborted when its caller has left. */
+  /** Aborted when its caller disconnects. */
   readonly gone: AbortSignal;
 }
 
-/** What the end of an answer says of its provider. */
+/** How each outcome counts for the provider's circuit breaker. */
 const PERMIT_ENDS = {
   completed: 'succeeded',
   refused: 'neutral',
@@ -44,14 +44,17 @@ const PERMIT_ENDS = {
   broken: 'failed',
 } as const;
 
-/** Why a call is aborted whose caller has left. */
+/** Abort reason after the caller disconnected. */
 const GONE = new Error('the caller is gone');
 
-/** Chats of a process that go on at a time without their callers, and bytes that such a request may hold. */
+/**
+ * How many chats of a process may continue after their callers disconnected, and how large such a request may be in
+ * bytes.
+ */
 const MAX_ALONE = 64;
 const MAX_ALONE_BYTES = 262_144;
 
-/** Carries a chat to a provider and its answer back. */
+/** Passes a chat to a provider, and its response back to the caller. */
 @Injectable()
 export class PassChat {
   private alone = 0;
@@ -64,7 +67,7 @@ export class PassChat {
     private readonly logger: Logger,
   ) {}
 
-  /** Throws AppError as long as nothing has been sent; an answer that breaks later cuts the connection. */
+  /** Throws AppError while nothing has been sent; if the response breaks later, closes the connection. */
   async pass(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest, service: ChatService): Promise<void> {
     const call = new AbortController();
     const gone = new AbortController();
@@ -97,7 +100,7 @@ export class PassChat {
     }
   }
 
-  /** Whether a chat whose caller has left goes on for a while, so that its provider tells what it has used. */
+  /** Whether to keep reading for a while after the caller disconnected, so that the provider reports its usage. */
   private readsOn(chat: ChatRequest, prices: ChatPrices): boolean {
     if (prices === null || prices === undefined || this.config.afterHangupMs === 0) return false;
     return this.alone < MAX_ALONE && chat.bytes.length <= MAX_ALONE_BYTES;
@@ -113,12 +116,12 @@ export class PassChat {
         this.unanswered(request, reply, course, asked);
         throw error;
       });
-    // A kept connection would hold up the end of the process.
+    // A keep-alive connection would delay the end of the process.
     if (this.draining.started) reply.raw.shouldKeepAlive = false;
     await this.answer(request, reply, course, outcome);
   }
 
-  /** Nobody answered; only what went out may have cost something. */
+  /** Records a chat without a response; it may have cost something only if it was sent. */
   private unanswered(request: FastifyRequest, reply: FastifyReply, course: Course, asked: Asked): void {
     if (asked.attempt === undefined) {
       course.unused();
@@ -159,7 +162,7 @@ export class PassChat {
   }
 }
 
-/** How a chat went. */
+/** How a chat ended. */
 interface Went {
   readonly learnt: Relayed;
   readonly end: ChatUsageRow['outcome'];
@@ -197,7 +200,7 @@ function rowOf(
   };
 }
 
-/** What a provider refused costs nothing; without a price nobody knows. */
+/** A refused chat costs nothing; without a price, the cost is unknown. */
 function costOf(chat: ChatRequest, prices: ChatPrices, went: Went): number | null {
   const { end, learnt, firstByteMs, durationMs } = went;
   if (prices === null || end === 'refused') return 0;

@@ -8,32 +8,35 @@ import { OutputMeter } from './chat-estimate.js';
 import { usageOfCompletion, tokenUsage, type TokenUsage } from './token-usage.js';
 import { UsageFilter } from './usage-filter.js';
 
-/** Bytes of an answer in one piece that are held until it is whole, so that a broken one can still be told as such. */
+/**
+ * Bytes of a non-streamed response that are held back until it is complete, so that a broken one can still be reported
+ * as an error.
+ */
 const MAX_HELD = 1_048_576;
-/** Bytes at the end of a longer one in which its usage is looked for. */
+/** Bytes at the end of a longer response that are searched for its usage. */
 const TAIL = 16_384;
 
-/** What was learnt while an answer passed. */
+/** What was learned while a response passed. */
 export interface Relayed {
   usage?: TokenUsage | undefined;
-  /** The provider has ended its answer. */
+  /** The provider completed its response. */
   whole: boolean;
-  /** Of the answer, once it has begun. */
+  /** Set once the response has begun. */
   output?: OutputMeter;
 }
 
 interface Relaying {
   readonly hideUsage: boolean;
   readonly learnt: Relayed;
-  /** Bytes that are still read when the caller has left. */
+  /** Bytes that are still read after the caller disconnected. */
   readonly bytesAlone: number;
 }
 type Metered = Relaying & { readonly output: OutputMeter };
 
 /**
- * Passes a provider's answer on, byte for byte, as fast as the caller reads; `learnt` is filled in on the way.
- * Throws AppError while nothing has been sent, and after that, when it has cut the caller's connection or the caller
- * has left, an Error: of the provider's connection, or when all that is read alone was read.
+ * Passes a provider's response on, byte for byte, as fast as the caller reads, and fills in `learnt`. Throws AppError
+ * while nothing has been sent. After that, it throws an Error when the provider's connection broke (the caller's is
+ * then closed), or when the caller disconnected and no more bytes may be read.
  */
 export async function relayAnswer(reply: FastifyReply, answer: ChatAnswer, relaying: Relaying): Promise<void> {
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
@@ -49,7 +52,7 @@ async function relayEvents(
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
   if (!reply.raw.destroyed) {
-    // nginx and its like would collect the events otherwise.
+    // Keeps nginx and similar proxies from buffering the events.
     beginAnswer(reply, answer, { 'x-accel-buffering': 'no' });
     reply.raw.flushHeaders();
   }
@@ -99,13 +102,13 @@ async function relayWhole(
   endAnswer(reply);
 }
 
-/** Throws when nobody is there to read the end. */
+/** Throws when the caller has disconnected. */
 function endAnswer(reply: FastifyReply, rest: Buffer = Buffer.alloc(0)): void {
   if (reply.raw.destroyed) throw callerGone();
   reply.raw.end(rest.length > 0 ? rest : undefined);
 }
 
-/** The body's first bytes: all of them, or more than `limit`; then the body is paused. */
+/** The body's first bytes: all of them, or more than `limit`, with the body paused. */
 function holdUpTo(body: Readable, limit: number, output: OutputMeter): Promise<{ whole: boolean; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -128,8 +131,8 @@ function holdUpTo(body: Readable, limit: number, output: OutputMeter): Promise<{
 }
 
 /**
- * Writes what `map` makes of each piece, and stops reading while the caller does not read. When the caller leaves, it
- * reads on alone, so many bytes.
+ * Writes the result of `map` for each chunk, and pauses the body while the caller does not read. After the caller
+ * disconnects, it reads up to `bytesAlone` more bytes.
  */
 function pump(
   body: Readable,
@@ -181,7 +184,7 @@ function callerGone(): Error {
   return new Error('the caller is gone');
 }
 
-/** Usage stands near the end of a completion; in a text of the model its quotes would be escaped. */
+/** Usage is near the end of a completion; inside the model's text its quotes would be escaped. */
 function usageInTail(tail: string): TokenUsage | undefined {
   const match = /[^\\]"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/.exec(tail);
   try {

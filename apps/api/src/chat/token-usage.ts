@@ -1,14 +1,14 @@
 import { jsonMembers, valueAt } from './json-members.js';
 
-/** What a provider counted; null where it said nothing. */
+/** The tokens that a provider reported; null where it reported none. */
 export interface TokenUsage {
   readonly input: number | null;
   readonly output: number | null;
-  /** Of the input, what the provider had in its cache. */
+  /** Input tokens that came from the provider's cache. */
   readonly cached: number | null;
 }
 
-/** Usage in OpenAI's shape; undefined when it is none. */
+/** Parses usage in OpenAI's format; undefined when it is something else. */
 export function tokenUsage(value: unknown): TokenUsage | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const usage = value as Record<string, unknown>;
@@ -20,7 +20,7 @@ export function tokenUsage(value: unknown): TokenUsage | undefined {
   };
 }
 
-/** The usage of a completion that came in one piece; undefined when there is none or it can't be read. */
+/** The usage in a non-streamed completion; undefined when it is missing or can't be parsed. */
 export function usageOfCompletion(bytes: Buffer): TokenUsage | undefined {
   try {
     const span = jsonMembers(bytes).get('usage');

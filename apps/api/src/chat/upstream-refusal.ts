@@ -5,52 +5,52 @@ import { redact } from '#telemetry/logger.js';
 import type { ChatAnswer } from '#providers/chat/chat-provider.js';
 import { passedHeaders } from './answer-headers.js';
 
-/** Bytes of a refusal that are read; what is longer is no error body. */
+/** Bytes of a refusal that are read; a longer body is not an error body. */
 const MAX_REFUSAL = 65_536;
 /** Characters of its message that are passed on. */
 const MAX_MESSAGE = 2_000;
 const WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 
-/** A provider's answer that is no success, read to its end. */
+/** A provider's error response, read to its end. */
 export interface Refusal {
   readonly status: number;
   readonly headers: ChatAnswer['headers'];
   readonly text: string;
 }
 
-/** Reads an answer that is no success. Throws the connection's error. */
+/** Reads an error response. Throws connection errors. */
 export async function readRefusal({ status, headers, body }: ChatAnswer): Promise<Refusal> {
   return { status, headers, text: await readCapped(body) };
 }
 
-/** What a proxy says that stopped waiting for the server behind it; the first two whatever the body. */
+/** Statuses of a proxy that gave up on the server behind it; GATEWAY_TIMEOUT whatever the body. */
 const GATEWAY_TIMEOUT: ReadonlySet<number> = new Set([504, 524]);
 const GATEWAY_ERROR: ReadonlySet<number> = new Set([502, 520]);
 
-/** Whether nothing can have been generated, so that another key or provider may be asked. */
+/** Whether nothing can have been generated, so that another key or provider may be called. */
 export function mayAskAnother(refusal: Refusal): boolean {
   const { status } = refusal;
   return status === 429 || isOurFault(status) || (status >= 500 && !isUnclear(refusal));
 }
 
-/** Whether a proxy gave up on a provider that may be generating all the same, so that the chat may be charged. */
+/** Whether a proxy gave up on a provider that may still be generating, so that the chat may be charged. */
 export function isUnclear({ status, text }: Refusal): boolean {
-  // The provider's own error body says that nothing came of the call; a proxy's page does not.
+  // The provider's own error body means that the call failed; a proxy's error page does not.
   return GATEWAY_TIMEOUT.has(status) || (GATEWAY_ERROR.has(status) && Object.keys(errorIn(text)).length === 0);
 }
 
-/** Whether the provider refuses our key or our account, or sends us elsewhere: of no use to the caller. */
+/** Whether the provider rejects our key or account, or redirects: of no use to the caller. */
 export function isOurFault(status: number): boolean {
   return status === 401 || status === 402 || status === 403 || status < 400;
 }
 
-/** Seconds the provider asks to wait; undefined when it does not say, or in words. */
+/** The provider's Retry-After in seconds; undefined when it is missing or not a number. */
 export function secondsToWait({ headers }: Refusal): number | undefined {
   const seconds = Number(headers['retry-after'] ?? NaN);
   return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
 }
 
-/** Answers with the provider's status and what it said, in the contract's error body. */
+/** Sends the provider's status and message in the contract's error body. */
 export function sendRefusal(refusal: Refusal, request: FastifyRequest, reply: FastifyReply): void {
   const { status, headers } = refusal;
   const passed = passedHeaders(headers);
@@ -68,7 +68,10 @@ type RefusalBody = Omit<ErrorBody, 'error'> & {
   error: { type: string; code: string | null; message: string; param: string | null };
 };
 
-/** The contract's error body with the provider's own message, redacted and cut, and its type, param and code, where they are plain words. */
+/**
+ * The contract's error body with the provider's own message, redacted and shortened, and its type, param and code if
+ * they are plain identifiers.
+ */
 export function refusalBody({ status, text }: Refusal, requestId: string): RefusalBody {
   const said = errorIn(text);
   return {
@@ -94,13 +97,13 @@ function errorIn(text: string): Record<string, unknown> {
   }
 }
 
-/** What is no plain word may be anything: a key, an address, a text of the vendor. */
+/** Anything but a plain identifier could be a key, an address, or text. */
 function wordOr(value: unknown): string | undefined {
   const text = textOr(value);
   return text !== undefined && WORD.test(text) && redact(text) === text ? text : undefined;
 }
 
-/** Some servers count where OpenAI names. */
+/** Some servers send numbers where OpenAI sends names. */
 function textOr(value: unknown): string | undefined {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;

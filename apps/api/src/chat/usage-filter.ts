@@ -3,30 +3,30 @@ import { tokenUsage, type TokenUsage } from './token-usage.js';
 const [LF, CR, COLON, OPEN_OBJECT] = [0x0a, 0x0d, 0x3a, 0x7b];
 const NOTHING: Buffer = Buffer.alloc(0);
 const USAGE = Buffer.from('"usage"');
-/** Bytes; what tells the usage is shorter. */
+/** In bytes; the event with the usage is shorter. */
 const MAX_HELD = 65_536;
 
 /**
- * Watches the events of a streamed chat for the usage, and hides the one event that tells nothing else from callers
- * who did not ask for it. All other bytes go on as they came; when nothing is hidden, at once, and otherwise as soon
- * as their event is whole.
+ * Finds the usage in a streamed chat's events, and hides the event that contains only usage from callers who did not
+ * ask for it. All other bytes pass unchanged: at once when nothing is hidden, otherwise as soon as their event is
+ * complete.
  */
 export class UsageFilter {
   usage: TokenUsage | undefined;
   private held: Buffer = NOTHING;
-  /** Within an event too long to be the one that is looked for. */
+  /** Inside an event that is too long to be the usage event. */
   private passing = false;
 
   constructor(private readonly hiding: boolean) {}
 
-  /** What may go on now. */
+  /** Returns the bytes that may be sent now. */
   push(chunk: Buffer): Buffer {
     if (this.held.length === 0 && !this.passing && endsEvent(chunk) && !tellsUsage(chunk)) return chunk;
     const kept = this.take(this.held.length === 0 ? chunk : Buffer.concat([this.held, chunk]));
     return this.hiding ? kept : chunk;
   }
 
-  /** What is left when the stream has ended. */
+  /** Returns the remaining bytes at the end of the stream. */
   end(): Buffer {
     const rest = this.held;
     this.held = NOTHING;
@@ -45,7 +45,7 @@ export class UsageFilter {
     }
     this.held = data.subarray(start);
     if (this.passing || this.held.length > MAX_HELD) {
-      // Its last bytes may be the first of its end.
+      // The last bytes may be the start of the blank line that ends the event.
       const breaks = startOfBreaks(this.held);
       kept.push(this.held.subarray(0, breaks));
       this.held = this.held.subarray(breaks);
@@ -64,7 +64,7 @@ export class UsageFilter {
   }
 }
 
-/** Whether a member `usage` with an object stands in it; in a text of the model its quotes would be escaped. */
+/** Whether the bytes contain a `usage` member with an object; inside the model's text its quotes would be escaped. */
 function tellsUsage(bytes: Buffer): boolean {
   for (let at = bytes.indexOf(USAGE); at !== -1; at = bytes.indexOf(USAGE, at + 1)) {
     let next = skipBlanks(bytes, at + USAGE.length);
@@ -96,14 +96,14 @@ function endsEvent(bytes: Buffer): boolean {
   return bytes[last] === LF && (bytes[last - 1] === LF || (bytes[last - 1] === CR && bytes[last - 2] === LF));
 }
 
-/** Index of the first of the line breaks at the end. */
+/** Index of the first of the trailing line breaks. */
 function startOfBreaks(bytes: Buffer): number {
   let start = bytes.length;
   while (bytes[start - 1] === LF || bytes[start - 1] === CR) start--;
   return start;
 }
 
-/** Index after the empty line that ends the event; -1 when it is not there yet. */
+/** Index after the blank line that ends the event; -1 when it has not arrived yet. */
 function endOfEvent(bytes: Buffer, start: number): number {
   for (let at = bytes.indexOf(LF, start); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
