@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { Setting, Within } from '#config/setting.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
-/** Where the API listens, how it is reached from outside, and how long and how much it accepts. */
+/** Where the API listens, its public address, and the limits of requests. */
 export class ApiConfig {
   @Setting('PORT', 'Port the API listens on.')
   @Within(1, 65_535)
@@ -132,12 +132,12 @@ export class ApiConfig {
   readonly shutdownDelayMs: number = 0;
 }
 
-/** Bytes for bodies: a single one of the largest must fit into one source's share. */
+/** Bytes reserved for request bodies: one source's share must fit the largest single body. */
 export function bodyMemoryOf({ bodyMemory, jsonBodyLimit }: ApiConfig): number {
   return Math.max(bodyMemory, Math.ceil(1.5 * jsonBodyLimit));
 }
 
-/** Address callers reach the API at, without a slash at its end. */
+/** Public address of the API, without a trailing slash. */
 export function publicUrlOf(config: ApiConfig): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return (config.publicUrl ?? `http://${host}:${config.port}`).replace(/\/+$/, '');

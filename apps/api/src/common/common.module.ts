@@ -8,7 +8,7 @@ import { BodyMemory } from './fastify/body-memory.js';
 import { ConnectionCap } from './fastify/connection-cap.js';
 import { KnownRoutes } from './known-routes.js';
 
-/** What requests share, whichever feature they are for: checks, the error body, the memory for bodies, and the end of a process. */
+/** What all requests share: validation, the error body, the memory for bodies, and a clean shutdown. */
 @Module({
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },

@@ -9,24 +9,24 @@ const KNOWN_ONLY = Symbol('known only');
 type Spell = (value: unknown) => unknown;
 type Fields<T extends object> = new () => T;
 
-/** Brings a field to its one spelling before it is checked. */
+/** Normalizes a field's spelling before validation. */
 export function SpelledBy(spell: Spell): PropertyDecorator {
   return (target, property) => Reflect.defineMetadata(SPELLING, spell, target, property);
 }
 
-/** A body that nobody has to send: none is one without fields. */
+/** Marks a body as optional: a missing one counts as empty. */
 export function MayBeMissing(): ClassDecorator {
   return (target) => Reflect.defineMetadata(MAY_BE_MISSING, true, target);
 }
 
-/** A query in which a parameter that its class does not know is wrong; in any other it means nothing. */
+/** Rejects unknown parameters of a query; without this they are ignored. */
 export function KnownFiltersOnly(): ClassDecorator {
   return (target) => Reflect.defineMetadata(KNOWN_ONLY, true, target);
 }
 
 /**
- * A checked instance of a class made from a body. Throws AppError for the first thing wrong; a field the class does not
- * know is wrong too. `null` is kept where the class allows it: it takes a setting back.
+ * Creates a validated instance of a body class. Throws AppError for the first problem; unknown fields are rejected.
+ * `null` is kept where the class allows it: it resets a setting.
  */
 export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknown): T {
   const body = Reflect.hasMetadata(MAY_BE_MISSING, bodyClass) ? (sent ?? {}) : sent;
@@ -46,7 +46,7 @@ export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknow
   return read;
 }
 
-/** A checked instance of a class made from a query; what is absent stays as the class has it. Throws AppError. */
+/** Creates a validated instance of a query class; absent parameters keep the class's defaults. Throws AppError. */
 export function checkedQuery<T extends object>(queryClass: Fields<T>, query: unknown): T {
   const known = fieldsOf(queryClass);
   const sent = Object.entries(query ?? {});

@@ -3,12 +3,12 @@ import { fieldsOf } from '#contract/request-fields.js';
 import { checkedBody, checkedQuery } from './contract-fields.js';
 
 /**
- * Checks what handlers take by the class of their parameter, and tells the first thing wrong in the contract's words.
- * What has no class with rules is left as it came.
+ * Validates handler parameters by their class, and reports the first problem as the contract defines. Parameters
+ * without a class that has rules pass unchanged.
  */
 @Injectable()
 export class ContractPipe implements PipeTransform {
-  /** Throws AppError with a code and the field at fault. */
+  /** Throws AppError with a code and the invalid field. */
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     const fields: (new () => object) | undefined = metatype;
     if ((type !== 'body' && type !== 'query') || fields === undefined || fieldsOf(fields).length === 0) return value;

@@ -7,10 +7,10 @@ type Headers = NonNullable<ApiResponseOptions['headers']>;
 const text = { schema: { type: 'string' as const } };
 const number = { schema: { type: 'integer' as const } };
 
-/** Headers of every answer. */
+/** Headers of every response. */
 export const REQUEST_ID_HEADER: Headers = { 'x-request-id': { description: 'Names the request in logs.', ...text } };
 
-/** Headers of every answer to an image request that became a task. */
+/** Headers of every response to an image request that created a task. */
 export const TASK_HEADERS: Headers = {
   ...REQUEST_ID_HEADER,
   'x-task-id': { description: 'The task behind the call; poll it at /v1/tasks/{task_id}.', ...text },
@@ -20,7 +20,7 @@ export const TASK_HEADERS: Headers = {
 };
 
 const SHOULD_RETRY: Headers = { 'x-should-retry': { description: 'Obeyed by the OpenAI SDKs.', ...text } };
-/** What is left of a key's minute; also on good answers of the routes that count. */
+/** The remaining requests of a key's minute; also on successful responses of counted routes. */
 const RATE_LIMIT: Headers = {
   'x-ratelimit-limit-requests': { description: 'Requests of this kind per minute.', ...number },
   'x-ratelimit-remaining-requests': { description: 'How many of them are left.', ...number },
@@ -52,7 +52,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   },
 };
 
-/** The error answers of a route, by status; each has the one error body. */
+/** The error responses of a route, by status; all have the same error body. */
 export function DescribeErrors(...statuses: readonly number[]): MethodDecorator {
   return applyDecorators(
     ...statuses.map((status) => {
@@ -62,13 +62,13 @@ export function DescribeErrors(...statuses: readonly number[]): MethodDecorator 
   );
 }
 
-/** A file in a form, as OpenAPI 3.1 says it: text would be wrong for clients whose types follow the document. */
+/** A file in a form, as OpenAPI 3.1 describes it: a string would be wrong for generated clients. */
 export const FILE = { contentMediaType: 'application/octet-stream' };
 
-/** Of an operation that needs no key: said outright, because absent it could be forgotten. */
+/** Marks an operation as public explicitly, because a missing entry could be a mistake. */
 export const PUBLIC: { readonly security: [] } = { security: [] };
 
-/** A route that needs a key. */
+/** Describes a route that needs a key. */
 export function DescribeProtected(): MethodDecorator {
   return applyDecorators(
     ApiBearerAuth(),

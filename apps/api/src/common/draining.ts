@@ -5,14 +5,14 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApiConfig } from './api.config.js';
 
-/** Held callers are answered this long before the grace time ends, so that their answers still get out. */
+/** Waiting callers get a response this long before the grace time ends, so that it still reaches them. */
 const ANSWER_MARGIN_MS = 1_000;
-/** How often connections that have become idle are closed while stopping. */
+/** How often idle connections are closed during shutdown. */
 const IDLE_CHECK_MS = 250;
 
 /**
- * The end of a process: running requests may finish, and what can't is answered rather than cut off. It begins before
- * anything is closed, and Nest closes the server before what the requests still use.
+ * Shuts the process down: running requests may finish, and the rest get a response instead of a broken connection. It
+ * starts before anything is closed, and Nest closes the server before the services that requests use.
  */
 @Injectable()
 export class Draining implements OnModuleDestroy, OnApplicationShutdown {
@@ -27,8 +27,9 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
   ) {}
 
   /**
-   * While it stops, every answer ends its connection. A client that keeps connections, such as one behind a Service of
-   * Kubernetes, would send its next request just as this process closes them. To be called before the server listens.
+   * During shutdown, every response closes its connection. Otherwise a client with keep-alive connections, for example
+   * behind a Kubernetes Service, would send its next request just as this process closes them. Must be called before
+   * the server listens.
    */
   watch(server: FastifyInstance): void {
     server.addHook('onSend', (_request, reply, payload, done) => {
@@ -37,12 +38,12 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     });
   }
 
-  /** The controller is aborted when its caller must be answered now; call `letGo` once it has been. */
+  /** Aborts the controller when its caller must get a response now; call `release` once it has one. */
   hold(call: AbortController): void {
     this.held.add(call);
   }
 
-  /** Like `hold`, for callers that lose nothing when they are answered as soon as the process is told to stop. */
+  /** Like `hold`, for callers that lose nothing when they get a response as soon as shutdown begins. */
   holdLoosely(call: AbortController): void {
     if (this.started) call.abort();
     else this.passing.add(call);
@@ -53,12 +54,12 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     this.passing.delete(call);
   }
 
-  /** Whether the process has been told to stop. */
+  /** Whether shutdown has begun. */
   get started(): boolean {
     return this.announced;
   }
 
-  /** Not ready at once, so that load balancers turn away; the door closes after the delay. */
+  /** Reports not ready at once, so that load balancers stop sending requests, and closes the server after a delay. */
   async onModuleDestroy(): Promise<void> {
     if (this.announced) return;
     this.announced = true;

@@ -6,13 +6,13 @@ import { errorDetail, type AppError, type ErrorBody } from '#contract/app-error.
 import { errorKind } from '#contract/error-codes.js';
 import { discardBody } from './request-stream.js';
 
-/** Seconds named when an error that may be tried again does not know better. */
+/** Default Retry-After of retryable errors, in seconds. */
 const DEFAULT_RETRY_AFTER = 5;
 const MAX_RETRY_AFTER = 60;
-/** How long the rest of a refused body is read before its connection is closed. */
+/** How long the rest of a rejected body is read before its connection is closed. */
 const LINGER_MS = 5_000;
 
-/** The contract's one error body. */
+/** The contract's error body. */
 export function errorBody(error: AppError, requestId: string, path = ''): ErrorBody {
   return {
     type: 'error',
@@ -22,7 +22,7 @@ export function errorBody(error: AppError, requestId: string, path = ''): ErrorB
   };
 }
 
-/** Headers that belong to an error whatever the request was. */
+/** Headers that depend on the error alone. */
 export function errorHeaders(error: AppError): Record<string, string> {
   const { status, retry } = errorKind(error.code);
   const headers: Record<string, string> = {};
@@ -35,12 +35,13 @@ export function errorHeaders(error: AppError): Record<string, string> {
   return headers;
 }
 
-/** Answers a request with an error. Does nothing when an answer is already on its way. */
+/** Sends an error response. Does nothing when a response has already been sent. */
 export function sendError(error: AppError, request: FastifyRequest, reply: FastifyReply): void {
   if (reply.sent || reply.raw.headersSent) return;
   if (error.taskId !== undefined) request.taskId = error.taskId;
   discardBody(request);
-  // Fastify closes the connection after a refused body; a caller that still sends would see a reset, not the answer.
+  // Fastify closes the connection after a rejected body, so a caller that is still sending would see a reset instead of
+  // the response.
   const text = JSON.stringify(errorBody(error, request.id, request.url));
   void reply
     .removeHeader('connection')
@@ -52,13 +53,16 @@ export function sendError(error: AppError, request: FastifyRequest, reply: Fasti
     .send(isClosedAfterwards(request) ? Readable.from(untilRead(text, request.raw)) : text);
 }
 
-/** Whether the end of the answer is the end of a connection on which a body still arrives. */
+/** Whether the end of the response closes a connection on which a body is still arriving. */
 function isClosedAfterwards({ raw }: FastifyRequest): boolean {
   if (raw.complete || raw.method === 'HEAD') return false;
   return raw.httpVersion === '1.0' || /\bclose\b/i.test(raw.headers.connection ?? '');
 }
 
-/** An answer that is whole at once, and ends with the body that nobody wants: closed before, the caller sees a reset. */
+/**
+ * Sends the whole response at once, but ends it only with the unwanted body: if it closed earlier, the caller would see
+ * a reset.
+ */
 async function* untilRead(text: string, payload: IncomingMessage): AsyncGenerator<string> {
   yield text;
   const patience = AbortSignal.timeout(LINGER_MS);

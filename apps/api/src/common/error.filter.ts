@@ -7,7 +7,7 @@ import { sendError } from './error-reply.js';
 import { appErrorOf } from './framework-error.js';
 import { KnownRoutes } from './known-routes.js';
 
-/** Everything that goes wrong in a request, whoever throws it, ends here in the contract's error body. */
+/** Turns every error of a request into the contract's error body. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(
@@ -20,7 +20,7 @@ export class ErrorFilter implements ExceptionFilter {
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
     const error = this.appError(thrown, request, reply);
-    // What fails because its caller hung up is no failure of ours, and nobody is left to be told.
+    // An error caused by a disconnected caller is not ours, and there is no one to send it to.
     if (reply.raw.destroyed) return;
     if (error.status >= 500 && error.code !== 'still_running') this.report(error, request);
     sendError(error, request, reply);

@@ -1,7 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import type { ErrorCode } from '#contract/error-codes.js';
 
-/** Errors of Fastify and Node by their code, as callers see them. */
+/** Error codes of Fastify and Node, and the errors that callers see. */
 const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [
     'unsupported_media_type',
@@ -32,7 +32,7 @@ const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
   431: 'headers_too_large',
 };
 
-/** What a caller is told of an error that none of ours threw. Anything unknown is a bug, and says nothing. */
+/** Maps framework errors to the contract's errors. An unknown error is a bug, and its details stay hidden. */
 export function appErrorOf(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown;
   const { code, statusCode } = (thrown ?? {}) as { code?: unknown; statusCode?: unknown };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { RouteOptions } from 'fastify';
 
-/** The routes as they were registered, to tell a wrong method from an unknown address. */
+/** The registered routes, to tell a wrong method from an unknown URL. */
 @Injectable()
 export class KnownRoutes {
   private readonly routes: { readonly pattern: RegExp; readonly methods: Set<string> }[] = [];
@@ -17,7 +17,7 @@ export class KnownRoutes {
     for (const method of [route.method].flat()) methods.add(method);
   }
 
-  /** The methods an address takes; none when it is unknown. */
+  /** The methods that a URL accepts; none when it is unknown. */
   methodsOf(url: string): string[] {
     const path = url.split('?', 1)[0] ?? '';
     return [...new Set(this.routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]))];

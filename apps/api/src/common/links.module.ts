@@ -19,6 +19,6 @@ const results = {
   useFactory: (config: StorageConfig, links: LinkSigner) => new ResultLinks(config, links),
 };
 
-/** The signed links that callers get, and tasks with theirs. */
+/** Signed links, and tasks with their links. */
 @Module({ imports: [TasksModule], providers: [signer, results, TaskLinks], exports: [LinkSigner, TaskLinks] })
 export class LinksModule {}

@@ -1,6 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
-/** The network a caller is counted as: the address, or the /64 of an IPv6 one, for who has one of those has all. */
+/**
+ * The network that a caller counts as: an IPv4 address, or the /64 of an IPv6 address, since its owner has all of that.
+ */
 export function networkOf(address: string | undefined): string {
   if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
   const parsed = ipaddr.process(address);
@@ -9,7 +11,7 @@ export function networkOf(address: string | undefined): string {
   return `${parts.join(':')}::/64`;
 }
 
-/** Tells whether an address is one of these, or in one of these networks (10.0.0.0/8). */
+/** Tests whether an address is in a list of addresses and networks (10.0.0.0/8). */
 export function networksMatcher(networks: readonly string[]): (address: string | undefined) => boolean {
   const known = networks.map((text) => {
     const parsed = text.includes('/') ? ipaddr.parseCIDR(text) : undefined;

@@ -1,19 +1,19 @@
-/** The path of what has an id. */
+/** Path parameters with an id. */
 export class IdParam {
   readonly id!: string;
 }
 
-/** The path of what has a name. */
+/** Path parameters with a name. */
 export class NameParam {
   readonly name!: string;
 }
 
-/** The path of a task. Any text may stand there: what is no id of a task is answered like one that is unknown. */
+/** Path parameters with a task id. Any text is allowed; an invalid id gets the same response as an unknown one. */
 export class TaskIdParam {
   readonly taskId!: string;
 }
 
-/** The path of a model. */
+/** Path parameters with a model id. */
 export class ModelIdParam {
   readonly modelId!: string;
 }

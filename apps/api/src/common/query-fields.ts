@@ -6,17 +6,17 @@ import { SpelledBy } from './contract-fields.js';
 
 const MAX_TEXT = 200;
 const MAX_LIMIT = 100;
-/** How long a page is unless it is said. */
+/** Default page size. */
 export const DEFAULT_LIMIT = 20;
 
-/** An empty parameter counts as none. */
+/** Treats an empty parameter as absent. */
 export const orAbsent = (value: unknown): unknown => (value === '' ? undefined : value);
 
-/** A parameter that is a whole number becomes one; anything else is left to the rules of its field. */
+/** Converts an integer parameter to a number; other values are left to validation. */
 export const orInteger = (value: unknown): unknown =>
   typeof value === 'string' && /^-?\d{1,11}$/.test(value) ? Number(value) : orAbsent(value);
 
-/** How long a page is to be: 1 to 100. */
+/** A page size, 1 to 100. */
 export function PageLimit(): PropertyDecorator {
   return applyDecorators(
     SpelledBy(orInteger),
@@ -26,7 +26,7 @@ export function PageLimit(): PropertyDecorator {
   );
 }
 
-/** Id of the last task of the page before. */
+/** Id of the last task on the previous page. */
 export function AfterTask(): PropertyDecorator {
   return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule('isAfterTask', afterProblem));
 }
@@ -36,7 +36,7 @@ function afterProblem(value: unknown, name: string): FieldProblem | undefined {
   return { code: 'invalid_value', message: `${name} must be the id of a task` };
 }
 
-/** A text of 200 characters at most. */
+/** A text of at most 200 characters. */
 export function QueryText(): PropertyDecorator {
   return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule('isQueryText', textProblem));
 }
@@ -47,7 +47,7 @@ function textProblem(value: unknown, name: string): FieldProblem | undefined {
   return { code: 'invalid_value', message: `${name} must be at most ${MAX_TEXT} characters long` };
 }
 
-/** Like QueryText, but one of the choices. */
+/** Like QueryText, but only the given choices. */
 export function QueryChoice(choices: readonly string[]): PropertyDecorator {
   const problem = (value: unknown, name: string): FieldProblem | undefined =>
     textProblem(value, name) ??
@@ -57,7 +57,7 @@ export function QueryChoice(choices: readonly string[]): PropertyDecorator {
   return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule(`isOneOf ${choices.join(' ')}`, problem));
 }
 
-/** A time as ISO 8601 writes it, which becomes a Date. */
+/** An ISO 8601 time, converted to a Date. */
 export function IsoTime(): PropertyDecorator {
   return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
 }

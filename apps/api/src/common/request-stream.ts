@@ -2,20 +2,20 @@ import { AppError } from '#contract/app-error.js';
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 
-/** Bytes of a refused body that are still read, so that the caller sees the answer and not a reset connection. */
+/** Bytes of a rejected body that are still read, so that the caller sees the response instead of a reset connection. */
 const LINGER_BYTES = 268_435_456;
-/** What one connection may bring before the others get their turn; a single read of a socket may hold more pieces. */
+/** Bytes that one connection may send before others are served; a single socket read may hold more chunks. */
 const TURN_BYTES = 262_144;
 const TURN_PIECES = 1_024;
-/** A piece costs as much as many bytes: so many may be smaller than these. */
+/** A chunk costs as much as many bytes, so only so many may be smaller than SMALL_PIECE_BYTES on average. */
 const SMALL_PIECES = 16_384;
 const SMALL_PIECE_BYTES = 16;
-/** How long whoever sends nothing but tiny pieces may look for the answer, in ms. */
+/** How long a client that sends only tiny chunks may still read the response, in ms. */
 const LAST_LOOK_MS = 1_000;
 
 /**
- * Reads a request to its end. `accept` keeps what it needs of every chunk, and refuses the rest by throwing; unlike
- * `for await`, that keeps the connection, on which the refusal still has to be written.
+ * Reads a request to its end. `accept` keeps what it needs of every chunk, and throws to reject the rest. Unlike `for
+ * await`, that keeps the connection open, so that the error response can still be sent.
  */
 export function collectBody(payload: IncomingMessage, accept: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -46,13 +46,13 @@ export function collectBody(payload: IncomingMessage, accept: (chunk: Buffer) =>
   });
 }
 
-/** Throws away the body of a request that nobody has begun to read; does nothing when it has none. */
+/** Discards a request's body, unless there is none or it is already being read. */
 export function discardBody({ raw }: FastifyRequest): void {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = raw.headers;
   if ((length !== '0' || encoding !== undefined) && !raw.complete && raw.readableFlowing === null) discardRest(raw);
 }
 
-/** Throws away what still arrives, within reason. */
+/** Discards the rest of a body, up to a limit. */
 export function discardRest(payload: IncomingMessage): void {
   const takeTurns = turnsOf(payload);
   let bytes = 0;
@@ -64,7 +64,7 @@ export function discardRest(payload: IncomingMessage): void {
       takeTurns(chunk);
     } catch {
       payload.off('data', onData);
-      // After whoever else would let it go on.
+      // After any other handler that would resume the socket.
       setImmediate(() => payload.socket.pause());
       setTimeout(() => payload.socket.destroy(), LAST_LOOK_MS).unref();
     }
@@ -74,9 +74,9 @@ export function discardRest(payload: IncomingMessage): void {
 }
 
 /**
- * To be told of every chunk: a connection that sends as fast as it is read, or in very small pieces, rests from time to
- * time, so that it never has more than one read's worth of work done before others are looked at.
- * What it returns throws AppError `invalid_value` when nearly all that comes are pieces of a few bytes.
+ * Returns a function to call with every chunk. A connection that sends at full speed, or in very small chunks, pauses
+ * now and then, so that others are served after at most one read's worth of its work. The returned function throws
+ * AppError `invalid_value` when nearly all chunks are only a few bytes long.
  */
 export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
   let [bytes, pieces, resting] = [0, 0, false];
@@ -93,7 +93,8 @@ export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
     payload.socket.pause();
     setImmediate(() => {
       resting = false;
-      // A reader that is behind lets it go on itself, unless all is there: then the connection's next request is waited for.
+      // A reader that is behind resumes the socket itself. A complete body always resumes it, for the connection's next
+      // request.
       if (payload.complete || payload.readableLength < payload.readableHighWaterMark) payload.socket.resume();
     });
   };

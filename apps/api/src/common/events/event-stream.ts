@@ -4,7 +4,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { BodyHold } from '../fastify/body-memory.js';
 
-/** Server-sent events as the body of a reply. What is said after the caller has gone is dropped. */
+/** Server-sent events as the body of a response. Events after the caller disconnected are dropped. */
 export class EventStream {
   readonly body = new PassThrough();
   private readonly ping: NodeJS.Timeout;
@@ -12,9 +12,8 @@ export class EventStream {
   private response: ServerResponse | undefined;
 
   /**
-   * A comment is sent every `pingMs`, so that nothing between here and the caller takes the silence for an end.
-   * `onClose` is called once, when the stream has ended or its caller has left. What is offered counts in `memory`
-   * until it is read.
+   * Sends a comment every `pingMs`, so that no proxy or caller takes the silence for a broken connection. `onClose` is
+   * called once, when the stream ends or its caller disconnects. Offered events count in `memory` until they are read.
    */
   constructor(
     pingMs: number,
@@ -27,11 +26,11 @@ export class EventStream {
       clearInterval(this.ping);
       onClose();
     });
-    // Noticed by the reply it is the body of.
+    // The reply that this is the body of handles the error.
     this.body.on('error', () => undefined);
   }
 
-  /** Answers with status 200. A first comment takes the headers along at once. */
+  /** Responds with status 200. The first comment sends the headers at once. */
   open(reply: FastifyReply): void {
     this.response = reply.raw;
     reply.raw.on('drain', () => this.settle());
@@ -43,7 +42,7 @@ export class EventStream {
     void reply
       .code(200)
       .type('text/event-stream; charset=utf-8')
-      // nginx and its like would collect the events otherwise.
+      // Keeps nginx and similar proxies from buffering the events.
       .headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
       .send(this.body);
   }
@@ -52,7 +51,7 @@ export class EventStream {
     this.write(textOf(name, data));
   }
 
-  /** Like `event`, for what a caller can do without: left out when there is no memory for it to wait in until it is read. */
+  /** Like `event`, for optional events: dropped when there is no memory to keep it until it is read. */
   offer(name: string, data: object): void {
     if (!this.body.writable) return;
     this.settle();
@@ -65,20 +64,20 @@ export class EventStream {
     this.write(text);
   }
 
-  /** An event without a name, as chats are streamed. */
+  /** An event without a name, as in chat streams. */
   data(text: string): void {
     this.write(`data: ${text}\n\n`);
   }
 
-  /** Like `event`, but a caller that reads slowly gets the latest one instead of all of them. */
+  /** Like `event`, but a slow reader gets only the latest event instead of all of them. */
   latest(name: string, data: object): void {
     if (this.body.writableNeedDrain) this.held = textOf(name, data);
     else this.event(name, data);
   }
 
   /**
-   * An event whose data, one line of JSON, is streamed; no comment comes any more. Throws when that fails; the reply is then
-   * cut.
+   * Streams the data of an event, one line of JSON; no comments follow. Throws when that fails, and the connection is
+   * then closed.
    */
   async stream(name: string, data: Readable): Promise<void> {
     clearInterval(this.ping);
@@ -87,7 +86,7 @@ export class EventStream {
     this.write('\n\n');
   }
 
-  /** Ends after what has been said. */
+  /** Ends the stream after the pending events. */
   end(): void {
     this.flush();
     clearInterval(this.ping);
@@ -100,14 +99,14 @@ export class EventStream {
     if (text !== undefined) this.write(text);
   }
 
-  /** Gives the memory back once nothing waits any more. */
+  /** Releases the memory once nothing is buffered. */
   private settle(): void {
     if (this.body.readableLength + this.body.writableLength + (this.response?.writableLength ?? 0) > 0) return;
     this.memory?.give();
   }
 
   private comment(): void {
-    // A caller that does not read has enough waiting to know that the connection lives.
+    // A caller that does not read has enough buffered data to know that the connection is alive.
     if (!this.body.writableNeedDrain) this.write(': ping\n\n');
   }
 

@@ -5,7 +5,10 @@ import { EventStream } from './event-stream.js';
 import { BodyHold, BodyMemory } from '../fastify/body-memory.js';
 import { sourceOf } from '../fastify/json-body.js';
 
-/** Begins event streams. Partial images that wait for a slow reader share the memory for bodies, so that no number of readers exceeds it. */
+/**
+ * Creates event streams. Partial images for slow readers count in the memory for bodies, so that no number of readers
+ * exceeds it.
+ */
 @Injectable()
 export class EventStreams {
   constructor(
@@ -13,7 +16,7 @@ export class EventStreams {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** `onClose` as EventStream has it. */
+  /** `onClose` as in EventStream. */
   begin(request: FastifyRequest, onClose?: () => void): EventStream {
     return new EventStream(this.config.streamPingMs, onClose, new BodyHold(this.memory, sourceOf(request)));
   }

@@ -2,16 +2,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#telemetry/logger.js';
 import { RefusalLog } from './refusal-log.js';
 
-/** nginx's word for a caller that went away before its answer. */
+/** nginx's status for a client that closed the connection before the response. */
 const CLIENT_GONE = 499;
 
-/** What a request ends with whose key is not valid, or could not be looked up. */
+/** Statuses of requests whose key is invalid or could not be looked up. */
 const REFUSED: ReadonlySet<number> = new Set([401, 429, 503, CLIENT_GONE]);
 
 /**
- * One line per request; reads that went well, polls above all, are debug. Refusals without a valid key have one line
- * per network, status and minute, and one that counts the others.
- * The route's pattern is logged, never the address: links carry signatures.
+ * Logs one line per request; successful reads, mostly polls, are debug. Refusals without a valid key get one line per
+ * network, status and minute, plus one that counts the others. Logs the route pattern, never the URL: links carry
+ * signatures.
  */
 export function logRequests(server: FastifyInstance, logger: Logger): void {
   const refusals = new RefusalLog(logger);
@@ -45,7 +45,7 @@ export function logRequests(server: FastifyInstance, logger: Logger): void {
     refusals.write();
     done();
   });
-  // Fastify's own hook for this ends with the request's body: who waited for an answer and left would not be told of.
+  // Fastify's own abort hook stops with the request's body, so it would miss callers that disconnect while they wait.
   server.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => {
       if (reply.raw.writableFinished || isCounted(request, CLIENT_GONE)) return;

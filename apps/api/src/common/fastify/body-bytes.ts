@@ -1,51 +1,54 @@
 import type { BodyHold } from './body-memory.js';
 
 const FIRST_BYTES = 4_096;
-/** Larger buffers are parts of address space that are filled and given back in place. */
+/** Larger buffers are reserved address space, which grows and shrinks in place. */
 const LARGE_BYTES = 65_536;
-/** A body that has brought so many bytes is accounted whole, so that of several in step the first get in, not none. */
+/**
+ * Once a body has received this many bytes, its announced size is reserved at once: of several concurrent bodies, some
+ * then complete instead of none.
+ */
 const WHOLE_BYTES = 1_048_576;
-/** Given back at a time: the system's part of it takes its time. */
+/** Released per step, because returning memory to the system takes time. */
 const FREED_BYTES = 8_388_608;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /**
- * The bytes of one body in one buffer that grows with them. Of many tiny pieces nothing is kept but their bytes. A large
- * one grows in place, so that it is never copied, and its memory goes back to the system the moment it is given
- * back, not when a collector happens to run.
+ * The bytes of one body in a single growing buffer, so that many tiny chunks cost no more than their bytes. A large
+ * buffer grows in place without copying, and its memory returns to the system as soon as it is freed, without waiting
+ * for the garbage collector.
  */
 export class BodyBytes {
   private buffer = EMPTY;
   private space: ArrayBuffer | undefined;
   private size = 0;
-  /** Bytes that were accounted, at least those of the buffer. */
+  /** Bytes reserved so far; at least the buffer's size. */
   private held = 0;
   private users = 0;
   private isOver = false;
 
-  /** `limit`: most bytes it takes; `announced`: how many will come, 0 when nobody said. */
+  /** `limit`: maximum size in bytes; `announced`: expected size, 0 when unknown. */
   constructor(
     private readonly limit: number,
     private readonly announced: number,
     private readonly hold: BodyHold,
   ) {}
 
-  /** Bytes that have come. */
+  /** Bytes received so far. */
   get length(): number {
     return this.size;
   }
 
-  /** The buffer; its bytes after `length` mean nothing. It is replaced when it grows. */
+  /** The buffer; its content after `length` is undefined. Replaced when it grows. */
   get room(): Buffer {
     return this.buffer;
   }
 
-  /** All bytes. Empty once they were given back. */
+  /** The received bytes. Empty once freed. */
   get whole(): Buffer {
     return this.buffer.subarray(0, this.size);
   }
 
-  /** Throws AppError `server_is_overloaded` before it keeps what does not fit into the memory for bodies. */
+  /** Throws AppError `server_is_overloaded` before it stores bytes that exceed the memory for bodies. */
   append(chunk: Buffer): void {
     if (this.size === 0 && chunk.length === this.announced && chunk.length <= LARGE_BYTES) {
       this.account(chunk.length);
@@ -57,7 +60,7 @@ export class BodyBytes {
     this.size += chunk.length;
   }
 
-  /** Gives the memory back, when the last work that uses it ends. Whoever still has a part then finds it empty. */
+  /** Releases the memory, after the last `during` ends. Views of it are empty then. */
   free(): void {
     this.isOver = true;
     if (this.users > 0) return;
@@ -69,7 +72,7 @@ export class BodyBytes {
     else this.shrink(space);
   }
 
-  /** Keeps the bytes while they are used, whoever gives them back meanwhile. */
+  /** Keeps the bytes until the work ends, even when they are freed meanwhile. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.users++;
     try {

@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { ApiConfig, bodyMemoryOf } from '../api.config.js';
 
-/** How many times of what is left free one source may hold. */
+/** One source may hold this many times the bytes that remain free. */
 const SHARE = 2;
 
 /**
- * Keeps the bodies of one process within a fixed number of bytes, and leaves room whoever sends them: one source may
- * hold twice of what then is left, so one alone gets two thirds, and two of them two fifths each.
+ * Limits the memory for request bodies in one process, and always leaves some for other sources: a source may hold at
+ * most twice what then remains. So a single source gets at most two thirds, and two sources two fifths each.
  */
 @Injectable()
 export class BodyMemory {
@@ -20,12 +20,12 @@ export class BodyMemory {
     this.limit = bodyMemoryOf(config);
   }
 
-  /** Bytes held just now. */
+  /** Bytes currently held. */
   get held(): number {
     return this.total;
   }
 
-  /** Throws AppError `server_is_overloaded` when the bytes do not fit now, or would be too large a share. */
+  /** Throws AppError `server_is_overloaded` when the bytes do not fit now or exceed the source's share. */
   take(bytes: number, source: string): void {
     const own = (this.bySource.get(source) ?? 0) + bytes;
     const total = this.total + bytes;
@@ -38,7 +38,7 @@ export class BodyMemory {
     this.bySource.set(source, own);
   }
 
-  /** Gives back what was taken for the source. */
+  /** Releases bytes of the source. */
   give(bytes: number, source: string): void {
     const own = (this.bySource.get(source) ?? 0) - bytes;
     this.total -= bytes;
@@ -47,7 +47,7 @@ export class BodyMemory {
   }
 }
 
-/** What one request holds of the memory for bodies; all of it is given back at once, and once. */
+/** The bytes that one request holds in the memory for bodies; all are released at once. */
 export class BodyHold {
   private bytes = 0;
 

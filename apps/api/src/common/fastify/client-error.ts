@@ -5,7 +5,7 @@ import { newRequestId } from '#tasks/task-id.js';
 import { errorBody, errorHeaders } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
 
-/** Answers what Node could not parse as a request: there is no request or reply object, only the socket. */
+/** Responds to data that Node could not parse as a request: there is only the socket, no request or reply. */
 export function answerClientError(thrown: Error & { code?: string }, socket: Socket): void {
   if (thrown.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy();
@@ -16,7 +16,7 @@ export function answerClientError(thrown: Error & { code?: string }, socket: Soc
   answerOnSocket(error, socket);
 }
 
-/** Writes a whole error response to a bare socket and closes it. */
+/** Writes a complete error response to the socket and closes it. */
 export function answerOnSocket(error: AppError, socket: Socket): void {
   const requestId = newRequestId();
   const body = JSON.stringify(errorBody(error, requestId));

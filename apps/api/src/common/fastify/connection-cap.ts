@@ -6,17 +6,17 @@ import { ApiConfig } from '../api.config.js';
 import { networkOf, networksMatcher } from '../network-of.js';
 
 /**
- * Bounds the connections that one network address holds without having shown a key. A connection is counted from when
- * it is taken until its first request with a valid key, or its end.
+ * Limits the unauthenticated connections of one network. A connection counts from when it is accepted until its first
+ * request with a valid key, or its end.
  */
 @Injectable()
 export class ConnectionCap {
   private readonly counted = new Map<Socket, string>();
   private readonly counts = new Map<string, number>();
   private readonly refused = new Set<string>();
-  /** 0 lets everyone in. */
+  /** 0 = unlimited. */
   private readonly limit: number;
-  /** The proxies are always let in: many callers share a connection of theirs. */
+  /** Trusted proxies are exempt: many callers share their connections. */
   private readonly isProxy: (address: string | undefined) => boolean;
 
   constructor(
@@ -27,7 +27,7 @@ export class ConnectionCap {
     this.isProxy = networksMatcher(config.trustedProxies);
   }
 
-  /** To be called before the server listens. */
+  /** Must be called before the server listens. */
   watch(server: FastifyInstance): void {
     if (this.limit === 0) return;
     server.server.prependListener('connection', (socket: Socket) => this.admit(socket));
@@ -42,7 +42,7 @@ export class ConnectionCap {
     const name = networkOf(socket.remoteAddress);
     const count = this.counts.get(name) ?? 0;
     if (count >= this.limit) {
-      // A client with this many connections would not read an answer either.
+      // A client with this many connections would not read a response either.
       socket.destroy();
       if (!this.refused.has(name)) this.logger.warn('connections.refused', { count: this.limit });
       this.refused.add(name);

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** The contract's list, and what an OpenAI SDK in a page must see so as not to repeat what was paid for. */
+/** The contract's list, plus what an OpenAI SDK in a browser must read so that it does not repeat a paid call. */
 const EXPOSED = [
   ...['x-request-id', 'x-task-id', 'location', 'retry-after', 'retry-after-ms', 'x-should-retry'],
   ...['idempotency-replayed', 'x-ignored-params', 'preference-applied', 'openai-processing-ms'],
@@ -10,15 +10,15 @@ const METHODS = 'GET, HEAD, POST, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 
 /**
- * Lets any page call the API: keys travel in a header, never in a cookie, so an origin proves nothing. The console has
- * a cookie, and lets no page in but its own.
+ * Lets any page call the API: keys are sent in a header, never in a cookie, so the origin proves nothing. The console
+ * uses a cookie and accepts only its own pages.
  */
 export function allowEveryOrigin(request: FastifyRequest, reply: FastifyReply): void {
   if (isOfConsole(request)) return;
   void reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', EXPOSED);
 }
 
-/** Whether a browser only asks if a page of another origin may call; the console answers no such page. */
+/** Whether this is a CORS preflight of the API; the console accepts none. */
 export function isPreflight(request: FastifyRequest): boolean {
   return (
     request.method === 'OPTIONS' &&
@@ -27,7 +27,7 @@ export function isPreflight(request: FastifyRequest): boolean {
   );
 }
 
-/** Any header may be sent: the SDKs add a family of their own. */
+/** Allows any header, because the SDKs send a family of their own. */
 export function answerPreflight(request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(204)
@@ -38,12 +38,15 @@ export function answerPreflight(request: FastifyRequest, reply: FastifyReply): v
     .send();
 }
 
-/** What was routed is known by its route; what was not, such as a preflight, by whatever a router may make of it. */
+/**
+ * A routed request is identified by its route; an unrouted one, such as a preflight, by any spelling that a router
+ * might accept.
+ */
 function isOfConsole({ is404, routeOptions, url }: FastifyRequest): boolean {
   return looksLikeConsole(is404 ? url : (routeOptions.url ?? url));
 }
 
-/** However the address is written: encoded, in capitals, with more slashes than one, or with a host before it. */
+/** Recognizes every spelling: encoded, in upper case, with extra slashes, or with a host in front. */
 export function looksLikeConsole(url: string): boolean {
   const [path = ''] = url.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1);
   return /^[/\\]*console(?:[^\p{L}\p{N}_-]|$)/iu.test(decoded(path));

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '#telemetry/metrics.js';
 
-/** nginx's word for a caller that went away before its answer. */
+/** nginx's status for a client that closed the connection before the response. */
 const CLIENT_GONE = '499';
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Counts and times every request by the route it matched, whatever address it was sent to. */
+/** Counts and times every request by its matched route, never by its URL. */
 export function countRequests(server: FastifyInstance, metrics: Metrics): void {
   const observe = (request: FastifyRequest, reply: FastifyReply, status: string): void => {
     const method = METHODS.has(request.method) ? request.method : 'other';

@@ -11,14 +11,14 @@ import { collectBody, discardRest } from '../request-stream.js';
 
 const SPACE = 0x20;
 
-/** The bytes of a whole JSON text, and what a scan has found in them. */
+/** The bytes of a complete JSON text, and the result of its scan. */
 export class ScannedBody {
   constructor(
     readonly bytes: Buffer,
     readonly scan: JsonScan,
   ) {}
 
-  /** Scans what is already here. Throws AppError `invalid_json`. */
+  /** Scans bytes that are already complete. Throws AppError `invalid_json`. */
   static of(bytes: Buffer, limits: ScanLimits = CHAT_LIMITS): ScannedBody {
     const scan = new JsonScan(limits);
     blankMark(bytes);
@@ -27,14 +27,14 @@ export class ScannedBody {
   }
 
   /**
-   * The value; images in it are `LongText`s of these bytes, so that only what is short is parsed.
-   * Throws AppError (invalid_json, request_too_large) when it holds more than a parser can take at once.
+   * Parses the text; images become `LongText`s of the same bytes, so that only short texts are parsed. Throws AppError
+   * (invalid_json, request_too_large) when it exceeds the limits of a parser.
    */
   value(limits: Omit<ScanLimits, 'depth'> = PARSED_LIMITS): unknown {
     this.scan.assertWithin(limits);
     const { images } = this.scan;
     if (images.length === 0) return parsed(this.bytes.toString('utf8'));
-    // Nobody can know the word that stands for an image, so that no text of a caller is taken for one.
+    // A random placeholder for images, so that no caller's text can be mistaken for one.
     const word = randomBytes(16).toString('hex');
     let text = '';
     let from = 0;
@@ -47,18 +47,18 @@ export class ScannedBody {
   }
 }
 
-/** Where a body is read from and to. */
+/** A body to read, its limit, and the memory it counts in. */
 export interface BodySource {
   readonly request: FastifyRequest;
   readonly payload: IncomingMessage;
-  /** Most bytes. */
+  /** In bytes. */
   readonly limit: number;
   readonly memory: BodyMemory;
 }
 
 /**
- * Reads and parses a JSON body. Its bytes stay in `request.received` while images in it refer to them.
- * Throws as `readBody` does.
+ * Reads and parses a JSON body. Its bytes stay in `request.received` while images refer to them. Throws like
+ * `readBody`.
  */
 export async function readJsonBody(source: BodySource): Promise<unknown> {
   const body = await readBody(source, PARSED_LIMITS);
@@ -74,9 +74,9 @@ export async function readJsonBody(source: BodySource): Promise<unknown> {
 }
 
 /**
- * Reads a JSON body and looks at it meanwhile. All its bytes are accounted, before they are kept, until
- * `request.received` is freed, which the end of the request does.
- * Throws AppError (invalid_json, request_too_large, server_is_overloaded) or the connection's error.
+ * Reads a JSON body and scans it as it arrives. Its bytes are counted before they are stored, until `request.received`
+ * is freed, at the latest when the request ends. Throws AppError (invalid_json, request_too_large,
+ * server_is_overloaded) or the connection's error.
  */
 export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIMITS): Promise<ScannedBody> {
   const { request, payload, limit } = source;
@@ -105,19 +105,19 @@ export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIM
   return new ScannedBody(received.whole, scan);
 }
 
-/** Gives back the memory of a body whose images are stored. */
+/** Releases the memory of a body whose images are stored. */
 export function releaseBody(request: FastifyRequest): void {
   request.body = undefined;
   request.received?.free();
 }
 
-/** Whose share of the memory for bodies a request takes: its account's, or its network's while nobody knows more. */
+/** The source that a request's body counts for: its account, or its network while the account is unknown. */
 export function sourceOf(request: FastifyRequest): string {
   const accountId = request.caller?.accountId ?? request.session?.accountId;
   return accountId === undefined ? `network ${networkOf(request.ip)}` : `account ${accountId}`;
 }
 
-/** Makes blanks of the byte order mark, which is no part of JSON. */
+/** Replaces a byte order mark, which is not part of JSON, with spaces. */
 function blankMark(bytes: Buffer): boolean {
   const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   if (isMarked) bytes.fill(SPACE, 0, 3);
@@ -132,7 +132,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Puts the images where they belong. A member `__proto__` stays a member. */
+/** Puts the images back in place of their placeholders. A member `__proto__` stays a plain member. */
 function restored(value: unknown, word: string, texts: readonly LongText[]): unknown {
   if (typeof value === 'string') {
     return value.startsWith(word) ? (texts[Number(value.slice(word.length))] ?? value) : value;

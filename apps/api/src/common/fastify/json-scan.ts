@@ -1,36 +1,36 @@
 import { AppError } from '#contract/app-error.js';
 
-/** Where a value stands: from its first byte to the byte after its last. */
+/** The position of a value: its first byte, and the byte after its last. */
 export interface Span {
   readonly start: number;
   readonly end: number;
-  /** Of an object or an array: whether it holds nothing. */
+  /** For an object or array: whether it is empty. */
   readonly isEmpty?: boolean;
 }
 
-/** What a body may hold. */
+/** Limits of a JSON body. */
 export interface ScanLimits {
-  /** Values, names of members, and ends of objects and arrays. */
+  /** Values, member names, and ends of objects and arrays. */
   readonly tokens: number;
   /** Members of all objects together. */
   readonly members: number;
-  /** Objects and arrays within each other. */
+  /** Nesting depth of objects and arrays. */
   readonly depth: number;
-  /** Bytes besides long texts that are images. */
+  /** Bytes outside of long image texts. */
   readonly rest: number;
 }
 
-/** Of bodies that are parsed: what a parser costs grows with these, not with the bytes of their images. */
+/** For bodies that are parsed: a parser's cost grows with these, not with the size of images. */
 export const PARSED_LIMITS: ScanLimits = { tokens: 100_000, members: 1_000, depth: 32, rest: 1_048_576 };
-/** Of chats, which are passed on and never parsed. */
+/** For chats, which are passed on unparsed. */
 export const CHAT_LIMITS: ScanLimits = { tokens: 1_000_000, members: 1_000_000, depth: 512, rest: Infinity };
 const NO_LIMITS: ScanLimits = { tokens: Infinity, members: Infinity, depth: 10_000, rest: Infinity };
 
-/** Longest name of a member, and longest number, in bytes. */
+/** Longest member name and longest number, in bytes. */
 const MAX_WORD_BYTES = 1_024;
-/** Members of the outermost object, which are remembered by name. */
+/** Members of the outermost object, which are kept by name. */
 const MAX_OUTER_MEMBERS = 1_000;
-/** From this many bytes on a text that begins as an image does is kept apart. */
+/** A text that starts like an image is kept unparsed from this size on, in bytes. */
 const LONG_TEXT_BYTES = 16_384;
 const IMAGE_START = 'data:image';
 
@@ -40,32 +40,32 @@ const [TAB, LF, CR, SPACE, LOWER_U] = [0x09, 0x0a, 0x0d, 0x20, 0x75];
 const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
-/** What may come next. */
+/** Parser states. */
 const [VALUE, FIRST_ITEM, FIRST_NAME, NAME, AFTER_NAME] = [0, 1, 2, 3, 4];
 const [AFTER_VALUE, IN_TEXT, IN_ESCAPE, IN_HEX, IN_SCALAR] = [5, 6, 7, 8, 9];
 
 /**
- * Looks at the bytes of a JSON text while they arrive, at each of them once: whether they are JSON, how much they hold,
- * where the members of the outermost object stand, and which texts are images. So what no reader could digest is
- * refused before one sees it, and the work of a moment is that of the bytes which have just come.
+ * Scans a JSON text as it arrives, each byte once: checks that it is valid JSON and within its limits, and finds the
+ * members of the outermost object and the texts that are images. So oversized content is rejected before it is parsed,
+ * and each chunk costs only its own bytes.
  */
 export class JsonScan {
-  /** Values of the outermost object by the names of their members. */
+  /** Values of the outermost object, by member name. */
   readonly members = new Map<string, Span>();
-  /** Members of all objects together, those of one name too. */
+  /** Members of all objects, including duplicates. */
   memberCount = 0;
-  /** Long texts that begin as images do, with their quotes. */
+  /** Long texts that start like images, with their quotes. */
   readonly images: Span[] = [];
-  /** Where the outermost value begins, and where it has ended. */
+  /** Start of the outermost value; `end` is the byte after it. */
   start = 0;
   end = 0;
   private tokens = 0;
   private imageBytes = 0;
-  /** Whether each open container is an object, outermost first. */
+  /** For each open container, outermost first: whether it is an object. */
   private readonly open: boolean[] = [];
   private state = VALUE;
   private at = 0;
-  /** Where the text or the scalar that is being read begins. */
+  /** Start of the current text or scalar. */
   private wordStart = 0;
   private isName = false;
   private hexLeft = 0;
@@ -75,8 +75,8 @@ export class JsonScan {
   constructor(private readonly limits: ScanLimits = NO_LIMITS) {}
 
   /**
-   * Looks at what it has not seen of the bytes before `end`; earlier ones stand where they stood.
-   * Throws AppError: `invalid_json`, or `request_too_large` for too much that is no image.
+   * Scans the new bytes before `end`; earlier bytes must not have moved. Throws AppError: `invalid_json`, or
+   * `request_too_large` for too much content besides images.
    */
   advance(bytes: Buffer, end: number): void {
     while (this.at < end) {
@@ -87,14 +87,14 @@ export class JsonScan {
     this.assertRest(bytes, end);
   }
 
-  /** To be called with all bytes. Throws as `advance` does, and `invalid_json` when they are not one whole value. */
+  /** Must be called with all bytes. Throws like `advance`, and `invalid_json` when they are not one complete value. */
   finish(bytes: Buffer, end: number): void {
     this.advance(bytes, end);
     if (this.state === IN_SCALAR) this.endScalar(bytes);
     if (this.state !== AFTER_VALUE || this.open.length > 0) throw invalidJson();
   }
 
-  /** Throws as `advance` does when what was seen is more than limits closer than its own. */
+  /** Throws like `advance` when the text exceeds these stricter limits. */
   assertWithin(limits: Omit<ScanLimits, 'depth'>): void {
     if (this.tokens > limits.tokens || this.memberCount > limits.members) throw tooManyValues();
     if (this.at - this.imageBytes > limits.rest) throw tooMuch(limits.rest);
@@ -173,7 +173,7 @@ export class JsonScan {
     this.endValue(this.state === FIRST_ITEM || this.state === FIRST_NAME);
   }
 
-  /** Every byte of a text is looked at: what no JSON text may hold is found here, also in texts that nobody parses. */
+  /** Checks every byte of a text, so that invalid bytes are found even in texts that are never parsed. */
   private passText(bytes: Buffer, end: number): void {
     let at = this.at;
     while (at < end) {
@@ -260,7 +260,7 @@ export class JsonScan {
     return bytes.toString('latin1', start, start + IMAGE_START.length).toLowerCase() === IMAGE_START;
   }
 
-  /** A text that has not ended counts too, unless it is an image so far. */
+  /** Counts an unfinished text too, unless it looks like an image so far. */
   private assertRest(bytes: Buffer, end: number): void {
     const inText = this.state === IN_TEXT || this.state === IN_ESCAPE || this.state === IN_HEX;
     if (inText && this.isName && end - this.wordStart > MAX_WORD_BYTES) throw longName();
@@ -284,7 +284,7 @@ function endsScalar(byte: number): boolean {
   );
 }
 
-/** What is told of bytes that are no JSON. */
+/** The error for invalid JSON. */
 export function invalidJson(): AppError {
   return new AppError('invalid_json', 'The request body is not valid JSON.');
 }

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 
-/** What nothing is called. */
+/** An id that nothing has. */
 const NOBODYS = '-';
 
 /**
- * Of what stands in an address for an id, control and invisible characters are of no id of ours, and NUL is nothing that
- * a database takes. Such an id becomes one that nothing has, so that it is answered like any other unknown one.
+ * No id of ours contains control or invisible characters, and Postgres rejects NUL. Replaces such an id in a path with
+ * one that nothing has, so that it gets the same response as any other unknown id.
  */
 export function cleanPathIds(server: FastifyInstance): void {
   server.addHook('onRequest', (request, _reply, done) => {

@@ -1,13 +1,13 @@
 import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests that one connection may have in hand; no client we know sends a second before it has the first answer. */
+/** Concurrent requests per connection; no client we know sends a second one before the first response. */
 const MAX_IN_HAND = 16;
 
 /**
- * Bounds pipelining. Node takes a read of 64 KiB apart at once and starts every request in it, some 1,700, even when
- * their connection has gone. Here a connection that sends too many before they are answered ends, and what is left
- * of its read is passed over before anything is made of it. To be called when the server has its handler.
+ * Limits pipelining. Node parses a read of 64 KiB at once and starts every request in it, about 1,700, even after their
+ * connection has closed. This closes a connection with too many unanswered requests, and skips the rest of its read.
+ * Must be called once the server has its handler.
  */
 export function boundPipelining(server: Server): void {
   const inHand = new WeakMap<Socket, number>();

@@ -5,53 +5,53 @@ import { AppError } from '#contract/app-error.js';
 import type { BodyHold } from './body-memory.js';
 import { discardRest, turnsOf } from '../request-stream.js';
 
-/** A text part of this many bytes holds any prompt that is not too long. */
+/** Large enough for any prompt within its limit. */
 const MAX_TEXT_BYTES = 262_144;
 const MAX_TEXTS = 64;
-/** All texts of a form together. */
+/** Limit for all texts of a form together. */
 const MAX_TEXTS_BYTES = 1_048_576;
 const MAX_PARTS = 128;
 /**
- * Bytes of one part that wait for its reader. Busboy never goes on when a part that it skips ends while it is fuller than
- * this, so it is more than a connection hands over at a time (64 KiB read and as much still waiting).
+ * Bytes of one part that are buffered for its reader. Busboy stops forever when a skipped part ends while more than
+ * this is buffered, so it exceeds what a connection delivers at once (64 KiB read and as much still buffered).
  */
 const PART_BUFFER_BYTES = 262_144;
-/** What a form may hold while it is read: a part that waits for its reader, and a text that is not whole. */
+/** Memory of a form while it is read: one buffered part, and one incomplete text. */
 const FORM_BYTES = PART_BUFFER_BYTES + 2 * MAX_TEXT_BYTES;
-/** The parser gets no smaller pieces, for each costs more than its bytes. */
+/** Smaller chunks are combined before they reach the parser, because each chunk costs more than its bytes. */
 const PIECE_BYTES = 16_384;
-/** How long they are waited for, in ms. */
+/** How long smaller chunks are collected, in ms. */
 const GATHER_MS = 20;
 
-/** What a part without a name is called, for those that tell which names they ignore. */
+/** Name of a part without one, for the list of ignored parts. */
 const UNNAMED = 'unnamed';
 
-/** What a route makes of a form's parts, in the order in which they arrive. */
+/** A route's handler for the parts of a form, in their order of arrival. */
 export interface FormParts<T> {
   /** Must read the stream to its end, or destroy it. */
   file(name: string, stream: Readable, fileName: string | undefined): void;
-  /** `cut`: there was more of the value than any field may have. */
+  /** `cut`: the value exceeded the maximum size and was truncated. */
   text(name: string, value: string, cut: boolean): void;
-  /** Ends the files that are being read; the form is refused. */
+  /** Aborts the files that are being read; the form is rejected. */
   abandon(error: Error): void;
   /** Resolves when no file is being read any more; never rejects. */
   settled(): Promise<void>;
-  /** Asked once, when the form is whole. May throw AppError. */
+  /** Called once, when the form is complete. May throw AppError. */
   result(): T;
 }
 
-/** Where a form comes from. */
+/** A form to read, and its limits. */
 export interface FormSource {
   readonly payload: IncomingMessage;
   readonly maxBytes: number;
-  /** What it takes of the memory for bodies. */
+  /** Its share of the memory for bodies. */
   readonly hold: BodyHold;
 }
 
 /**
- * Takes a multipart form apart while it arrives. `open` gets a function that refuses the form.
- * Throws what the form was refused with, AppError (invalid_multipart, request_too_large, server_is_overloaded), or the
- * connection's error; by then no part is being read any more, and the caller discards what it has stored.
+ * Parses a multipart form as it arrives. `open` receives a function that rejects the form. Throws the error that the
+ * form was rejected with, AppError (invalid_multipart, request_too_large, server_is_overloaded), or the connection's
+ * error. By then no part is being read, and the caller discards what it has stored.
  */
 export async function readForm<T>(
   source: FormSource,
@@ -89,13 +89,13 @@ function readParts<T>(
       payload.unpipe(pieces);
       parts.abandon(error);
       discardRest(payload);
-      // Files on their way to the store must have stopped before they can be discarded.
+      // Files that are being stored must stop before they can be discarded.
       void parts.settled().then(() => reject(error));
     }
 
     if (parser === undefined) return;
-    // One piece of the body may hold many parts; those behind the one that was refused still come.
-    // A file may come without a name, whatever the type says.
+    // A chunk may hold many parts, so parts may still arrive after the rejected one.
+    // The name of a file may be missing, whatever the type says.
     parser.on('file', (name: string | undefined, stream, fileName) => {
       if (over) passBy(stream);
       else parts.file(name ?? UNNAMED, stream, fileName);
@@ -144,12 +144,12 @@ function readParts<T>(
   });
 }
 
-/** Skips a file. A part that is cut short fails its stream, maybe before anyone reads it. */
+/** Skips a file. A truncated part fails its stream, perhaps before it is read. */
 export function passBy(stream: Readable): void {
   stream.on('error', () => undefined).resume();
 }
 
-/** Passes bytes on in pieces that are worth it, or as they are when no more come. */
+/** Combines small chunks into larger ones, and passes them on when no more arrive in time. */
 function gathered(): Transform {
   let room = Buffer.alloc(0);
   let size = 0;
@@ -158,7 +158,7 @@ function gathered(): Transform {
     clearTimeout(timer);
     timer = undefined;
     if (size > 0) pieces.push(room.subarray(0, size));
-    // What was passed on belongs to its reader.
+    // The passed-on bytes belong to their reader now.
     size = 0;
   };
   const pieces = new Transform({
@@ -197,7 +197,7 @@ function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void):
         fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/'),
     });
   } catch {
-    // Deferred, because `fail` looks at the parser that is being made.
+    // Deferred, because `fail` uses the parser, which does not exist yet.
     queueMicrotask(() => fail(invalidMultipart('The multipart body has no valid boundary.')));
     return undefined;
   }

@@ -2,19 +2,22 @@ import type { Logger } from '#telemetry/logger.js';
 import { networkOf } from '../network-of.js';
 
 const WINDOW_MS = 60_000;
-/** Networks that are told apart in one minute; the others share lines. */
+/** Networks with lines of their own per minute; the others share lines. */
 const MAX_NETWORKS = 1_000;
 const OTHERS = 'others';
 
-/** Keeps who sends request after request without a valid key from filling the log. */
+/** Keeps clients without a valid key from filling the log with their requests. */
 export class RefusalLog {
-  /** Refusals of the running minute after the first, by network and status. */
+  /** Refusals of the current minute after the first, by network and status. */
   private readonly counts = new Map<string, Map<number, number>>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly logger: Logger) {}
 
-  /** Whether the refusal is its network's first of the minute with this status and gets a line; the others are counted. */
+  /**
+   * Whether the refusal is the network's first of the minute with this status, which gets its own line. Counts the
+   * others.
+   */
   isFirst(address: string | undefined, status: number): boolean {
     this.timer ??= setTimeout(() => this.write(), WINDOW_MS).unref();
     const named = networkOf(address);
@@ -25,7 +28,7 @@ export class RefusalLog {
     return count === undefined;
   }
 
-  /** Writes what was counted, a line per network and status, and begins anew. */
+  /** Logs the counts, one line per network and status, and resets them. */
   write(): void {
     clearTimeout(this.timer);
     this.timer = undefined;

@@ -17,14 +17,15 @@ import { boundPipelining } from './pipelining.js';
 
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 15_000;
-/** Largest JSON bodies, in bytes: of whoever has no session at the console, of its people, and of routes without images. */
+/** Largest JSON bodies, in bytes: without a session at the console, with one, and on API routes without images. */
 const ANONYMOUS_LIMIT = 16_384;
 const CONSOLE_LIMIT = 65_536;
 const SMALL_LIMIT = 1_048_576;
 
 /**
- * Fastify with our limits, time limits and error answers (reliability: HTTP server). Of what proxies add to requests
- * only the caller's address is used, and only from trusted ones; whether links and cookies are of https says PUBLIC_URL.
+ * Fastify with our limits, timeouts and error responses (reliability: HTTP server). Of the headers that proxies add,
+ * only the caller's address is used, and only from trusted proxies; PUBLIC_URL decides whether links and cookies use
+ * https.
  */
 export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
   const options: FastifyHttpOptions<Server> & { skipMiddie: true } = {
@@ -54,8 +55,8 @@ export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
 const TASKS = '/v1/tasks/';
 
 /**
- * A task id that can't even be decoded is answered like any other unknown one, whatever follows it. The router takes the
- * first character of an address for a slash, so that `*` would be the service's own.
+ * A task id that can't be decoded is treated as any other unknown id, whatever follows it. The router takes the first
+ * character of a URL for a slash, so `*` would otherwise mean `/`.
  */
 function readableUrl(url: string): string {
   if (url.startsWith('*')) return `/${url}`;
@@ -74,7 +75,7 @@ function beginReply(request: FastifyRequest, reply: FastifyReply): void {
   allowEveryOrigin(request, reply);
 }
 
-/** What every request goes through before it is routed to a controller, besides authentication. */
+/** Hooks and body parsers for every request, besides authentication. */
 export function prepareServer(
   server: FastifyInstance,
   config: ApiConfig,
@@ -88,13 +89,13 @@ export function prepareServer(
   server.addHook('onRoute', (route) => routes.add(route));
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
-    // Whatever is sent to an address that is none, that is what must be said.
+    // At an unknown URL, the response is always 404, whatever the content type.
     if (request.is404) delete request.headers['content-type'];
-    // Many clients name a type even when they send nothing.
+    // Many clients send a content type without a body.
     if (request.routeOptions.config.bodyless === true && request.headers['content-length'] === '0') {
       delete request.headers['content-type'];
     }
-    // A body that no handler reads is discarded, at a limited pace.
+    // Discards a body that no handler reads, at a limited pace.
     if (request.method === 'GET' || request.method === 'HEAD') discardBody(request);
     if (isPreflight(request)) answerPreflight(request, reply);
     else done();
@@ -113,13 +114,13 @@ export function prepareServer(
   answerOddRequests(server);
 }
 
-/** How long requests may take to arrive; those that take longer are answered 408. */
+/** Limits how long requests may take to arrive; slower ones get 408. */
 export function limitArrival(server: Server, { requestTimeoutMs }: Pick<ApiConfig, 'requestTimeoutMs'>): void {
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs);
 }
 
-/** JSON everywhere, multipart where the route says so, nothing else. */
+/** Accepts JSON everywhere, and multipart on the routes that allow it. */
 function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemory): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
@@ -130,7 +131,7 @@ function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemo
     return request.routeOptions.config.rawBody === true ? readBody(source) : readJsonBody(source);
   });
   server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
-    // The body stays unread: the controller takes it apart as it arrives.
+    // The controller parses the body as it arrives.
     if (request.routeOptions.config.multipart !== undefined) done(null, undefined);
     else done(unsupported('This address takes application/json only.'));
   });
@@ -155,7 +156,7 @@ function jsonLimit(request: FastifyRequest, { jsonBodyLimit }: ApiConfig): numbe
   return isConsole === true && request.session !== undefined ? CONSOLE_LIMIT : ANONYMOUS_LIMIT;
 }
 
-/** What is told to whoever sends something else to a route for forms. */
+/** The error for other content types on a route for forms. */
 export function formsOnly(): AppError {
   return unsupported('This address takes multipart/form-data only.');
 }
@@ -168,6 +169,6 @@ function answerOddRequests(server: FastifyInstance): void {
   server.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
     answerOnSocket(new AppError('method_not_allowed', 'CONNECT is not supported.'), socket);
   });
-  // An expectation other than 100-continue is ignored; Node would answer it with an empty 417.
+  // Ignores unknown expectations; Node would respond with an empty 417.
   server.server.on('checkExpectation', (request, response) => server.server.emit('request', request, response));
 }

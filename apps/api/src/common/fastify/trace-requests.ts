@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { openSpan } from '#telemetry/spans.js';
 
-/** Reads change nothing, and polls alone would be most of all spans. */
+/** Reads change nothing, and polls alone would make up most spans. */
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
-/** nginx's word for a caller that went away before its answer. */
+/** nginx's status for a client that closed the connection before the response. */
 const CLIENT_GONE = 499;
 
 /**
- * A span for every request that changes something, once its caller is known and within its limits: floods of others make none.
- * A `traceparent` of the caller becomes its parent.
+ * Opens a span for every request that changes something, once its caller is known and within its limits, so that floods
+ * create no spans. The caller's `traceparent` becomes its parent.
  */
 export function traceRequests(server: FastifyInstance): void {
   server.addHook('onRequest', (request, reply, done) => {
@@ -23,7 +23,7 @@ export function traceRequests(server: FastifyInstance): void {
       parent: typeof traceparent === 'string' ? traceparent : undefined,
       fields: { requestId: request.id, method: request.method, route },
     });
-    // After the lines of the log, which are written when the answer is.
+    // Ends the span after the log lines of the response are written.
     reply.raw.once('close', () => {
       const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE;
       if (status >= 500) span.fail(String(status));
