@@ -7,10 +7,13 @@ import type { Session } from '#accounts/session-store.js';
 import { ABILITIES, may, type Ability } from '#accounts/person-rules.js';
 import { sessionOf } from './session.guard.js';
 
-/** What a handler, or all of a controller, needs its user to be allowed to do. Those with neither this nor `@Public` refuse everyone. */
+/**
+ * The ability that a handler, or all handlers of a controller, requires. Without it or `@Public`, a handler rejects
+ * everyone.
+ */
 export const Allow = Reflector.createDecorator<Ability>();
 
-/** Lets in whose role has the ability that the handler names. */
+/** Admits users whose role has the required ability. */
 @Injectable()
 export class AbilitiesGuard implements CanActivate {
   constructor(
@@ -33,7 +36,7 @@ export class AbilitiesGuard implements CanActivate {
   }
 }
 
-/** Whether somebody has to turn on two-factor authentication before anything else; where nobody signs in with a password, nobody has. */
+/** Whether the user must turn on two-factor authentication before anything else; never when password sign-in is off. */
 export function mustSetUpTwoFactor({ lacksTwoFactor }: Session, { passwordSignIn }: SignInConfig): boolean {
   return lacksTwoFactor && passwordSignIn;
 }

@@ -2,21 +2,21 @@ import type { CookieSerializeOptions } from '@fastify/cookie';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 
-/** A cookie that no script reads, and that is sent for the console's paths alone where that is possible. */
+/** A cookie that scripts can't read; sent only for the console's paths where possible. */
 export interface ConsoleCookie {
   readonly name: string;
   readonly attributes: CookieSerializeOptions;
 }
 
-/** Where a cookie is sent. */
+/** The paths and requests that a cookie is sent with. */
 interface CookieScope {
   readonly path: string;
   readonly sameSite: 'strict' | 'lax';
 }
 
 /**
- * Under an https address the cookie is a `__Host-` one: no other host of the domain, and nobody on a plain connection,
- * can plant it. The prefix asks for the path `/`; the public API never looks at cookies.
+ * With https, the cookie has the prefix `__Host-`: no other host of the domain, and no plain http connection, can set
+ * it. The prefix requires the path `/`; the public API never reads cookies.
  */
 export function consoleCookie(publicUrl: string, name: string, { path, sameSite }: CookieScope): ConsoleCookie {
   const secure = publicUrl.startsWith('https:');
@@ -26,25 +26,25 @@ export function consoleCookie(publicUrl: string, name: string, { path, sameSite 
   };
 }
 
-/** Cookies by their names. */
+/** Cookies by name. */
 export type Cookies = Readonly<Record<string, string | undefined>>;
 
-/** Hands a handler the cookies that the browser sent. */
+/** Injects the browser's cookies into a handler. */
 export const Cookies = createParamDecorator((_data: unknown, context: ExecutionContext): Cookies => {
   return cookiesOf(context.switchToHttp().getRequest<FastifyRequest>());
 });
 
-/** What the browser sent; read where it is asked for, because the public API never looks at cookies. */
+/** The browser's cookies; parsed on demand, because the public API never reads cookies. */
 export function cookiesOf({ server, headers }: FastifyRequest): Cookies {
   return headers.cookie === undefined ? {} : server.parseCookie(headers.cookie);
 }
 
-/** A cookie that the browser is to keep, or to forget when `value` is null. */
+/** A cookie to set, or to delete when `value` is null. */
 export interface CookieChange extends ConsoleCookie {
   readonly value: string | null;
 }
 
-/** Has the browser keep it. */
+/** Sets the cookie. */
 export function setCookie({ name, attributes }: ConsoleCookie, value: string, maxAgeSeconds: number): CookieChange {
   return { name, value, attributes: { ...attributes, maxAge: maxAgeSeconds } };
 }

@@ -14,7 +14,7 @@ import { TwoFactorModule } from './two-factor/two-factor.module.js';
 import { UsageModule } from './usage/usage.module.js';
 import { ConsoleWebhooksModule } from './webhooks/webhooks.module.js';
 
-/** The console's API, at `/console/api`. The console's document lists it in this order. */
+/** The console's API, at `/console/api`, in the order of its OpenAPI document. */
 @Module({
   imports: [
     SignInModule,

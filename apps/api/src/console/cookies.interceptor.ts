@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import type { CookieChange } from './console-cookie.js';
 
-/** What a handler returns that changes cookies of the browser. */
+/** A handler's result together with changed cookies. */
 export class WithCookies<T> {
   constructor(
     readonly body: T,
@@ -11,7 +11,7 @@ export class WithCookies<T> {
   ) {}
 }
 
-/** Sends the body and the cookies of handlers that return both. */
+/** Sends the body and cookies of handlers that return both. */
 @Injectable()
 export class CookiesInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler<unknown>): Observable<unknown> {

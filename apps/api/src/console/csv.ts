@@ -2,16 +2,16 @@ import { StreamableFile } from '@nestjs/common';
 
 type Rows = readonly (readonly (string | number | null)[])[];
 
-/** Texts that spreadsheets take for formulas begin so. */
+/** Spreadsheets treat text that starts like this as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** Rows as a file to save. Not by @Header, because an error must not be saved under the file's name. */
+/** Rows as a download. Not with @Header, because an error must not be saved under the file's name. */
 export function csvFile(name: string, rows: Rows): StreamableFile {
   const options = { type: 'text/csv; charset=utf-8', disposition: `attachment; filename="${name}"` };
   return new StreamableFile(Buffer.from(csv(rows)), options);
 }
 
-/** Lines of comma-separated cells (RFC 4180). A text that would be a formula is shown, never run. */
+/** Comma-separated lines (RFC 4180). Text that looks like a formula is escaped, so that it is shown and never run. */
 export function csv(rows: Rows): string {
   return rows.map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
 }

@@ -4,11 +4,11 @@ import { cookiesOf } from './console-cookie.js';
 import type { SessionCookie } from './session-cookie.js';
 import type { SessionLookUps } from './session-look-ups.js';
 
-/** Every route of the console's API begins so. */
+/** Prefix of every route of the console's API. */
 export const CONSOLE_API = '/console/api';
 const CSRF_HEADER = 'x-darkroom-csrf';
 
-/** Marks the console's routes as they are registered; to be called before any is. */
+/** Marks the console's routes as they are registered; must be called before any route is registered. */
 export function markConsole(server: FastifyInstance): void {
   server.decorateRequest('session', undefined);
   server.addHook('onRoute', (route) => {
@@ -17,8 +17,8 @@ export function markConsole(server: FastifyInstance): void {
 }
 
 /**
- * Finds the session of every request to the console before its body is read, and refuses those that another site may
- * have sent. Without one only the public routes are for anybody, and no body is read.
+ * Finds the session of every console request before its body is read, and rejects requests that another site may have
+ * sent. Without a session, only public routes respond, and no body is read.
  */
 export function protectConsole(
   server: FastifyInstance,
@@ -46,8 +46,8 @@ function changes({ method }: FastifyRequest): boolean {
 }
 
 /**
- * The header can't be sent across sites without a preflight, which is never granted; the origin is the browser's own
- * word. A page may be open under the address it was asked at (localhost, 127.0.0.1) as well as under PUBLIC_URL.
+ * Other sites can't send the header without a preflight, which is never granted, and the browser sets the origin. A
+ * page may be open at a local address (localhost, 127.0.0.1) as well as at PUBLIC_URL.
  */
 function isFromOwnPages({ headers }: FastifyRequest, publicOrigin: string): boolean {
   const { origin, host } = headers;
@@ -55,7 +55,7 @@ function isFromOwnPages({ headers }: FastifyRequest, publicOrigin: string): bool
   return origin === publicOrigin || (isLocal(host) && origin === `http://${host}`);
 }
 
-/** A name that only this machine answers to, so that it can't be another site's. */
+/** Whether a host name can only mean this machine, and never another site. */
 function isLocal(host: string | undefined): host is string {
   return host !== undefined && /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/.test(host);
 }
@@ -69,7 +69,7 @@ function refusal(request: FastifyRequest): AppError | undefined {
   return request.routeOptions.config.public !== true && request.session === undefined ? notSignedIn() : undefined;
 }
 
-/** The answer to whoever has no session, or one that is over. */
+/** The error when there is no session, or it has ended. */
 export function notSignedIn(): AppError {
   return new AppError('not_signed_in', 'Sign in to the console first.');
 }

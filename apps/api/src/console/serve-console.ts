@@ -9,7 +9,7 @@ import { sendError } from '../common/error-reply.js';
 const compress = promisify(gzip);
 
 const PAGE = 'index.html';
-/** Vite's folder of files that have their digest in their name. */
+/** Vite's folder of files with a hash in their names. */
 const HASHED = /^assets\//;
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -26,14 +26,14 @@ const COMPRESSED = new Set(['.html', '.js', '.css', '.json', '.svg']);
 interface PageFile {
   readonly type: string;
   readonly bytes: Buffer;
-  /** Made at the first request that takes it. */
+  /** Compressed at the first request that accepts it. */
   gzip: Promise<Buffer> | undefined;
   readonly compressible: boolean;
 }
 
 /**
- * Serves the built pages at /console from memory: no request ever names a file of the disk. Addresses without a file are
- * the pages' own, and get the one page. `imageOrigins` are other places that images are shown from.
+ * Serves the built pages at /console from memory, so that no request can name a file on disk. Paths without a file get
+ * the single page, which routes them. `imageOrigins`: other origins that images are loaded from.
  */
 export function serveConsole(server: FastifyInstance, folder: string, imageOrigins: readonly string[]): void {
   const files = readFiles(folder);
@@ -65,7 +65,7 @@ function isAddressOfPage(path: string): boolean {
   return !HASHED.test(path) && !/^api(\/|$)/.test(path);
 }
 
-/** Nothing when the pages are not built: the rest of the service does without. */
+/** Empty when the pages are not built: the rest of the service works without them. */
 function readFiles(folder: string): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>();
   for (const entry of entriesOf(folder)) {
@@ -80,7 +80,7 @@ function readFiles(folder: string): ReadonlyMap<string, PageFile> {
   return found;
 }
 
-/** Where the pages' font is served; undefined when they are not built. */
+/** URL of the pages' font; undefined when they are not built. */
 export function consoleFont(folder: string): string | undefined {
   const font = entriesOf(folder).find(({ name }) => /^inter-latin-.*\.woff2$/.test(name));
   return font === undefined ? undefined : `/console/assets/${font.name}`;

@@ -3,7 +3,7 @@ import { MAX_AGE_DAYS } from '#accounts/session-store.js';
 import { ApiConfig, publicUrlOf } from '../common/api.config.js';
 import { consoleCookie, setCookie, type ConsoleCookie, type CookieChange, type Cookies } from './console-cookie.js';
 
-/** The cookie with a session's token; no other site sends it. */
+/** The cookie with the session token; other sites can't send it. */
 @Injectable()
 export class SessionCookie {
   private readonly cookie: ConsoleCookie;
@@ -12,7 +12,7 @@ export class SessionCookie {
     this.cookie = consoleCookie(publicUrlOf(config), 'darkroom_session', { path: '/console', sameSite: 'strict' });
   }
 
-  /** What a browser sent as its session's token. */
+  /** The session token in the browser's cookies. */
   read(cookies: Cookies): string | undefined {
     return cookies[this.cookie.name];
   }

@@ -4,7 +4,7 @@ import { isSessionToken, type Session, type SessionStore } from '#accounts/sessi
 import { SecretLookUps } from '../auth/secret-look-ups.js';
 import type { UnknownKeyLimiter } from '../auth/unknown-key-limiter.js';
 
-/** The sessions behind cookies; made-up ones are looked up as little as unknown API keys are. */
+/** Looks up the sessions of cookies; invented tokens are limited like unknown API keys. */
 export class SessionLookUps {
   private readonly lookUps: SecretLookUps;
 
@@ -16,8 +16,8 @@ export class SessionLookUps {
   }
 
   /**
-   * Undefined when the token is of no session that is alive. Throws AppError: `rate_limit_exceeded` when the address's
-   * network sends too many unknown ones, or `server_is_overloaded` when the database does not answer.
+   * Undefined when the token has no valid session. Throws AppError: `rate_limit_exceeded` when the client's network
+   * sends too many unknown tokens, or `server_is_overloaded` when the database does not answer.
    */
   async find(token: string, address: string): Promise<Session | undefined> {
     if (!isSessionToken(token)) return undefined;

@@ -3,10 +3,10 @@ import type { FastifyRequest } from 'fastify';
 import type { Session as OpenSession } from '#accounts/session-store.js';
 import { sessionOf } from './session.guard.js';
 
-/** Hands a handler the session of who uses the console. */
+/** Injects the user's session into a handler. */
 export const Session = createParamDecorator((_data: unknown, context: ExecutionContext): OpenSession => {
   return sessionOf(context.switchToHttp().getRequest<FastifyRequest>());
 });
 
-/** Who uses the console. */
+/** The session of a signed-in user. */
 export type Session = OpenSession;

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Session } from '#accounts/session-store.js';
 import { notSignedIn } from './protect-console.js';
 
-/** No handler of the console runs without a session unless it is public. */
+/** Requires a session on every console route that is not public. */
 @Injectable()
 export class SessionGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
@@ -13,7 +13,7 @@ export class SessionGuard implements CanActivate {
   }
 }
 
-/** Who makes a request. Throws AppError `not_signed_in` when nobody does. */
+/** The session of a request. Throws AppError `not_signed_in` when there is none. */
 export function sessionOf(request: FastifyRequest): Session {
   if (request.session === undefined) throw notSignedIn();
   return request.session;

@@ -10,7 +10,7 @@ import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import type { AlertPageQuery, AlertRuleBody } from './dto/alert-bodies.dto.js';
 import { alertView, type AlertPage } from './dto/alert-views.dto.js';
 
-/** An account's alerts as its admins manage them. What another account owns is none: `not_found`. */
+/** An account's alerts, as its admins manage them. Anything of another account is `not_found`. */
 @Injectable()
 export class AccountAlerts {
   constructor(
@@ -24,7 +24,7 @@ export class AccountAlerts {
     return await this.ruleRows.list(accountId, kindsFor(operator));
   }
 
-  /** The rule before and after. Throws AppError `not_found` and `invalid_value`. */
+  /** Returns the rule before and after. Throws AppError `not_found` and `invalid_value`. */
   async setRule(
     accountId: string,
     operator: boolean,
@@ -56,7 +56,7 @@ export class AccountAlerts {
     return found;
   }
 
-  /** The channel that was removed. Throws AppError `not_found`. */
+  /** Returns the removed channel. Throws AppError `not_found`. */
   async removeChannel(accountId: string, id: string): Promise<AlertChannel> {
     const channel = await this.channel(accountId, id);
     await this.channelRows.remove(accountId, id);
@@ -64,7 +64,10 @@ export class AccountAlerts {
     return channel;
   }
 
-  /** Sends a test; the id of its delivery. Throws AppError `invalid_value` for a channel that answered 410. */
+  /**
+   * Sends a test and returns the id of its delivery. Throws AppError `invalid_value` for a channel that responded with
+   * 410.
+   */
   async test(accountId: string, id: string): Promise<string> {
     const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
     const entry = await this.channelRows.tellOne(accountId, id, message);

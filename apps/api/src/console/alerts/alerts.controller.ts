@@ -23,12 +23,12 @@ import {
 } from './dto/alert-views.dto.js';
 import { NewChannels } from './new-channels.js';
 
-/** The path of a rule. */
+/** Path parameters with a kind of alert. */
 class KindParam {
   readonly kind!: string;
 }
 
-/** What the admins of an account are alerted of, and where. What is about the whole installation is for operators. */
+/** Alert rules and channels of an account. Rules about the whole installation are for operators. */
 @ConsoleController('Alerts', 'alerts')
 @Allow('alerts.manage')
 export class AlertsController {

@@ -7,7 +7,7 @@ import { AccountAlerts } from './account-alerts.js';
 import { AlertsController } from './alerts.controller.js';
 import { NewChannels } from './new-channels.js';
 
-/** What an account is alerted of, and where. When alerts fire is the library's AlertEvaluationModule. */
+/** Alert rules and channels of an account. The library's AlertEvaluationModule evaluates them. */
 @Module({
   imports: [AccountsModule, AlertsModule, MailModule, WebhooksModule],
   controllers: [AlertsController],

@@ -10,7 +10,7 @@ import type { NewChannelBody } from './dto/alert-bodies.dto.js';
 
 const MAX_URL_LENGTH = 2_048;
 
-/** Takes a new channel in. */
+/** Creates channels. */
 @Injectable()
 export class NewChannels {
   constructor(
@@ -19,15 +19,15 @@ export class NewChannels {
     private readonly mailer: Mailer,
   ) {}
 
-  /** What can be added here: email only where the installation sends mail. */
+  /** The kinds of channels available here: email only if the installation sends email. */
   get kinds(): ChannelKind[] {
     return CHANNEL_KINDS.filter((kind) => kind !== 'email' || this.mailer.enabled);
   }
 
   /**
-   * The id of the new channel. Throws AppError `invalid_value` for a URL that is not public or not https, for what is no
-   * email address, and for email where none is sent; `account_limit_reached` when the account has as many channels as it
-   * may have.
+   * Returns the id of the new channel. Throws AppError `invalid_value` for a URL that is not public or not https, for
+   * an invalid email address, and for email when the installation sends none; `account_limit_reached` when the account
+   * has its maximum number of channels.
    */
   async add(accountId: string, { kind, address }: NewChannelBody): Promise<string> {
     if (!this.kinds.includes(kind))

@@ -3,7 +3,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
 
-/** Finds what entries of the audit log are about. */
+/** Finds the targets of audit log entries. */
 @Injectable()
 export class AuditTargets {
   constructor(
@@ -11,12 +11,12 @@ export class AuditTargets {
     private readonly source: CatalogSource,
   ) {}
 
-  /** The targets that an account still has. Ids begin with their kind, so each can be one thing only. */
+  /** The targets that still exist in an account. Ids start with their kind, so each matches at most one table. */
   async existing(accountId: string, entries: readonly AuditEntry[]): Promise<ReadonlySet<string>> {
     const ids = entries.flatMap(({ target }) => (target === null ? [] : [target]));
     const asked = { where: { id: { in: ids }, accountId }, select: { id: true } };
     const { apiKey, task, webhookEndpoint, webhookDelivery, person } = this.prisma;
-    // One after the other on one connection: a page of the console is not to take five.
+    // Sequential on one connection, so that a console page does not use five.
     const found = await this.prisma.$transaction([
       apiKey.findMany(asked),
       task.findMany(asked),

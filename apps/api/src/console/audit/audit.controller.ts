@@ -12,7 +12,7 @@ import { Session } from '../session.decorator.js';
 
 const MAX_EXPORTED = 10_000;
 
-/** Who did what in an account. */
+/** An account's audit log: who did what. */
 @ConsoleController('Audit log')
 @Allow('audit.read')
 @ApiQuery({ name: 'who', required: false, description: 'Id of a person, or `nobody`.', schema: { type: 'string' } })

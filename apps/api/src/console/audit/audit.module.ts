@@ -4,6 +4,6 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuditTargets } from './audit-targets.js';
 import { AuditController } from './audit.controller.js';
 
-/** Who did what in an account. */
+/** An account's audit log. */
 @Module({ imports: [DatabaseModule, AccountsModule], controllers: [AuditController], providers: [AuditTargets] })
 export class AuditModule {}

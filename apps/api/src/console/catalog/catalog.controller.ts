@@ -12,12 +12,12 @@ import { Session } from '../session.decorator.js';
 import { ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalog-bodies.dto.js';
 import { CatalogView, catalogView, ChangedView, RevisionListView, revisionView } from './dto/catalog-views.dto.js';
 
-/** The path of a revision. */
+/** Path parameters with a revision. */
 class RevisionParam {
   readonly revision!: string;
 }
 
-/** Which models are served, by which providers, at what price: for operators. */
+/** The catalog for operators: models, their providers, and prices. */
 @ConsoleController('Catalog', 'catalog')
 @Allow('installation.manage')
 export class CatalogController {

@@ -4,7 +4,7 @@ import { CatalogController } from './catalog.controller.js';
 import { CheckConnection } from './check-connection.js';
 import { ConnectionController } from './connection.controller.js';
 
-/** Providers, models, prices and routes, which operators change in the console. Needs the CatalogModule. */
+/** Providers, models, prices and routes that operators edit in the console. Needs the CatalogModule. */
 @Module({
   imports: [AccountsModule],
   controllers: [CatalogController, ConnectionController],

@@ -4,15 +4,15 @@ import { EditCatalog, type ProviderChange } from '#catalog/edit-catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 
-/** What came of asking a provider for its models. */
+/** The result of asking a provider for its models. */
 export interface Connection {
-  /** The provider's names for them. */
+  /** Model names at the provider. */
   readonly models: readonly string[];
-  /** Why there is no list, with the key's label where there are several; null when every key got one. */
+  /** Why there is no list, with the key's label if there are several keys; null when every key worked. */
   readonly problem: string | null;
 }
 
-/** Tries the address and the keys of a provider before it has models, at no cost: it asks which models there are. */
+/** Tests a provider's address and keys before it has models, at no cost: it requests the list of models. */
 @Injectable()
 export class CheckConnection {
   constructor(
@@ -20,7 +20,7 @@ export class CheckConnection {
     private readonly configs: ModuleRef,
   ) {}
 
-  /** `name` is that of the stored provider whose keys stay. Throws AppError like `EditCatalog.proposed`. */
+  /** `name`: the stored provider whose keys are reused. Throws AppError like `EditCatalog.proposed`. */
   async run(name: string | undefined, change: ProviderChange, signal: AbortSignal): Promise<Connection> {
     const provider = await this.edit.proposed(name, change);
     const list = await DESCRIPTORS[provider.type]?.loadModels?.();

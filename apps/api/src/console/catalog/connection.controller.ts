@@ -7,7 +7,7 @@ import { CheckConnection } from './check-connection.js';
 import { ConnectionBody } from './dto/catalog-bodies.dto.js';
 import { ConnectionView } from './dto/catalog-views.dto.js';
 
-/** Tries a provider's address and keys before it is saved: for operators, who enter them. */
+/** Tests a provider's address and keys before it is saved; for operators, who enter them. */
 @ConsoleController('Catalog', 'catalog')
 @Allow('installation.manage')
 export class ConnectionController {

@@ -10,7 +10,7 @@ function amountProblem(value: unknown, property: string): FieldProblem | undefin
   return { code: 'invalid_value', message: `${property} must be an amount such as "25" or "0.50"` };
 }
 
-/** The budget of a key or an account; null takes it away. */
+/** The budget of a key or an account; null removes it. */
 export class BudgetBody {
   @ApiPropertyOptional({ type: String, nullable: true, example: '25.00' })
   @IsOptional()
@@ -23,7 +23,7 @@ export class BudgetBody {
   budget_period?: BudgetPeriod | null;
 }
 
-/** The budget after a change: one, none any more (null), or as it was (undefined). Throws AppError `invalid_value`. */
+/** The budget after a change: set, removed (null), or unchanged (undefined). Throws AppError `invalid_value`. */
 export function budgetAfter(
   { budget, budget_period: period }: BudgetBody,
   before: Budget | undefined,

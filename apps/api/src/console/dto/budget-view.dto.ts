@@ -3,7 +3,7 @@ import { decimalOf } from '#contract/money.js';
 import type { Unpriced } from '#billing/budget.repository.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
-/** A budget and what its period has spent of it, as decimal amounts of the installation's currency. */
+/** A budget and its spending in the current period, as decimal amounts of the installation's currency. */
 export class BudgetView {
   @ApiProperty({ example: '25.000000' })
   amount!: string;
@@ -15,7 +15,7 @@ export class BudgetView {
   spent!: string;
 }
 
-/** What was spent, as a decimal amount and its currency. */
+/** Spending, as a decimal amount and its currency. */
 export class SpendView {
   @ApiProperty({ example: '12.340000' })
   amount!: string;
@@ -24,7 +24,7 @@ export class SpendView {
   currency!: string;
 }
 
-/** What was spent, and what that leaves out because no price was known for it. */
+/** Spending, and the usage that it leaves out because its price was unknown. */
 export class SpentView extends SpendView {
   @ApiProperty({ type: 'integer', description: 'Images that `amount` leaves out: no price was known.' })
   unpriced_images!: number;
@@ -33,13 +33,13 @@ export class SpentView extends SpendView {
   unpriced_chats!: number;
 }
 
-/** An amount in millionths, and what it leaves out. */
+/** An amount in millionths, and the usage it leaves out. */
 export function spentView(amount: number, unpriced: Unpriced | undefined, currency: string): SpentView {
   const { images = 0, chats = 0 } = unpriced ?? {};
   return { amount: decimalOf(amount), currency, unpriced_images: images, unpriced_chats: chats };
 }
 
-/** Null where there is no budget. */
+/** Null when there is no budget. */
 export function budgetView(budget: Budget | undefined): BudgetView | null {
   if (budget === undefined) return null;
   return { amount: decimalOf(budget.limit), period: budget.period, spent: decimalOf(budget.spent) };

@@ -15,7 +15,7 @@ export function IsLimit(): PropertyDecorator {
   );
 }
 
-/** A share of turns; null = 1. */
+/** A weight in the fair queue; null = 1. */
 export function IsWeight(): PropertyDecorator {
   return all(
     ApiPropertyOptional({ type: 'integer', nullable: true, minimum: 1, maximum: MAX_WEIGHT }),

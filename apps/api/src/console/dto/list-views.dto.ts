@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** The class that a view of several extends; `description` says which they are, and in what order. */
+/** The base class of a list; `description` says what it contains and in what order. */
 export function ListOf<T>(view: new () => T, description?: string): new () => { data: T[] } {
   class ListView {
     @ApiProperty({ type: [view], ...(description === undefined ? {} : { description }) })
@@ -9,7 +9,7 @@ export function ListOf<T>(view: new () => T, description?: string): new () => { 
   return ListView;
 }
 
-/** As `ListOf`, for what comes page by page. */
+/** Like `ListOf`, for a paginated list. */
 export function PageOf<T>(
   view: new () => T,
   description?: string,

@@ -17,10 +17,13 @@ import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './dto/
 
 const HOUR_MS = 3_600_000;
 
-/** Who manages keys: admins all of their account's, members those that they made. Any other key is none: `not_found`. */
+/**
+ * The user who manages keys: admins manage all keys of their account, members those that they created. Any other key is
+ * `not_found`.
+ */
 type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
-/** The keys of an account, as its people manage them. */
+/** The keys of an account, as its users manage them. */
 @Injectable()
 export class AccountKeys {
   constructor(
@@ -42,13 +45,13 @@ export class AccountKeys {
     );
   }
 
-  /** The keys by name whose tasks somebody may look at. */
+  /** The keys whose tasks the user may see. */
   async names(who: Manager): Promise<KeyNameView[]> {
     const createdBy = may(who, 'tasks.read_all') ? undefined : who.personId;
     return (await this.keys.list(who.accountId, createdBy)).map(({ id, name }) => ({ id, name }));
   }
 
-  /** Throws AppError `account_limit_reached` when the account has as many keys as it may. */
+  /** Throws AppError `account_limit_reached` when the account has its maximum number of keys. */
   async create(who: Manager, body: NewKeyBody): Promise<NewKeyView> {
     const { accountId, personId: createdBy } = who;
     const { name: _name, ...settings } = this.settingsOf(body);
@@ -79,8 +82,8 @@ export class AccountKeys {
   }
 
   /**
-   * A new key with the settings of the old one, which works for `overlapHours` more counts with it as one key
-   * meanwhile and shares its budget. One that the old key has replaced itself ends at once.
+   * Creates a key with the settings of the old one, which works for `overlapHours` more. Meanwhile both count as one
+   * key and share its budget. A key that the old one itself replaced ends at once.
    */
   async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
     const made = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
@@ -96,7 +99,7 @@ export class AccountKeys {
     return { key: await this.view(who, made.id), secret: made.key };
   }
 
-  /** `changed` is false of a key that was revoked before. */
+  /** `changed` is false when the key was already revoked. */
   async revoke(who: Manager, id: string): Promise<{ key: KeyView; changed: boolean }> {
     const row = await this.find(who, id);
     const outcome = await this.keys.revoke(row.id, who.accountId);
@@ -120,7 +123,7 @@ export class AccountKeys {
     return view;
   }
 
-  /** A new key must be no way around what an admin allows the keys that the member has, or had. */
+  /** A new key must not bypass the limits that an admin set on any of the member's keys, past or present. */
   private async assertMayCreate(who: Manager, body: NewKeyBody): Promise<void> {
     assertForMember(body);
     const rows = await this.rows(who);
@@ -136,7 +139,7 @@ export class AccountKeys {
     throw new AppError('not_permitted', message);
   }
 
-  /** Models by their own names, in place of aliases. Throws AppError `invalid_value`. */
+  /** Replaces model aliases with model names. Throws AppError `invalid_value`. */
   private settingsOf(body: KeyChangeBody | NewKeyBody): ReturnType<typeof keySettings> {
     const settings = keySettings(body);
     const models = settings.models?.map((name, at) => {

@@ -10,7 +10,7 @@ type Body = Omit<KeyChangeBody | NewKeyBody, 'name'>;
 /** Limits that a key and its account both have. */
 const LIMITS = ['submits_per_minute', 'polls_per_minute', 'tasks_in_flight'] as const;
 
-/** Throws AppError `invalid_value` for a limit of a key beyond that of its account, of which 0 = unlimited. */
+/** Throws AppError `invalid_value` for a key's limit beyond its account's, where 0 = unlimited. */
 export function assertWithinAccount(body: Limits, account: Readonly<Record<(typeof LIMITS)[number], number>>): void {
   for (const name of LIMITS) {
     const [value, most] = [body[name] ?? undefined, account[name]];
@@ -21,8 +21,8 @@ export function assertWithinAccount(body: Limits, account: Readonly<Record<(type
 }
 
 /**
- * What only admins set: limits, weight and budget. Throws AppError `not_permitted` for a body that changes one of them,
- * compared with the key as it is, or with a new one.
+ * Limits, weight and budget are set by admins only. Throws AppError `not_permitted` for a body that changes one of
+ * them, compared with the key, or with the defaults of a new one.
  */
 export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): void {
   const same: Readonly<Partial<Record<keyof Body, boolean>>> = {
@@ -40,13 +40,13 @@ export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): v
   });
 }
 
-/** Whether an admin has limited what the key may do or spend. */
+/** Whether an admin has limited the key's requests or spending. */
 export function isLimited(key: ApiKeyRow, budget: Budget | undefined): boolean {
   const limits = [key.submitsPerMinute, key.pollsPerMinute, key.tasksInFlight];
   return budget !== undefined || limits.some((limit) => limit !== null && limit !== 0);
 }
 
-/** Throws AppError `invalid_value` for an end that would have a key count again which no longer does. */
+/** Throws AppError `invalid_value` for an expiry that would revive an ended key or extend a rotated one. */
 export function assertEnd({ expires_at: end }: Body, { expiresAt, replacedBy, revokedAt }: ApiKeyRow): void {
   if (end === undefined || expiresAt === null) return;
   const isLater = end === null || Date.parse(end) > expiresAt.getTime();

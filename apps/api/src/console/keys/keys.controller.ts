@@ -10,7 +10,7 @@ import { KeyListView, KeyNameListView, KeyView, NewKeyView } from './dto/key-vie
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
 
-/** The key management page: admins manage all keys of their account, members those that they made. */
+/** Key management: admins manage all keys of their account, members those that they created. */
 @ConsoleController('Keys', 'keys')
 @Allow('keys.manage')
 export class KeysController {

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { MailModule } from '#mail/mail.module.js';
 import { LinkMails } from './link-mails.js';
 
-/** Mails of one-time links. */
+/** Emails with one-time links. */
 @Module({ imports: [MailModule], providers: [LinkMails], exports: [LinkMails] })
 export class LinkMailsModule {}

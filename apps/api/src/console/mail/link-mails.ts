@@ -3,13 +3,13 @@ import { LINK_HOURS } from '#accounts/link-store.js';
 import { Mailer, MailNotSent } from '#mail/mailer.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 
-/** How long a mail is tried again that no request waits for. */
+/** How long an email is retried when no request waits for it. */
 const PATIENCE_MS = 600_000;
 
-/** Whether the link was mailed; null where no mail is sent. */
+/** Whether the link was emailed; null when email is off. */
 export type Mailed = boolean | null;
 
-/** Mails one-time links to those whom they are for. No link is logged, or kept for a later attempt. */
+/** Emails one-time links to their recipients. Links are never logged, nor stored for a later attempt. */
 @Injectable()
 export class LinkMails {
   private readonly host: string;
@@ -35,7 +35,7 @@ export class LinkMails {
     });
   }
 
-  /** What an admin makes for somebody. */
+  /** A reset link that an admin created for the user. */
   async resetPassword(to: string, link: string): Promise<Mailed> {
     return await this.mail({
       ...{ to, subject: 'Set a new Darkroom password' },
@@ -47,7 +47,7 @@ export class LinkMails {
     });
   }
 
-  /** What somebody asked for themselves; nobody waits for it. Throws MailNotSent. */
+  /** A reset link that the user requested; no request waits for it. Throws MailNotSent. */
   async forgotPassword(to: string, links: readonly { link: string; account: string }[]): Promise<void> {
     const several = links.length > 1;
     const mail = {

@@ -24,10 +24,10 @@ import { RetryFailedTasks, whyNot, type RetryOutcome } from '../tasks/retry-fail
 const Days = () =>
   ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MOST_DAYS, default: 7 } });
 
-/** Why failed provider tests are not retried. */
+/** Why failed provider tests can't be retried. */
 const TEST_AGAIN = 'Provider test. Use Test to run it again.';
 
-/** What failed in all accounts, and its second chance. What was asked for stays its owner's: no prompt is shown. */
+/** Failed tasks of all accounts, and their retries. Prompts belong to their accounts and are not shown. */
 @ConsoleController('Operation', 'failures')
 @Allow('installation.manage')
 export class FailuresController {
@@ -81,7 +81,7 @@ export class FailuresController {
     return retryView(outcome, next);
   }
 
-  /** Throws AppError unless it is said what to retry. */
+  /** Throws AppError when the body does not say what to retry. */
   private async chosen({ tasks, code, provider, model, days, after }: RetryBody) {
     if (tasks) return { ids: tasks, next: null };
     if (!code || !model) throw new AppError('missing_required_parameter', 'Specify tasks, or code and model');
@@ -91,7 +91,7 @@ export class FailuresController {
     return { ids, next: page.hasMore ? (ids.at(-1) ?? null) : null };
   }
 
-  /** The accounts that pay for it are told as well, without the names of people they don't know. */
+  /** Also records the retries in the accounts that pay for them, without the operator's name, whom they don't know. */
   private async log(session: Session, { retried, refused }: RetryOutcome): Promise<void> {
     if (retried.length === 0) return;
     const action = 'tasks.redriven';

@@ -22,7 +22,7 @@ import { AcceptedTaskView } from '../tasks/dto/task-views.dto.js';
 import { NameParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
 
-/** What concerns the whole installation, whosever tasks they are: for its operators. */
+/** Pages about the whole installation, across accounts: for operators. */
 @ConsoleController('Operation')
 @Allow('installation.manage')
 export class OperationController {

@@ -10,7 +10,7 @@ import {
 } from './dto/operation-views.dto.js';
 import { unavailable } from './unavailable.js';
 
-/** What providers and queue have done. */
+/** Figures of providers and the queue. */
 @Injectable()
 export class Operation {
   constructor(
@@ -39,7 +39,8 @@ export class Operation {
     const now = Date.now();
     return {
       ...{ waiting: depths.waiting, active: depths.active, delayed: depths.delayed },
-      // The row of a task that was just claimed may still say that it waits: the age agrees with the count beside it.
+      // A task that was just claimed may still count as waiting in the database; this keeps the age consistent with the
+      // count beside it.
       oldest_waiting_seconds: depths.waiting === 0 ? 0 : Math.round(figures.oldestWaitingSeconds),
       ...{ completed_last_minute: figures.completedLastMinute, failed_last_hour: figures.failedLastHour },
       workers: workers.map((worker) => workerView(worker, now)),

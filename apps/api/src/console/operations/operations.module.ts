@@ -10,7 +10,7 @@ import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
 
-/** What concerns the whole installation: providers, queue and failures, for its operators. */
+/** Pages about the whole installation, for operators: providers, queue and failures. */
 @Module({
   imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TasksModule],
   controllers: [OperationController, FailuresController],

@@ -7,7 +7,7 @@ import { ProviderSwitches } from '#routing/provider-switches.js';
 import type { ProviderStateView } from './dto/operation-views.dto.js';
 import { unavailable } from './unavailable.js';
 
-/** How providers are, and which of them are switched off. */
+/** The state of providers, and which ones are drained. */
 @Injectable()
 export class ProviderStates {
   constructor(
@@ -17,8 +17,8 @@ export class ProviderStates {
   ) {}
 
   /**
-   * Those of the catalog, and those that are drained without being in it any more.
-   * Throws AppError `server_is_overloaded` when Redis does not answer.
+   * Providers of the catalog, and drained ones that are no longer in it. Throws AppError `server_is_overloaded` when
+   * Redis does not answer.
    */
   async list(): Promise<Omit<ProviderStateView, 'trials'>[]> {
     const catalog = this.source.current;
@@ -42,14 +42,17 @@ export class ProviderStates {
     });
   }
 
-  /** False when there is no such provider. */
+  /** False when the provider does not exist. */
   async drain(name: string, reason: string): Promise<boolean> {
     if (!this.source.current.providers.has(name)) return false;
     await this.switches.drain(name, reason);
     return true;
   }
 
-  /** Like `drain`; one that is on stays on, and one that is off may be in no catalog any more. */
+  /**
+   * Like `drain`. Also true for a provider that was not drained, and for a drained one that is no longer in the
+   * catalog.
+   */
   async resume(name: string): Promise<boolean> {
     return (await this.switches.resume(name)) || this.source.current.providers.has(name);
   }

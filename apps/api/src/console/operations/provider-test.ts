@@ -11,23 +11,23 @@ import { RequestRules } from '../../images/request-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
 
-/** Whoever tries a provider out waits for no longer than this, in ms. */
+/** Deadline of a test, in ms. */
 const DEADLINE_MS = 120_000;
 const PROMPT = 'A small red toy boat on a white table, in plain daylight.';
-/** The smallest image there is. */
+/** The smallest image available. */
 const OPTIONS: TaskOptions = {
   ...{ size: '1:1', resolution: '1k', pixels: pixelsFor('1:1', '1k'), quality: 'low', background: null },
   ...{ moderation: null, inputFidelity: null, outputFormat: 'png', outputCompression: null, user: null },
 };
 
-/** A model that a provider can be tried out with, and what that costs. */
+/** A model to test a provider with, and the cost of that. */
 export interface Trial {
   readonly model: string;
-  /** Null when nothing is charged. */
+  /** Null when it is free. */
   readonly cost: CostView | null;
 }
 
-/** Generates one small image with one provider, in the way that every image is generated. */
+/** Generates one small image with one provider, in the same way as any other image. */
 @Injectable()
 export class ProviderTest {
   constructor(
@@ -37,7 +37,7 @@ export class ProviderTest {
     private readonly callers: ConsoleCaller,
   ) {}
 
-  /** The image models that a provider has routes of, in the catalog's order. */
+  /** The image models that a provider serves, in the catalog's order. */
   trials(provider: string): Trial[] {
     return this.modelsOf(provider).map((model) => {
       const cost = this.rules.costOf(model, OPTIONS);
@@ -46,8 +46,8 @@ export class ProviderTest {
   }
 
   /**
-   * The id of the new task of the account; without a model it is of the provider's first.
-   * Throws AppError: `not_found`, `model_not_found`, as SubmitTask.
+   * Returns the id of the new task. Without a model, it uses the provider's first. Throws AppError: `not_found`,
+   * `model_not_found`, and those of SubmitTask.
    */
   async run(session: Session, provider: string, asked: string | undefined, requestId: string): Promise<string> {
     if (!this.source.current.providers.has(provider)) throw new AppError('not_found', 'There is no such provider.');

@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 
-/** What is said where Redis has failed. */
+/** Throws the error for a failing Redis. */
 export function unavailable(cause: unknown): never {
   throw new AppError('server_is_overloaded', 'Redis is not responding right now.', { retryAfter: 2, cause });
 }

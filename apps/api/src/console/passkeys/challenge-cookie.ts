@@ -7,10 +7,13 @@ import { SealedCookies } from '../sign-in/sealed-cookies.js';
 
 const MINUTES = 5;
 
-/** What a challenge was made for: a sign-in, or a new passkey of somebody who is signed in. */
+/** The purpose of a challenge: a sign-in, or a new passkey of a signed-in user. */
 type Purpose = 'passkey sign-in' | `passkey of ${string}`;
 
-/** Challenges that authenticators sign. Each is known by the browser alone that asked for it, for five minutes, and taken once. */
+/**
+ * Challenges that authenticators sign. Each is known only to the browser that asked for it, expires after five minutes,
+ * and works once.
+ */
 @Injectable()
 export class ChallengeCookie {
   private readonly cookie: ConsoleCookie;
@@ -32,7 +35,7 @@ export class ChallengeCookie {
     return { ...this.cookie, value: null };
   }
 
-  /** Uses up the challenge of this browser; undefined when it has none, or it is too old, or was used. */
+  /** Consumes this browser's challenge; undefined when there is none, or it has expired or was used. */
   async take(purpose: Purpose, cookies: Cookies): Promise<string | undefined> {
     const kept = this.sealed.read<{ challenge: string }>(this.cookie, purpose, cookies);
     if (kept === undefined) return undefined;

@@ -9,7 +9,10 @@ import { ChallengeCookie } from './challenge-cookie.js';
 import { passkeyView, type NewPasskeyBody, type PasskeyOptionsView, type PasskeyView } from './dto/passkeys.dto.js';
 import { WebAuthn } from './web-authn.js';
 
-/** How somebody who is signed in gets another passkey. A session alone is not enough: whoever borrows one must not stay. */
+/**
+ * Adds passkeys for signed-in users. A session alone is not enough, so that an attacker with a stolen session can't
+ * gain permanent access.
+ */
 @Injectable()
 export class NewPasskeys {
   constructor(
@@ -29,7 +32,7 @@ export class NewPasskeys {
     return new WithCookies({ options }, [this.challenges.set(`passkey of ${session.id}`, options.challenge)]);
   }
 
-  /** Throws AppError: `invalid_value` for an answer that is wrong or too late, `already_exists`. */
+  /** Throws AppError: `invalid_value` for a wrong or late response, `already_exists`. */
   async finish(
     session: Session,
     cookies: Cookies,

@@ -13,7 +13,7 @@ import { ChallengeCookie } from './challenge-cookie.js';
 import { PasskeyOptionsView, PasskeySignInBody } from './dto/passkeys.dto.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 
-/** Signing in with a passkey, which stands for the password and the code. */
+/** Sign-in with a passkey, which replaces both the password and the code. */
 @ConsoleController('Sign-in', 'sign-in/passkey')
 @UseGuards(PasswordGuard)
 @UseInterceptors(CookiesInterceptor)

@@ -8,7 +8,7 @@ import { ChallengeCookie } from './challenge-cookie.js';
 import type { AuthenticationResponse } from './dto/passkeys.dto.js';
 import { WebAuthn, type Question } from './web-authn.js';
 
-/** Coming in with a passkey, as far as it is not HTTP. */
+/** The logic of signing in with a passkey, without HTTP. */
 @Injectable()
 export class PasskeySignIn {
   constructor(
@@ -25,7 +25,9 @@ export class PasskeySignIn {
     return await this.webAuthn.askForKnown();
   }
 
-  /** Whose passkey it is. Throws AppError: `rate_limit_exceeded`, and `sign_in_failed` for every other cause. */
+  /**
+   * Returns the passkey's owner. Throws AppError: `rate_limit_exceeded`, and `sign_in_failed` for every other cause.
+   */
   async finish(address: string, cookies: Cookies, response: AuthenticationResponse): Promise<KnownPasskey['person']> {
     await this.limits.admit(address);
     const challenge = await this.challenges.take('passkey sign-in', cookies);
@@ -39,7 +41,7 @@ export class PasskeySignIn {
   }
 }
 
-/** One answer for every cause, so that nothing can be learnt about people. */
+/** The same error for every cause, so that it reveals nothing about users. */
 function refused(): AppError {
   return new AppError('sign_in_failed', 'This passkey was not accepted. Try again, or sign in with your password.');
 }

@@ -16,7 +16,7 @@ import { NewPasskeyBody, PasskeyListView, PasskeyOptionsView, ProofBody } from '
 import { PasskeyView, passkeyView } from './dto/passkeys.dto.js';
 import { NewPasskeys } from './new-passkeys.js';
 
-/** The passkeys of whoever is signed in. */
+/** The passkeys of the signed-in user. */
 @ConsoleController('Passkeys', 'passkeys')
 @Allow('self.manage')
 @UseInterceptors(CookiesInterceptor)

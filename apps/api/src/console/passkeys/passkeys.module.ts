@@ -8,7 +8,7 @@ import { PasskeySignInController } from './passkey-sign-in.controller.js';
 import { PasskeysController } from './passkeys.controller.js';
 import { WebAuthn } from './web-authn.js';
 
-/** What people sign in with instead of a password. */
+/** Passkeys, which users sign in with instead of a password. */
 @Module({
   imports: [AccountsModule, SignInModule],
   controllers: [PasskeySignInController, PasskeysController],

@@ -8,15 +8,18 @@ import type { AuthenticationResponse, RegistrationResponse } from './dto/passkey
 import { relyingPartyOf, type RelyingParty } from '../relying-party.js';
 
 const SERVICE = 'Darkroom';
-/** How browsers reach authenticators; what they say of it is not signed. */
+/** Known transports between browser and authenticator; browsers report them unsigned. */
 const TRANSPORTS: ReadonlySet<string> = new Set(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']);
 
-/** A question for a browser's authenticator, to be sent as it is, and the challenge in it. */
+/** Options for a browser's authenticator, sent as they are, with the challenge in them. */
 export interface Question {
   readonly challenge: string;
 }
 
-/** What the library says of passkeys. Every answer must prove that the authenticator has verified its user, so that it is two factors. */
+/**
+ * Wraps the WebAuthn library. Every response must prove that the authenticator verified its user, so that a passkey
+ * counts as two factors.
+ */
 @Injectable()
 export class WebAuthn {
   private readonly party: RelyingParty | null;
@@ -28,7 +31,10 @@ export class WebAuthn {
     this.party = relyingPartyOf(publicUrlOf(config));
   }
 
-  /** A passkey that its authenticator finds without an address. Throws AppError `not_permitted` where there are none. */
+  /**
+   * Options for a passkey that works without an email address. Throws AppError `not_permitted` when the installation
+   * can't have passkeys.
+   */
   async askForNew({ email, name }: Session, userHandle: string, known: readonly Credential[]): Promise<Question> {
     const { generateRegistrationOptions } = await library();
     return await generateRegistrationOptions({
@@ -40,20 +46,24 @@ export class WebAuthn {
     });
   }
 
-  /** Any passkey of this service. Throws AppError `not_permitted` where there are none. */
+  /**
+   * Options that accept any passkey of this service. Throws AppError `not_permitted` when the installation can't have
+   * passkeys.
+   */
   async askForKnown(): Promise<Question> {
     const { generateAuthenticationOptions } = await library();
     return await generateAuthenticationOptions({ rpID: this.asked().id, userVerification: 'required' });
   }
 
-  /** The credential of an answer to `askForNew`; undefined when anything about the answer is wrong. */
+  /** The credential in a response to `askForNew`; undefined when the response is invalid. */
   async readNew(response: RegistrationResponse, challenge: string): Promise<Credential | undefined> {
     const { id, origin } = this.asked();
     const { verifyRegistrationResponse, decodeAttestationObject } = await library();
     const expected = { expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: id };
     return await this.orRefused(async () => {
       const attestation = decodeAttestationObject(Buffer.from(response.response.attestationObject, 'base64url'));
-      // None was asked for, and the library would look up whether a certificate was revoked, at an address that it names.
+      // No attestation was requested, and with one the library would check for revoked certificates at a URL that the
+      // response names.
       if (attestation.get('attStmt').size > 0) throw new Error('an attestation that was not asked for');
       const { registrationInfo: made } = await verifyRegistrationResponse({ response, ...expected });
       if (made === undefined) return undefined;
@@ -63,7 +73,7 @@ export class WebAuthn {
     });
   }
 
-  /** What the authenticator of a passkey counted; undefined when anything about the answer is wrong, or the count did not go up. */
+  /** The passkey's new counter; undefined when the response is invalid or the counter did not increase. */
   async readKnown(
     response: AuthenticationResponse,
     challenge: string,
@@ -89,7 +99,7 @@ export class WebAuthn {
     throw new AppError('not_permitted', 'Passkeys need PUBLIC_URL to be https with a domain name, or localhost.');
   }
 
-  /** What browsers send is theirs: whatever the library throws of it is a refusal. */
+  /** Responses are untrusted input: any error that the library throws is a refusal. */
   private async orRefused<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
     try {
       return await read();
@@ -100,7 +110,7 @@ export class WebAuthn {
   }
 }
 
-/** Loaded with the first passkey: it takes 0.3 s of CPU time and 31 MB. */
+/** Loaded on first use: it takes 0.3 s of CPU time and 31 MB. */
 async function library() {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   return { ...(await import('@simplewebauthn/server')), decodeAttestationObject };

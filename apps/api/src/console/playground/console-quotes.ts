@@ -11,7 +11,7 @@ import { ConsoleCaller } from '../tasks/console-caller.js';
 import type { ConsoleQuoteView } from './dto/playground-views.dto.js';
 import type { QuoteBody } from './dto/quote-body.dto.js';
 
-/** Says what an image would cost and how long it would take, before it is ordered. */
+/** Quotes the cost and time of an image before it is ordered. */
 @Injectable()
 export class ConsoleQuotes {
   constructor(
@@ -21,7 +21,7 @@ export class ConsoleQuotes {
     private readonly estimates: TaskEstimates,
   ) {}
 
-  /** Throws AppError as the order would: `model_not_found`, `invalid_value`, `integer_above_max_value`. */
+  /** Throws the AppErrors of the order itself: `model_not_found`, `invalid_value`, `integer_above_max_value`. */
   async quote(session: Session, asked: QuoteBody): Promise<ConsoleQuoteView> {
     const { name = asked.model, accepts = BASE_VALUES } = this.rules.modelOf(asked) ?? {};
     assertFields(asked, (field, value) => valueProblem(accepts, asked.action, field, value));

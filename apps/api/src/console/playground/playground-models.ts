@@ -6,13 +6,13 @@ import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
 import type { PlaygroundModelView } from './dto/playground-views.dto.js';
 
-/** An image that asks for nothing but its background. */
+/** A generation that only requests a transparent background. */
 const TRANSPARENT: AskedImage = {
   ...{ action: 'generation', pixels: null, quality: null, moderation: null, inputFidelity: null },
   ...{ background: 'transparent', images: 0, mask: false },
 };
 
-/** The image models that the console offers to the people of every account. */
+/** The image models that the console offers in every account. */
 @Injectable()
 export class PlaygroundModels {
   constructor(

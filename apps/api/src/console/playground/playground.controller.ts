@@ -16,7 +16,7 @@ import { ConsoleQuoteView, PlaygroundModelListView } from './dto/playground-view
 import { QuoteBody } from './dto/quote-body.dto.js';
 import { PlaygroundModels } from './playground-models.js';
 
-/** Generates with the account's own hidden key, in the very way that keys of callers do. */
+/** Generates images with the account's own hidden key, in the same way as for API keys. */
 @ConsoleController('Playground')
 @Allow('tasks.create')
 export class PlaygroundController {
@@ -70,15 +70,15 @@ export class PlaygroundController {
     return await this.answer(session, await this.accept.edit(request, false, gone));
   }
 
-  /** The answer is the task, however the request would be answered elsewhere; its events are another address. */
+  /** Always responds with the task, whatever the request says; its events have a URL of their own. */
   private async answer(session: Session, { task, attached }: Accepted): Promise<AcceptedTaskView> {
-    // A repeated request has made nothing.
+    // A repeated request has created nothing.
     if (!attached) await this.audit.record(session, 'task.made', task.id, { model: task.model });
     return { task_id: task.id };
   }
 }
 
-/** Partial images are made for streams only, and this answer stands for one. */
+/** Only streams have partial images, and the console always streams the task. */
 function withPartials(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || !('partial_images' in body)) return body;
   return body.partial_images === 0 || body.partial_images === null ? body : { ...body, stream: true };

@@ -7,7 +7,7 @@ import { ConsoleQuotes } from './console-quotes.js';
 import { PlaygroundController } from './playground.controller.js';
 import { PlaygroundModels } from './playground-models.js';
 
-/** Images that are ordered on the console's own page. */
+/** Images that are ordered in the console. */
 @Module({
   imports: [AccountsModule, ConsoleTasksModule, ImagesModule, TasksModule],
   controllers: [PlaygroundController],

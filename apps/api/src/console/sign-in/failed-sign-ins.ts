@@ -4,10 +4,10 @@ import { AuditLog } from '#accounts/audit-log.js';
 import type { Person } from '#accounts/person-store.js';
 import { Logger } from '#telemetry/logger.js';
 
-/** Of one person, as many guesses as come within this time are one entry: a log that guessers fill is read by nobody. */
+/** Failed attempts on one user within this time make one entry, so that an attack does not fill the log. */
 const QUIET_MS = 900_000;
 
-/** Tells an account's admins that somebody guesses at a password or a code. */
+/** Records failed sign-ins in the account's audit log. */
 @Injectable()
 export class FailedSignIns {
   constructor(
@@ -15,7 +15,7 @@ export class FailedSignIns {
     private readonly logger: Logger,
   ) {}
 
-  /** Never fails, and takes no time: a known address must be refused as fast as an unknown one. */
+  /** Never fails, and returns at once: a known email address must be rejected as fast as an unknown one. */
   note(
     { id, accountId, name, email }: Pick<Person, 'id' | 'accountId' | 'name' | 'email'>,
     action: AuditAction = 'person.sign_in_failed',

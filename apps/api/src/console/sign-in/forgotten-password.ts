@@ -7,12 +7,12 @@ import { LinkMails } from '../mail/link-mails.js';
 import { ResetLinks } from './reset-links.js';
 import { SignInLimits } from './sign-in-limits.js';
 
-/** Mails under way in one process: each may be tried again for minutes. */
+/** Emails being sent by one process: each may be retried for minutes. */
 const MOST_AT_ONCE = 100;
-/** Of one person, as many requests as come within this time are one audit entry. */
+/** Requests for one user within this time make one audit entry. */
 const QUIET_MS = 900_000;
 
-/** Mails a link to whoever forgot their password. */
+/** Emails a reset link to a user who forgot their password. */
 @Injectable()
 export class ForgottenPassword {
   private underWay = 0;
@@ -26,9 +26,9 @@ export class ForgottenPassword {
   ) {}
 
   /**
-   * Returns before anything is looked up, so that neither the answer nor its time tells whether anybody has the address.
-   * Throws AppError: `not_permitted` where no mail is sent, `rate_limit_exceeded`, and `server_is_overloaded` when too
-   * many mails are under way.
+   * Returns before any lookup, so that neither the response nor its timing reveals whether the email address is known.
+   * Throws AppError: `not_permitted` when email is off, `rate_limit_exceeded`, and `server_is_overloaded` when too many
+   * emails are being sent.
    */
   async ask(address: string, email: string): Promise<void> {
     if (!this.mails.enabled)
@@ -40,7 +40,7 @@ export class ForgottenPassword {
     }
     this.underWay += 1;
     void this.mail(email)
-      // The mailer has logged a mail that was not sent; whoever waits for it asks again.
+      // The mailer has logged the failure, and the user can ask again.
       .catch((error: unknown) => {
         if (!(error instanceof MailNotSent)) this.logger.warn('mail.not_sent', { error });
       })

@@ -14,7 +14,7 @@ import { OpenSession } from './open-session.js';
 import { closedLink } from './password-sign-in.js';
 import { SignInLimits } from './sign-in-limits.js';
 
-/** One user in several accounts. */
+/** A user's memberships in several accounts. */
 @ConsoleController('Sessions')
 @Allow('self.manage')
 @UseInterceptors(CookiesInterceptor)

@@ -13,7 +13,7 @@ import { SessionCookie } from '../session-cookie.js';
 import { sessionView, type SessionView } from './dto/session-views.dto.js';
 import { signInFailed } from './password-sign-in.js';
 
-/** Begins and ends the session of a browser. */
+/** Starts and ends a browser's sessions. */
 @Injectable()
 export class OpenSession {
   constructor(
@@ -25,9 +25,8 @@ export class OpenSession {
   ) {}
 
   /**
-   * Always a new session with a new token, whatever cookie came with the request; the one it belonged to ends. Who
-   * signs in comes to the account that they used last, of those that share the sign-in.
-   * Throws AppError `sign_in_failed` for a person, or of an account, that is disabled.
+   * Always creates a session with a new token; the browser's previous session ends. The user lands in the account they
+   * used last, of those that share the sign-in. Throws AppError `sign_in_failed` for a disabled user or account.
    */
   async open(
     browser: Browser,
@@ -48,7 +47,7 @@ export class OpenSession {
     return new WithCookies(await this.view(session), [this.cookie.set(token)]);
   }
 
-  /** Opens another account of the user. Throws AppError `not_found`. */
+  /** Switches to another account of the user. Throws AppError `not_found`. */
   async switchTo(before: Session, accountId: string): Promise<WithCookies<SessionView>> {
     const token = await this.sessions.move(before, accountId);
     const session = token === undefined ? undefined : await this.sessions.find(token);

@@ -14,19 +14,19 @@ import { SignInConfig } from '#accounts/accounts.config.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { openIdUrl } from './openid-url.js';
 
-/** Who signed in with the provider, and what is written down of it. */
+/** A user who signed in with the provider, and the audit event for it. */
 export interface SignedIn {
   readonly person: Person;
   readonly action: AuditAction;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Signing in with the OpenID Connect provider, as far as it is not HTTP. */
+/** The logic of signing in with the OpenID Connect provider, without HTTP. */
 @Injectable()
 export class OpenIdSignIn {
   private readonly domains: readonly string[];
   private readonly console: string;
-  /** What the sign-in page offers: the button's words and where it leads, under the address that the provider knows. */
+  /** The button of the sign-in page: its label and URL. The provider knows the URL's host. */
   readonly offer: { readonly name: string; readonly url: string } | null;
 
   constructor(
@@ -41,7 +41,7 @@ export class OpenIdSignIn {
     this.domains = config.oidcDomains.map((domain) => domain.toLowerCase());
   }
 
-  /** Where a browser lands afterwards: inside, or on the sign-in page, which says why. */
+  /** Where the browser is redirected afterwards: the console, or the sign-in page with the reason of a refusal. */
   landing(refused?: RefusalReason): string {
     return refused === undefined ? `${this.console}/` : `${this.console}/sign-in?refused=${refused}`;
   }
@@ -52,8 +52,9 @@ export class OpenIdSignIn {
   }
 
   /**
-   * Who came back with this query. With a link, the link says who they become, as it would with a password; without
-   * one their verified email address does, unless they are known. Throws OpenIdRefusal.
+   * Completes the sign-in from the callback's query. With a one-time link, the link decides who the user becomes, as it
+   * would with a password. Without one, a known user is found by their identity, and a new one by their verified email
+   * address. Throws OpenIdRefusal.
    */
   async finish(query: string, checks: Checks, link: string | null): Promise<SignedIn> {
     const claims = await this.asked().finish(query, checks);
@@ -69,7 +70,7 @@ export class OpenIdSignIn {
     return { person, action: 'person.signed_in', details: how === 'linked' ? linked : details };
   }
 
-  /** Each kind of link is taken by its own statement alone. */
+  /** Each kind of link has its own statement, which accepts no other kind. */
   private async take(link: string, claims: Claims): Promise<Omit<SignedIn, 'details'> | undefined> {
     const { email, emailVerified, issuer, subject } = claims;
     const credential = { identity: { issuer, subject }, vouchedEmail: emailVerified ? email : undefined };
@@ -78,7 +79,7 @@ export class OpenIdSignIn {
     if (founder !== undefined) return { person: founder, action: 'person.became_first_admin' };
     const invited = await this.people.createInvited(link, who);
     if (invited !== undefined) return { person: invited, action: 'person.joined' };
-    // Whoever the provider knows as a person of another account joins with the same sign-in.
+    // A user whom the provider knows from another account joins with the same sign-in.
     const known = await this.known.find({ issuer, subject });
     const joined = known && (await this.people.createLinked(link, known));
     if (joined === 'member') return undefined;

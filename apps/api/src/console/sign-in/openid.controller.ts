@@ -27,7 +27,7 @@ class ProviderView {
   url!: string;
 }
 
-/** To the OpenID Connect provider, and back. Where a browser is sent never depends on what it sent. */
+/** Redirects to the OpenID Connect provider and back. Redirect targets never depend on the request. */
 @ConsoleController('Sign-in', 'oidc')
 @UseInterceptors(CookiesInterceptor)
 export class OpenIdController {
@@ -47,7 +47,7 @@ export class OpenIdController {
     return await this.orToSignIn(requestId, () => this.send(address, null));
   }
 
-  /** A one-time link is taken by signing in: its token goes in a body, so that no address and no log holds it. */
+  /** Accepts a one-time link by signing in. The token is sent in the body, so that no URL or log contains it. */
   @Post()
   @Public()
   @HttpCode(200)
@@ -67,7 +67,7 @@ export class OpenIdController {
     }
   }
 
-  /** The cookie is good for one return, however that ends. */
+  /** The cookie is valid for one callback, whatever its result. */
   @Get('callback')
   @Public()
   @Redirect()
@@ -89,14 +89,14 @@ export class OpenIdController {
     return new WithCookies(answer.body, [this.cookie.clear(), ...answer.cookies]);
   }
 
-  /** The address of the provider, and the cookie for the way back. */
+  /** Redirects to the provider, and sets the cookie for the callback. */
   private async send(address: string, link: string | null): Promise<WithCookies<string>> {
     await this.limits.admitStart(address);
     const { url, checks } = await this.signIn.begin();
     return new WithCookies(url, [this.cookie.set({ checks, link })]);
   }
 
-  /** Whoever sees the answer looks at a page, so a refusal is one too. */
+  /** The response is shown in a browser, so a refusal redirects to the sign-in page too. */
   private async orToSignIn(
     requestId: string,
     work: () => Promise<WithCookies<string>>,

@@ -17,8 +17,9 @@ import type {
 import { SignInLimits } from './sign-in-limits.js';
 
 /**
- * Coming in with a password, as far as it is not HTTP. `address` is where the request comes from, by which attempts are
- * counted before any work is done. Everything throws AppError: `rate_limit_exceeded`, and `server_is_overloaded` when too many passwords are waiting to be hashed.
+ * The logic of signing in with a password, without HTTP. `address`: the client's, by which attempts are counted before
+ * any work is done. Every method throws AppError: `rate_limit_exceeded`, and `server_is_overloaded` when too many
+ * passwords are waiting to be hashed.
  */
 @Injectable()
 export class PasswordSignIn {
@@ -52,8 +53,8 @@ export class PasswordSignIn {
   }
 
   /**
-   * Whoever has the address and the password; of several with the same ones, who was here last.
-   * Throws AppError `sign_in_failed`.
+   * Finds the user by email address and password; if several users match, the one who signed in last. Throws AppError
+   * `sign_in_failed`.
    */
   async signIn(address: string, { email, password }: SignInBody): Promise<Person> {
     await this.admit(address, email);
@@ -66,7 +67,7 @@ export class PasswordSignIn {
     throw signInFailed();
   }
 
-  /** Ends the person's other sessions. Throws AppError `sign_in_failed`, and `invalid_value` for a weak password. */
+  /** Ends the user's other sessions. Throws AppError `sign_in_failed`, and `invalid_value` for a weak password. */
   async changePassword(
     address: string,
     { id, signInId, email, name }: Session,
@@ -76,7 +77,7 @@ export class PasswordSignIn {
     await this.people.changePassword(signInId, await this.hash(address, password, [name], email), id);
   }
 
-  /** Whoever is signed in shows that they know their password. Throws AppError `sign_in_failed`. */
+  /** Checks the password of a signed-in user. Throws AppError `sign_in_failed`. */
   async prove(
     address: string,
     { signInId, email }: Pick<Session, 'signInId' | 'email'>,
@@ -93,14 +94,19 @@ export class PasswordSignIn {
     await this.limits.admit(address, email);
   }
 
-  /** Judging a password takes 10 ms of the event loop, so it is done for those alone who have a link that works. Throws AppError `link_used`. */
+  /**
+   * Checking a password's strength takes 10 ms of the event loop, so it requires a valid link first. Throws AppError
+   * `link_used`.
+   */
   private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
     await this.admit(address);
     if ((await this.links.findOpen(token, purpose)) === undefined)
       throw closedLink(await this.links.whyClosed(token, purpose));
   }
 
-  /** `personal` is what a password must not be made of, beside the email address. Throws AppError `invalid_value`. */
+  /**
+   * `personal`: texts that the password must not contain, besides the email address. Throws AppError `invalid_value`.
+   */
   private async hash(
     address: string,
     password: string,
@@ -114,7 +120,7 @@ export class PasswordSignIn {
   }
 }
 
-/** One answer for every cause, so that nothing can be learnt about people. */
+/** The same error for every cause, so that it reveals nothing about users. */
 export function signInFailed(): AppError {
   return new AppError('sign_in_failed', 'Incorrect email or password.');
 }
@@ -136,7 +142,7 @@ const CLOSED = {
   expired: `It has expired. Links work for ${LINK_HOURS} hours.`,
 } as const;
 
-/** The answer to whoever comes with a link that does not work. Only they can know its token, so it may say why. */
+/** The error for a link that does not work. Only its owner can know its token, so the message may say why. */
 export function closedLink(why?: keyof typeof CLOSED): AppError {
   return new AppError(
     'link_used',

@@ -2,7 +2,7 @@ import { Injectable, type CanActivate } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 
-/** Lets requests with passwords in where people sign in with them. Throws AppError `not_permitted` elsewhere. */
+/** Allows requests with passwords if password sign-in is on. Throws AppError `not_permitted` otherwise. */
 @Injectable()
 export class PasswordGuard implements CanActivate {
   constructor(private readonly config: SignInConfig) {}

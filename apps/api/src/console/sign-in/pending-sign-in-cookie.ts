@@ -5,7 +5,7 @@ import { CONSOLE_API } from '../protect-console.js';
 import { consoleCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
 import { SealedCookies } from './sealed-cookies.js';
 
-/** As the version before calls it. */
+/** Same value as in the previous version, so that its cookies stay valid. */
 const PURPOSE = 'cookie';
 
 /** A sign-in that a browser has started at the provider. */
@@ -16,8 +16,8 @@ export interface PendingSignIn {
 }
 
 /**
- * What the browser keeps meanwhile: sealed, because it holds secrets. Lax, because the way back is a navigation from
- * another site; under plain http nothing but the way back gets to see it.
+ * Keeps the sign-in in the browser: encrypted, because it contains secrets; `lax`, because the callback is a navigation
+ * from another site. With plain http, it is sent only to the callback.
  */
 @Injectable()
 export class PendingSignInCookie {
@@ -39,7 +39,7 @@ export class PendingSignInCookie {
     return { ...this.cookie, value: null };
   }
 
-  /** Undefined when there is none of ours, or it is too old. */
+  /** Undefined when there is no valid cookie, or it has expired. */
   read(cookies: Cookies): PendingSignIn | undefined {
     return this.sealed.read(this.cookie, PURPOSE, cookies);
   }

@@ -9,7 +9,7 @@ import { OpenSession } from './open-session.js';
 import { Session } from '../session.decorator.js';
 import { SessionView } from './dto/session-views.dto.js';
 
-/** What people say of themselves. */
+/** The user's own profile. */
 @ConsoleController('Sessions', 'person')
 @Allow('self.manage')
 export class PersonController {

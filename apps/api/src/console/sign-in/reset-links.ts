@@ -4,13 +4,13 @@ import { PersonStore, type Person } from '#accounts/person-store.js';
 import { SessionStore } from '#accounts/session-store.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 
-/** Of the accounts that were used last. */
+/** Maximum number of links; the most recently used accounts come first. */
 const MOST_LINKS = 10;
 
-/** A link with which a person chooses a new password. */
+/** A link for setting a new password. */
 export interface ResetLink {
   readonly person: Person;
-  /** Names of the accounts that it is for. */
+  /** Names of the accounts that share the password. */
   readonly account: string;
   readonly link: string;
 }
@@ -25,12 +25,12 @@ export class ResetLinks {
     private readonly config: ApiConfig,
   ) {}
 
-  /** New links for whoever signs in with this address and a password, one for each password; older ones end. */
+  /** Creates links for the users with this email address and a password, one per password; older links end. */
   async create(email: string): Promise<ResetLink[]> {
     const made: ResetLink[] = [];
     for (const person of (await this.people.forSignIn(email)).slice(0, MOST_LINKS)) {
       const accounts = await this.sessions.accounts(person.id);
-      // A link of an account that is disabled would not work.
+      // A link of a disabled account would not work.
       const { accountId } = accounts.find(({ personId }) => personId === person.id) ?? accounts[0] ?? person;
       const path = await this.links.resetPassword({ ...person, accountId }, true);
       const account = accounts.map(({ accountName }) => accountName).join(', ');

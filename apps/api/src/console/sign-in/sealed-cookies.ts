@@ -2,10 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { setCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
 
-/** Longer texts can't be ours. */
+/** Longer texts can't be our cookies. */
 const MAX_LENGTH = 2_000;
 
-/** What a browser keeps during a sign-in, sealed. `purpose` keeps one cookie from passing for another. */
+/**
+ * Encrypted cookies that a browser keeps during a sign-in. `purpose` prevents one cookie from being used as another.
+ */
 @Injectable()
 export class SealedCookies {
   constructor(private readonly sealer: TextSealer) {}
@@ -16,7 +18,7 @@ export class SealedCookies {
     return setCookie(cookie, `${keyId}.${sealed.toString('base64url')}`, minutes * 60);
   }
 
-  /** Undefined when there is none of ours, or it is too old. */
+  /** Undefined when there is no valid cookie, or it has expired. */
   read<T extends object>(cookie: ConsoleCookie, purpose: string, cookies: Cookies): T | undefined {
     const text = cookies[cookie.name];
     if (text === undefined || text.length > MAX_LENGTH) return undefined;

@@ -7,14 +7,14 @@ import { SealedCookies } from './sealed-cookies.js';
 
 const PURPOSE = 'second step';
 
-/** Whose password was right, and what the sign-in is called in the audit log. */
+/** A user whose password was correct, and the audit event of the sign-in. */
 export interface FirstStep {
   readonly personId: string;
   readonly accountId: string;
   readonly action: AuditAction;
 }
 
-/** Says for ten minutes that a browser has given the password of somebody who needs a code as well. */
+/** Remembers for ten minutes that a browser has given the correct password of a user who also needs a code. */
 @Injectable()
 export class SecondStepCookie {
   private readonly cookie: ConsoleCookie;
@@ -35,7 +35,7 @@ export class SecondStepCookie {
     return { ...this.cookie, value: null };
   }
 
-  /** Undefined when there is none of ours, or it is too old. */
+  /** Undefined when there is no valid cookie, or it has expired. */
   read(cookies: Cookies): FirstStep | undefined {
     return this.sealed.read(this.cookie, PURPOSE, cookies);
   }

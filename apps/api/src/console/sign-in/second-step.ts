@@ -8,7 +8,7 @@ import type { SecondStepView, SessionView } from './dto/session-views.dto.js';
 import { OpenSession } from './open-session.js';
 import { SecondStepCookie } from './second-step-cookie.js';
 
-/** What follows a right password: a session, or the question for a code. */
+/** The step after a correct password: a session, or a request for a code. */
 @Injectable()
 export class SecondStep {
   constructor(
@@ -17,7 +17,7 @@ export class SecondStep {
     private readonly cookie: SecondStepCookie,
   ) {}
 
-  /** Throws AppError `sign_in_failed` for a person, or of an account, that is disabled. */
+  /** Throws AppError `sign_in_failed` for a disabled user or account. */
   async open(
     browser: Browser,
     person: Person,

@@ -13,7 +13,7 @@ import { SessionListView, sessionListView } from './dto/session-views.dto.js';
 import { ChangePasswordBody } from './dto/sign-in-bodies.dto.js';
 import { IdParam } from '../../common/params.js';
 
-/** What a person sees and changes of their own. */
+/** A user's own sessions and password. */
 @ConsoleController('Sessions')
 @Allow('self.manage')
 export class SessionsController {

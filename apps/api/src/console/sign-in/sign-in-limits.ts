@@ -5,25 +5,28 @@ import { AppError } from '#contract/app-error.js';
 import { networkOf } from '../../common/network-of.js';
 import { RateCounter } from '../../limits/rate-counter.js';
 
-/** Injection token: attempts are counted in windows of this many seconds. */
+/** Injection token: length of the window in which attempts are counted, in seconds. */
 export const SIGN_IN_WINDOW_SECONDS = Symbol('seconds of a window of sign-ins');
 /**
- * Attempts in a window: for one email address from one network address and from all of them, and from one network
- * address for anybody. The first is the narrowest, so that whoever guesses keeps the person out only from where they do.
+ * Attempts per window: for one email address from one network address, for one email address from anywhere, and from
+ * one network address for anyone. The first is the lowest, so that an attacker locks the user out only from the
+ * attacker's own address.
  */
 const PER_EMAIL_AND_ADDRESS = 10;
 const PER_EMAIL = 50;
 const PER_ADDRESS = 100;
-/** Codes of one sign-in, from anywhere: of a million, three are right at a time. */
+/** Codes per sign-in, from anywhere: of a million codes, three are valid at a time. */
 const CODES_PER_SIGN_IN = 10;
-/** The same of mails that anybody can have sent to a person. */
+/** Emails that anyone can request for one user. */
 const MAILS_PER_EMAIL = 3;
 const MAILS_PER_ADDRESS = 20;
-/** Without Redis each process counts for itself, and allows less, because there may be several of them. */
+/** Without Redis each process counts for itself and allows less, because there may be several processes. */
 const SHARE_ALONE = 1 / 2;
 const MAX_NAMES = 10_000;
 
-/** Turns away whoever tries to sign in too often. Attempts count before the password is looked at, good ones too. */
+/**
+ * Rejects frequent sign-in attempts. Every attempt counts before its password is checked, including successful ones.
+ */
 @Injectable()
 export class SignInLimits {
   private readonly alone: LRUCache<string, number>;
@@ -40,31 +43,34 @@ export class SignInLimits {
     const network = networkOf(address);
     await this.count(`sign-in:address:${network}`, PER_ADDRESS);
     if (email === undefined) return;
-    // Names of Redis keys hold no addresses of people.
+    // Redis key names must not contain email addresses.
     const person = digest(email);
     await this.count(`sign-in:email:${person}:${network}`, PER_EMAIL_AND_ADDRESS);
     await this.count(`sign-in:email:${person}`, PER_EMAIL);
   }
 
-  /** The same for what only begins a sign-in: a look at a link, or going to the provider, whose return is counted by `admit`. */
+  /**
+   * Like `admit`, for the start of a sign-in: checking a link, or a redirect to the provider, whose callback is counted
+   * by `admit`.
+   */
   async admitStart(address: string): Promise<void> {
     await this.count(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
   }
 
-  /** The same for a code after the password. */
+  /** Like `admit`, for a code after the password. */
   async admitCode(address: string, signInId: string): Promise<void> {
     await this.admit(address);
     await this.count(`sign-in:code:${signInId}`, CODES_PER_SIGN_IN);
   }
 
-  /** The same for a mail to whoever has an address, whether or not anybody has it. */
+  /** Like `admit`, for an email to an address, whether or not it belongs to a user. */
   async admitMail(address: string, email: string): Promise<void> {
     await this.count(`sign-in:mail:${networkOf(address)}`, MAILS_PER_ADDRESS);
     await this.count(`sign-in:mail:${digest(email)}`, MAILS_PER_EMAIL);
   }
 
   private async count(name: string, limit: number): Promise<void> {
-    // Counted here too, so that Redis failing in the middle of an attack resets nothing.
+    // Counted locally too, so that a Redis failure during an attack does not reset the counts.
     const here = (this.alone.get(name) ?? 0) + 1;
     this.alone.set(name, here, { noUpdateTTL: true });
     const counted = await this.counter.count(name, this.windowSeconds).catch(() => undefined);

@@ -10,7 +10,7 @@ import { relyingPartyOf } from '../relying-party.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { SignInView } from './dto/session-views.dto.js';
 
-/** What the pages before the sign-in offer. */
+/** Sign-in options for the pages before the sign-in. */
 @ConsoleController('Sign-in', 'sign-in')
 export class SignInMethodsController {
   constructor(

@@ -14,7 +14,7 @@ import { Session } from '../session.decorator.js';
 import { SecondStepView, SessionView } from './dto/session-views.dto.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './dto/sign-in-bodies.dto.js';
 
-/** A session, or the question for a code. */
+/** A session, or a request for a code. */
 const SignedInOrHalfway = (status: number): MethodDecorator =>
   applyDecorators(
     ApiExtraModels(SecondStepView),
@@ -24,7 +24,7 @@ const SignedInOrHalfway = (status: number): MethodDecorator =>
     }),
   );
 
-/** How one comes in, and out. */
+/** Signing in and out. */
 @ConsoleController('Sign-in')
 @Allow('self.manage')
 @UseInterceptors(CookiesInterceptor)

@@ -40,7 +40,7 @@ const sealer = {
   useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, 'openid sign-in'),
 };
 
-/** How people come into the console and out of it, and what they change of their own. */
+/** Signing in and out, and the user's own settings. */
 @Module({
   imports: [LimitsModule, AccountsModule, LinkMailsModule],
   controllers: [

@@ -8,27 +8,27 @@ import { ConsoleCaller } from './console-caller.js';
 import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
-/** What a list of tasks is narrowed to, and where it goes on. */
+/** Filters and cursor of a list of tasks. */
 type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'>;
 
-/** Code points of a prompt that names a task. */
+/** Code points of a prompt that are shown as a task's name. */
 const NAME_LENGTH = 200;
 
-/** The word that stands for the playground's own key. */
+/** Filter value for the playground's own key. */
 const PLAYGROUND = 'playground';
 
 /** A page of tasks. */
 interface FoundTasks {
   readonly tasks: readonly TaskSummary[];
-  /** Cursor of the page after; null: this is the last. */
+  /** Cursor of the next page; null = last page. */
   readonly next: string | null;
-  /** How far back a search looked before it stopped without having found enough; null otherwise. */
+  /** How far back a search got before it stopped early; null otherwise. */
   readonly searchedUntil: Date | null;
 }
 
 const NOTHING: FoundTasks = { tasks: [], next: null, searchedUntil: null };
 
-/** Pages of tasks, of those that the scope names. */
+/** Lists and searches the tasks of a scope. */
 @Injectable()
 export class AccountTasks {
   constructor(
@@ -45,13 +45,13 @@ export class AccountTasks {
     return { data, has_more: next !== null, next, searched_until: searchedUntil?.toISOString() ?? null };
   }
 
-  /** How many tasks match; null for what is searched through. */
+  /** The number of matching tasks; null when that would need a search. */
   async count(scope: TaskScope, filter: TaskExportQuery): Promise<TaskCount | null> {
     const query = await this.queryOf(scope, filter);
     return isSearch(query) ? null : await this.tasks.count(scope.accountId, query);
   }
 
-  /** The tasks of a page as they are, without what lists show of them. */
+  /** The tasks of a page, without the details that lists show. */
   async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
     const { accountId } = scope;
     const query = await this.queryOf(scope, filters);
@@ -60,7 +60,7 @@ export class AccountTasks {
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
   }
 
-  /** What the tasks are known by, in their order. */
+  /** The tasks' prompts, which serve as their names, in order. */
   async prompts(accountId: string, ids: readonly string[]): Promise<{ id: string; prompt: string }[]> {
     const details = await this.details.of(accountId, ids, NAME_LENGTH);
     return ids.map((id) => ({ id, prompt: details.get(id)?.prompt ?? '' }));
@@ -80,7 +80,7 @@ export class AccountTasks {
       query.after === undefined ? [] : [query.after],
     );
     const [after] = await this.tasks.findAll(accountId, [...places]);
-    // The place is gone: as in a list, nothing follows it.
+    // The cursor's task is gone: as in a list, there is no next page.
     if (query.after !== undefined && after === undefined) return NOTHING;
     const { ids, next, isCutShort } = await this.searches.search(accountId, { ...query, after });
     const found = new Map((await this.tasks.findAll(accountId, ids)).map((task) => [task.id, task]));
@@ -92,7 +92,7 @@ export class AccountTasks {
   }
 }
 
-/** No index knows prompts and providers. Favorites are few, so their list can look into prompts itself. */
+/** Prompts and providers have no index. Favorites are few, so their list can filter prompts itself. */
 function isSearch({ text, provider, favorites }: Pick<TaskFilters, 'text' | 'provider' | 'favorites'>): boolean {
   return provider !== undefined || (text !== undefined && favorites !== true);
 }

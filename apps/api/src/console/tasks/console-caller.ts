@@ -6,21 +6,21 @@ import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
 import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
 
-/** Who orders something in the console. */
+/** A user who orders images in the console. */
 type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
-/** A key with what an admin has set for it, if it is one of a person. */
+/** A key, with its limits if it belongs to a user. */
 type PayingKey = Pick<ApiKeyRow, 'id'> & { readonly originalKeyId?: string | null } & Partial<
     Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>
   >;
 
-/** Names of the keys that an account's playground and its operators' tests of providers generate with. */
+/** Names of the hidden keys for the playground and for provider tests. */
 const PLAYGROUND_KEY = 'Playground';
 const TEST_KEY = 'Provider test';
 
 /**
- * Who the images of the console are made for: a hidden key of the account, that nobody holds. A member whom an admin
- * has limited generates with the key that was limited, so that no page lifts what holds for its keys.
+ * The caller for images ordered in the console: a hidden key of the account, whose secret no one has. A member whose
+ * key an admin has limited uses that key, so that the console does not bypass its limits.
  */
 @Injectable()
 export class ConsoleCaller {
@@ -34,7 +34,7 @@ export class ConsoleCaller {
     return await this.caller(who, key ?? { id: await this.keyId(who.accountId) });
   }
 
-  /** Who a provider is tested for: a key of its own, so that tests are no images of the account's people. */
+  /** The caller for provider tests: a key of its own, so that tests do not count as users' images. */
   async ofTest(who: Orderer): Promise<Caller> {
     return await this.caller(who, { id: await this.keys.ensureHidden(who.accountId, TEST_KEY) });
   }
@@ -62,12 +62,12 @@ export class ConsoleCaller {
     };
   }
 
-  /** Made at first need. */
+  /** Created on first use. */
   async keyId(accountId: string): Promise<string> {
     return await this.keys.ensureHidden(accountId, PLAYGROUND_KEY);
   }
 
-  /** The newest key of the person that an admin gave a budget or a limit, ended ones included. */
+  /** The user's newest key that has a budget or a limit, including ended keys. */
   private async limitedKey(accountId: string, personId: string) {
     const { apiKey, budget } = this.prisma;
     const keys = await apiKey.findMany({ where: { accountId, createdBy: personId }, orderBy: { createdAt: 'desc' } });

@@ -22,7 +22,7 @@ const HEAD = [
   ...['duration_ms', 'cost', 'currency', 'prompt'],
 ];
 
-/** What is done to all tasks that a filter matches, of those that the user sees. */
+/** Bulk actions on all tasks that match a filter and that the user may see. */
 @ConsoleController('Tasks')
 export class ManyTasksController {
   constructor(

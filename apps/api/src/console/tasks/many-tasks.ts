@@ -11,40 +11,40 @@ import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js
 import type { ConsoleTaskRow } from './dto/task-views.dto.js';
 import { RequestRules } from '../../images/request-rules.js';
 
-/** Tasks that one call does something to. */
+/** Maximum number of tasks that one bulk action changes. */
 const MOST_AT_ONCE = 100;
-/** Rows of an export, and how long it may look for them. */
+/** Maximum rows of an export, and how long it may take. */
 export const MOST_EXPORTED = 10_000;
 const EXPORT_MS = 20_000;
 const PAGE = 100;
-/** Pages in which failed tasks are looked for that were not retried yet. */
+/** Maximum number of pages that are searched for failed tasks without a retry. */
 const MOST_PAGES = 20;
 
-/** Tasks that a preview names. */
+/** Number of tasks that a preview lists. */
 const NAMED = 5;
 
-/** A task by its prompt, and what its retry may cost; null: nothing. */
+/** A task's prompt, and the estimated cost of its retry; null = free. */
 interface NamedTask {
   readonly id: string;
   readonly prompt: string;
   readonly cost: CostView | null;
 }
 
-/** What was done to many tasks, or would be. */
+/** The result or preview of a bulk action. */
 export interface ManyOutcome {
   readonly ids: readonly string[];
-  /** The newest few, in a preview. */
+  /** The newest tasks, in a preview. */
   readonly first: readonly NamedTask[];
   readonly refused: readonly NotRetried[];
-  /** There are more of them. */
+  /** More tasks match. */
   readonly hasMore: boolean;
-  /** Millionths that retries with a price may cost together; null: nothing is retried. */
+  /** The estimated cost of all retries with a known price, in millionths; null for cancellations. */
   readonly cost: number | null;
-  /** Retries without a price, which `cost` leaves out. */
+  /** The number of retries without a price, which `cost` leaves out. */
   readonly unpriced: number;
 }
 
-/** What is done to all tasks of a scope that a filter matches, the newest first. */
+/** Bulk actions on the tasks of a scope that match a filter, newest first. */
 @Injectable()
 export class ManyTasks {
   constructor(
@@ -55,7 +55,7 @@ export class ManyTasks {
     private readonly rules: RequestRules,
   ) {}
 
-  /** The newest rows at most. Throws AppError `server_is_overloaded` when a search takes too long. */
+  /** Returns at most the newest rows. Throws AppError `server_is_overloaded` when a search takes too long. */
   async export(scope: TaskScope, filter: TaskExportQuery): Promise<ConsoleTaskRow[]> {
     const rows: ConsoleTaskRow[] = [];
     const until = Date.now() + EXPORT_MS;
@@ -70,19 +70,19 @@ export class ManyTasks {
     return rows.slice(0, MOST_EXPORTED);
   }
 
-  /** Cancels pending tasks; `preview`: says which. */
+  /** Cancels pending tasks; `preview`: only lists them. */
   async cancel(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean): Promise<ManyOutcome> {
     const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'pending', limit: MOST_AT_ONCE });
     const ids: string[] = [];
     for (const { id } of tasks) {
-      // One that ended meanwhile stays as it is.
+      // A task that has ended meanwhile is left unchanged.
       if (preview || (await this.own.cancel(scope, id)).status === 'cancelled') ids.push(id);
     }
     const first = preview ? await this.firstOf(scope, ids, []) : [];
     return { ids, first, refused: [], hasMore: next !== null, cost: null, unpriced: 0 };
   }
 
-  /** Gives the orders of failed tasks again that were not retried yet; `preview`: says of which, and the price. */
+  /** Retries failed tasks that were not retried yet; `preview`: only lists them, with their cost. */
   async retry(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
     const { ids: open, hasMore } = await this.openFailures(scope, filter);
     const { orders, refused } = await this.retries.preview(open);
@@ -96,7 +96,7 @@ export class ManyTasks {
     return { ids: retried, first: [], refused: [...refused, ...done.refused], hasMore, cost, unpriced };
   }
 
-  /** The first of these tasks, with what each costs at its place. */
+  /** The first tasks with their costs; `costs` has the same order as `ids`. */
   private async firstOf(
     { accountId }: TaskScope,
     ids: readonly string[],

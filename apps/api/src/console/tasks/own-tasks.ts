@@ -11,7 +11,7 @@ import { ShownTasks } from './shown-tasks.js';
 import type { TaskViewer } from './visible-tasks.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
-/** One task that a request of the console names. One outside the scope is none: `task_not_found`. */
+/** Single tasks of a scope. A task outside the scope is `task_not_found`. */
 @Injectable()
 export class OwnTasks {
   constructor(
@@ -26,12 +26,12 @@ export class OwnTasks {
     return known((await this.isWithin(scope, id)) ? await this.store.find(scope.accountId, id) : undefined);
   }
 
-  /** The task as it is afterwards. */
+  /** Returns the task after the cancellation. */
   async cancel(scope: TaskScope, id: string): Promise<TaskSummary> {
     return known((await this.isWithin(scope, id)) ? await this.cancelTask.cancel(scope.accountId, id) : undefined);
   }
 
-  /** The task as it is afterwards. Throws AppError `invalid_value` as TaskStore.setFavorite. */
+  /** Returns the task. Throws AppError `invalid_value` like TaskStore.setFavorite. */
   async setFavorite(scope: TaskScope, id: string, isFavorite: boolean): Promise<TaskSummary> {
     const task = await this.find(scope, id);
     await this.store.setFavorite(scope.accountId, id, isFavorite);
@@ -41,12 +41,12 @@ export class OwnTasks {
   async view(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
     const view = await this.shown.view(viewer, task, (await this.estimates.places([task])).get(task.id));
     if (task.underway === null || this.estimates.isMeasured(task)) return view;
-    // What is usual may be far off: the first image of a model would be said to take half a minute.
+    // The default estimate may be far off: it would give the first image of any model half a minute.
     const { estimated_time: _, ...rest } = view;
     return rest;
   }
 
-  /** Streams the task's changes, with its partial images, to its end. */
+  /** Streams the task's changes and partial images until it ends. */
   follow(viewer: TaskViewer, task: TaskSummary, reply: FastifyReply): void {
     this.streams.stream(task, reply, () => this.latest(viewer, task));
   }
@@ -55,7 +55,7 @@ export class OwnTasks {
     return isTaskId(id) && (await this.store.within(scope, [id])).has(id);
   }
 
-  /** Read anew, so that timeline and place are of one moment with the rest. */
+  /** Reads the row again, so that the timeline and the queue position are consistent with it. */
   private async latest(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
     return await this.view(viewer, (await this.store.find(viewer.accountId, task.id)) ?? task);
   }

@@ -3,7 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/failed-tasks.js';
 import { RetryTask, type Payer } from './retry-task.js';
 
-/** Orders that are given at a time, and how long until no more are begun. */
+/** Number of concurrent retries, and the time after which no more are started. */
 const AT_ONCE = 4;
 const TIME_MS = 30_000;
 
@@ -13,21 +13,21 @@ interface Retried {
   readonly accountId: string;
 }
 
-/** A failed task that is not retried, and why. */
+/** A failed task that is not retried, and the reason. */
 export interface NotRetried {
   readonly id: string;
   readonly reason: AppError;
 }
 
-/** What became of failed tasks that were to be retried. */
+/** The results of retrying failed tasks. */
 export interface RetryOutcome {
   readonly retried: readonly Retried[];
   readonly refused: readonly NotRetried[];
 }
 
 /**
- * Gives the orders of failed tasks once more, for the accounts and keys whose they were. The database lets one new task
- * in for each, however many ask at once.
+ * Repeats the orders of failed tasks for their original accounts and keys. The database allows one retry per task,
+ * however many requests there are.
  */
 @Injectable()
 export class RetryFailedTasks {
@@ -36,7 +36,7 @@ export class RetryFailedTasks {
     private readonly again: RetryTask,
   ) {}
 
-  /** Which of them would be retried now, with their orders, and why not the others. */
+  /** The orders that would be retried now, and why the other tasks would not. */
   async preview(ids: readonly string[]): Promise<{ orders: FailedOrder[]; refused: NotRetried[] }> {
     const known = await this.failed.orders(ids);
     const [orders, refused]: [FailedOrder[], NotRetried[]] = [[], []];
@@ -50,7 +50,7 @@ export class RetryFailedTasks {
     return { orders, refused };
   }
 
-  /** One after the other; what stands in the way of one stops none of the others. */
+  /** A failed retry does not stop the others. */
   async run(ids: readonly string[], requestId: string): Promise<RetryOutcome> {
     const orders = await this.failed.orders(ids);
     const [retried, refused]: [Retried[], NotRetried[]] = [[], []];
@@ -78,7 +78,7 @@ export class RetryFailedTasks {
   }
 }
 
-/** Whose order it was, and is counted as again. */
+/** The original owner of the order, whom the retry counts for. */
 function ownerOf(order: FailedOrder): Payer {
   const { accountId, apiKeyId: keyId, originalKeyId, orderedBy, weight } = order;
   const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
@@ -94,14 +94,14 @@ function ownerOf(order: FailedOrder): Payer {
   };
 }
 
-/** Why failures of a kind are not retried; null where they are. */
+/** Why a kind of failure is not retried; null when it is. */
 export function whyNot(code: string): string | null {
   if (isWorthRetrying(code)) return null;
   if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would reject it again.';
   return 'The request was invalid and would fail again.';
 }
 
-/** The order, when it may be given again. Throws AppError. */
+/** Returns the order if it may be retried. Throws AppError. */
 function judged(order: FailedOrder | undefined): FailedOrder {
   if (order === undefined) throw new AppError('task_not_found', 'This failed task no longer exists.');
   if (order.retriedAs !== null) throw new AppError('already_exists', 'It was already retried.');

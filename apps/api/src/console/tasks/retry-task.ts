@@ -13,25 +13,25 @@ import { ordererOf, type Caller } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
 import { RequestLimits } from '../../limits/limit-requests.js';
 
-/** Images of one kind of object are read back and stored anew under this type; what they are is seen when they are used. */
+/** Copies are stored under this type; their real type is detected when they are used. */
 const CONTENT_TYPE = 'application/octet-stream';
 
-/** Whom an old order is given again for. */
+/** The caller that a repeated order counts for. */
 export type Payer = Pick<
   Caller,
   'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'
 >;
 
-/** Who is told of its end, and what it repeats. */
+/** The retry's request id, callback and original task. */
 type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;
 
-/** The request that gives an old order again; `mark`: what it may be a repetition by. */
+/** A request to repeat an order; `mark` identifies repetitions of the request itself. */
 interface AgainRequest {
   readonly requestId: string;
   readonly mark: RequestMark;
 }
 
-/** Makes a new task of an old one's order, at today's price. */
+/** Creates a new task from an old one's order, at the current price. */
 @Injectable()
 export class RetryTask {
   constructor(
@@ -43,8 +43,8 @@ export class RetryTask {
   ) {}
 
   /**
-   * For the account's own people, with its caller; counts as the retry of a failed task, which has one at most. Answers and
-   * throws like `order`; `task_not_found` besides.
+   * Repeats the order for a user of its account, as the given caller. It counts as the retry of a failed task, which
+   * can have only one. Returns and throws like `order`, and `task_not_found`.
    */
   async run(accountId: string, id: string, caller: () => Promise<Caller>, request: AgainRequest): Promise<Intake> {
     const order = await this.details.order(accountId, id);
@@ -52,15 +52,15 @@ export class RetryTask {
     const { requestId, mark } = request;
     const retryOf = order.isOpenFailure ? { retryOf: id } : {};
     const terms = { requestId, callbackUrl: null, asynchronous: false, ...retryOf };
-    // Without a key every request is an order of its own, however equal.
+    // Without an idempotency key, every request is a new order.
     const identity = mark.kind === 'key' ? { ...mark, fingerprint: fingerprintOf(id) } : undefined;
     return await this.order(order, await caller(), terms, identity);
   }
 
   /**
-   * The new task, which counts as one that the payer submits, or the one that a request with the same key has made.
-   * Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
-   * `already_exists` when what it retries was retried meanwhile, as SubmitTask.
+   * Returns the new task, which counts as a submit of the payer, or the one that an earlier request with the same key
+   * created. Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
+   * `already_exists` when the task was retried meanwhile, and those of SubmitTask.
    */
   async order(order: TaskOrder, payer: Payer, terms: Terms, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, ...images } = order;
@@ -74,7 +74,9 @@ export class RetryTask {
     return await this.tasks.submit(command, identity);
   }
 
-  /** Old objects go with their owners, so the new task gets copies. Where it comes to none, retention collects them. */
+  /**
+   * Objects are deleted with their tasks, so the new task gets copies. If it is not created, retention collects them.
+   */
   private async copyInputs(to: string, old: Pick<TaskOrder, 'inputs' | 'mask'>) {
     const inputs: TaskInput[] = [];
     for (const [index, input] of old.inputs.entries()) inputs.push(await this.copy(inputKey(to, index), input));
@@ -97,12 +99,12 @@ export class RetryTask {
   }
 }
 
-/** SHA-256 of a request to give the order of this task again. */
+/** SHA-256 that identifies a request to repeat this task. */
 function fingerprintOf(id: string): Buffer {
   return createHash('sha256').update(`again ${id}`).digest();
 }
 
-/** What was a trial of one provider may be made by any when it is retried. */
+/** A repeated provider test may use any provider. */
 function withoutProvider({ onlyProvider: _, ...options }: TaskOptions): TaskOptions {
   return options;
 }

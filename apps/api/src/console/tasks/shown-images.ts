@@ -9,7 +9,7 @@ import type { TaskSummary } from '#tasks/task.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
-/** The images of tasks as the console's pages show them. */
+/** The images of tasks, as the console shows them. */
 @Injectable()
 export class ShownImages {
   private readonly origin: string;
@@ -22,12 +22,12 @@ export class ShownImages {
     this.origin = publicUrlOf(config);
   }
 
-  /** What the public API shows; favorites have links for as long as they are kept. */
+  /** The public API's view; links of favorites stay valid as long as their images are kept. */
   view(task: TaskSummary, { isFavorite }: Pick<TaskDetail, 'isFavorite'>, place?: QueuePlace): TaskView {
     return this.links.view({ ...task, isKept: isFavorite }, place);
   }
 
-  /** None once they were deleted. */
+  /** Empty once the images were deleted. */
   of({ result }: TaskView, { objectsDeletedAt }: TaskDetail): ConsoleTaskView['images'] {
     if (objectsDeletedAt !== null) return [];
     return (result?.images ?? []).flatMap(({ url: [url], expires_at: end, size, content_type }) => {
@@ -36,7 +36,7 @@ export class ShownImages {
     });
   }
 
-  /** The image itself where it has no small copy: it may be small, or its worker was killed. */
+  /** The thumbnail, or the full image when there is none: it may be small, or its worker was killed. */
   thumbnailOf(task: TaskSummary, detail: TaskDetail): string | undefined {
     const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
     if (image === undefined) return undefined;
@@ -45,12 +45,14 @@ export class ShownImages {
     return url === undefined ? undefined : this.ownPath(url);
   }
 
-  /** Whether they were drawn by the sandbox. A provider that is gone from the catalog is not known any more. */
+  /** Whether the sandbox generated the images; false for a provider that is no longer in the catalog. */
   isSandbox({ provider }: TaskDetail): boolean {
     return provider !== null && this.source.current.providers.get(provider)?.type === 'sandbox';
   }
 
-  /** A link to this service without its name: pages may be open under another one, which their policy asks for. */
+  /**
+   * Makes a link to this service relative: pages may be open at another host, and their policy allows only their own.
+   */
   private ownPath(url: string): string {
     return url.startsWith(`${this.origin}/`) ? url.slice(this.origin.length) : url;
   }

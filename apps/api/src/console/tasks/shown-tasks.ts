@@ -24,7 +24,7 @@ import type { TaskViewer } from './visible-tasks.js';
 const SHOWN_PROMPT = 200;
 const MAX_DELIVERIES = 100;
 
-/** What an account's people see of its tasks. */
+/** An account's tasks, as its users see them. */
 @Injectable()
 export class ShownTasks {
   constructor(
@@ -34,7 +34,7 @@ export class ShownTasks {
     private readonly images: ShownImages,
   ) {}
 
-  /** Rows of a list, with their prompts cut short. */
+  /** List rows, with shortened prompts. */
   async rows(accountId: string, tasks: readonly TaskSummary[]): Promise<ConsoleTaskRow[]> {
     const details = await this.details.of(
       accountId,
@@ -47,7 +47,7 @@ export class ShownTasks {
     });
   }
 
-  /** A whole task; its place in the queue is given, if it has one. */
+  /** A task with all details; `place`: its queue position, if it has one. */
   async view(viewer: TaskViewer, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
     const { accountId } = viewer;
     const [details, history, deliveries] = await Promise.all([
@@ -85,7 +85,7 @@ export class ShownTasks {
   }
 }
 
-/** What providers said may tell of the operator's account with them, so nobody else is shown it. */
+/** Providers' messages may reveal the operator's account with them, so only operators see them. */
 function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): ConsoleTaskEventView[] {
   const calls = history.calls.values();
   return timelineOf(history).map((step) => {
@@ -99,13 +99,13 @@ function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): Cons
   });
 }
 
-/** Until when the images of a task are kept; null when there are none, and for a favorite. */
+/** Until when a task's images are kept; null when there are none, and for favorites. */
 function goneAt({ status, finishedAt }: TaskSummary, { objectsDeletedAt, isFavorite }: TaskDetail): string | null {
   if (status !== 'completed' || finishedAt === null || objectsDeletedAt !== null || isFavorite) return null;
   return new Date(finishedAt.getTime() + RESULT_LIFE_SECONDS * 1_000).toISOString();
 }
 
-/** `name` is what TaskInputs knows the image by. */
+/** `name`: the image's name for TaskInputs. */
 function sentImageView({ id, objectsDeletedAt }: TaskDetail, { host }: SentImage, name: string): SentImageView {
   const isKept = host === null && objectsDeletedAt === null;
   return { host, url: isKept ? `${CONSOLE_API}/tasks/${id}/inputs/${name}` : null };
@@ -121,7 +121,7 @@ function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery)
   };
 }
 
-/** What is shown of a task whose row went between two reads. */
+/** Stands in for a task whose row was deleted between two reads. */
 function lost(id: string): TaskDetail {
   return {
     ...{ id, prompt: '', keyId: '', keyName: '', inputs: [], mask: null },

@@ -8,13 +8,13 @@ import { VisibleTasks } from './visible-tasks.js';
 
 const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
 
-/** Which image of which task. */
+/** Path parameters with a task and one of its images. */
 class TaskInputParams {
   readonly taskId!: string;
   readonly name!: string;
 }
 
-/** What tasks were made from, as images. */
+/** The reference images and masks of tasks. */
 @ConsoleController('Tasks', 'tasks')
 @Allow('tasks.read')
 export class TaskInputsController {
@@ -24,7 +24,7 @@ export class TaskInputsController {
   @ApiParam({ name: 'taskId', type: String })
   @ApiParam({ name: 'name', type: String, description: 'Index of a reference image, from 0, or `mask`.' })
   @ApiResponse({ status: 200, content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES } })
-  // Opened on its own it can run nothing, and no other site's page can show it.
+  // Opened on its own, the image can run no scripts, and no other site can embed it.
   @Header('content-security-policy', "default-src 'none'; sandbox")
   @Header('cross-origin-resource-policy', 'same-origin')
   async show(@VisibleTasks() scope: TaskScope, @Param() { taskId, name }: TaskInputParams): Promise<StreamableFile> {

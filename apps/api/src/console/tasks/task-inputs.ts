@@ -9,12 +9,12 @@ import { TaskDetails } from '#tasks/task-details.js';
 import { TaskStore } from '#tasks/task-store.js';
 import type { TaskScope } from '#tasks/task.js';
 
-/** An image that a task was made from. */
+/** A reference image or mask of a task. */
 export interface OpenedInput extends StoredObject {
   readonly contentType: InputContentType;
 }
 
-/** The reference images and masks that came with tasks, for those who may see the tasks alone. */
+/** The reference images and masks of tasks, only for users who may see the task. */
 @Injectable()
 export class TaskInputs {
   constructor(
@@ -24,8 +24,9 @@ export class TaskInputs {
   ) {}
 
   /**
-   * `name` is its index, from 0, or `mask`. Throws AppError `file_not_found` for one that is not there, or no longer, or is no image, and
-   * `server_is_overloaded` when the store does not answer. The caller consumes or destroys the stream.
+   * `name`: its index from 0, or `mask`. Throws AppError `file_not_found` when it does not exist, was deleted, or is
+   * not an image, and `server_is_overloaded` when the store does not answer. The caller must consume or destroy the
+   * stream.
    */
   async open(scope: TaskScope, taskId: string, name: string): Promise<OpenedInput> {
     if (!(await this.tasks.within(scope, [taskId])).has(taskId)) throw missing();
@@ -33,7 +34,7 @@ export class TaskInputs {
     const input = name === 'mask' ? order?.mask : order?.inputs[Number(name)];
     if (input?.kind !== 'object') throw missing();
     const stored = await this.store.open(input.key).catch(unreadable);
-    // What callers sent was never decoded here: only what begins as an image is served, and as nothing else.
+    // Uploads were never decoded here, so only bytes that start like an image are served, and only under that type.
     const type = sniffInputType(await firstBytes(stored.stream).catch(unreadable));
     if (type !== undefined) return { ...stored, contentType: contentTypeOf(type) };
     stored.stream.destroy();
@@ -41,7 +42,7 @@ export class TaskInputs {
   }
 }
 
-/** Of a stream that can still be read from its beginning. */
+/** Reads the first bytes and puts them back, so that the stream can be read from its start. */
 async function firstBytes(stream: Readable): Promise<Buffer> {
   await once(stream, 'readable');
   const chunk = stream.read() as Buffer | null;

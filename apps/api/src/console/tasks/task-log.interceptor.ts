@@ -5,7 +5,7 @@ import type { AcceptedTaskView, ConsoleTaskView } from './dto/task-views.dto.js'
 
 type Answer = AcceptedTaskView | ConsoleTaskView;
 
-/** Notes for the log which task the answer is about. */
+/** Adds the response's task id to the request log. */
 @Injectable()
 export class TaskLogInterceptor implements NestInterceptor<Answer> {
   intercept(context: ExecutionContext, next: CallHandler<Answer>): Observable<Answer> {

@@ -28,7 +28,7 @@ import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
 import { requestMark } from '../../images/request-mark.js';
 
-/** The account's tasks for its people, members their own: search, look, cancel, retry. */
+/** The account's tasks, or a member's own: search, view, cancel, retry. */
 @ConsoleController('Tasks', 'tasks')
 @Allow('tasks.read')
 export class ConsoleTasksController {
@@ -147,7 +147,7 @@ export class ConsoleTasksController {
     await this.own.find(scope, taskId);
     const request = { requestId, mark: requestMark(headers) };
     const { task, attached } = await this.again.run(session.accountId, taskId, () => this.callers.of(session), request);
-    // A repeated request has made nothing.
+    // A repeated request has created nothing.
     if (!attached) await this.audit.record(session, 'task.made_again', task.id, { from: taskId });
     return { task_id: task.id };
   }

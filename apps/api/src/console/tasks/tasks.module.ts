@@ -21,7 +21,7 @@ import { TaskInputs } from './task-inputs.js';
 import { TaskInputsController } from './task-inputs.controller.js';
 import { ConsoleTasksController } from './tasks.controller.js';
 
-/** An account's tasks as its people see them, and their second chance. */
+/** An account's tasks as its users see them, and their retries. */
 @Module({
   imports: [
     ImagesModule,

@@ -4,14 +4,14 @@ import { may } from '#accounts/person-rules.js';
 import type { TaskScope } from '#tasks/task.js';
 import { Session } from '../session.decorator.js';
 
-/** Whose tasks somebody may see, and whether as the installation's operator. */
+/** The tasks that a user may see, and whether the user is an operator. */
 export interface TaskViewer extends TaskScope {
   readonly isOperator: boolean;
 }
 
 /**
- * Whose tasks somebody may see: members what they ordered in the console and what was made with keys that they created, other
- * roles all of the account. Any other task is none.
+ * Members see the tasks that they ordered in the console or that their keys created; other roles see all tasks of the
+ * account. Any other task is not found.
  */
 @Injectable()
 class TaskScopePipe implements PipeTransform<Session, Promise<TaskViewer>> {
@@ -25,5 +25,5 @@ class TaskScopePipe implements PipeTransform<Session, Promise<TaskViewer>> {
   }
 }
 
-/** Hands a handler whose tasks its user may see. */
+/** Injects the scope of tasks that the user may see into a handler. */
 export const VisibleTasks = (): ParameterDecorator => Session(TaskScopePipe);

@@ -5,7 +5,7 @@ import { TasksConfig } from '#tasks/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import type { AccountDefaultsView, AccountLimitsView } from './dto/account-views.dto.js';
 
-/** What holds for an account whose operators have set nothing; 0 = unlimited. */
+/** Default limits of accounts and keys; 0 = unlimited. */
 @Injectable()
 export class AccountDefaults {
   readonly view: AccountDefaultsView;
@@ -26,7 +26,7 @@ export class AccountDefaults {
     };
   }
 
-  /** What holds for an account: what was set of it, and otherwise the defaults. */
+  /** The effective settings of an account: its own, or else the defaults. */
   async of(accountId: string): Promise<AccountDefaultsView> {
     const account = await this.store.find(accountId);
     if (account === undefined) return this.view;
@@ -35,7 +35,7 @@ export class AccountDefaults {
   }
 }
 
-/** What an operator has set of an account. */
+/** The limits that an operator has set for an account. */
 export function limitsView(limits: AccountLimits): AccountLimitsView {
   return {
     weight: limits.weight,

@@ -80,7 +80,7 @@ export class AccountsController {
     await this.write(session, id, 'account.deleted', { name: account.name });
   }
 
-  /** For an account that nobody manages yet, or any more. */
+  /** For an account that has no admin, or none any more. */
   @Post(':id/admins')
   @ApiResponse({ status: 201, type: LinkView })
   async inviteAdmin(
@@ -113,8 +113,8 @@ export class AccountsController {
   }
 
   /**
-   * Both sides can read what was done; the account that it was done to does not learn by whom, because people of other
-   * accounts are none of its business.
+   * Records the action in both accounts. The target account does not learn the operator's name, because users of other
+   * accounts are private.
    */
   private async write(
     session: Session,

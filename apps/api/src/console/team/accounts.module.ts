@@ -11,7 +11,7 @@ import { DeleteAccount } from './delete-account.js';
 import { OwnAccountController } from './own-account.controller.js';
 import { TeamModule } from './team.module.js';
 
-/** Accounts: the own one for its admins, all of them for operators. */
+/** Accounts: a user's own one for its admins, all of them for operators. */
 @Module({
   imports: [
     AccountDefaultsModule,

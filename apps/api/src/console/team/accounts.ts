@@ -11,7 +11,7 @@ import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js'
 import { budgetAfter } from '../dto/budget-body.dto.js';
 import { budgetView, spentView } from '../dto/budget-view.dto.js';
 
-/** The accounts of the installation: their figures and their limits, never what they generate. */
+/** The accounts of the installation: figures and limits, never their prompts or images. */
 @Injectable()
 export class Accounts {
   constructor(
@@ -37,7 +37,7 @@ export class Accounts {
     }));
   }
 
-  /** An account for those who belong to it. */
+  /** An account as its own users see it. */
   async own(id: string): Promise<OwnAccountView> {
     const account = await this.find(id);
     const money = (await this.money([account]))(id);
@@ -58,7 +58,7 @@ export class Accounts {
   async create({ name, ...body }: Omit<NewAccountBody, 'email'>): Promise<string> {
     const id = newAccountId();
     const budget = budgetAfter(body, undefined);
-    // First, because it may fail: a budget that nobody has harms nobody, an account without its budget might.
+    // First, because it may fail: a budget without an account is harmless, an account without its budget is not.
     if (budget) await this.budgets.set({ ownerId: id, owner: 'account' }, budget);
     await this.accounts.create(id, name, accountLimits(body));
     return id;
@@ -72,7 +72,7 @@ export class Accounts {
     await this.accounts.requireTwoFactor(id, required);
   }
 
-  /** Throws AppError `invalid_value` for what cannot be, before anything is changed. */
+  /** Throws AppError `invalid_value` for invalid values, before anything is changed. */
   async change(
     { id }: Account,
     { name, disabled, default_response_format: format, ...body }: AccountChangeBody,

@@ -7,7 +7,7 @@ import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 
 const PAGE = 100;
 
-/** Deletes an account for good. What it has used and spent, and its audit log, stay. */
+/** Deletes an account permanently. Its usage, spending and audit log stay. */
 @Injectable()
 export class DeleteAccount {
   constructor(
@@ -18,7 +18,7 @@ export class DeleteAccount {
     private readonly cancelTask: CancelTask,
   ) {}
 
-  /** Can be repeated when it fails on its way: the account is shut first, and deleted last. */
+  /** Safe to repeat after a failure: the account is disabled first and deleted last. */
   async run({ id }: Account): Promise<void> {
     await this.accounts.setDisabled(id, true);
     await this.accounts.revokeKeys(id);

@@ -10,14 +10,14 @@ import { LinkMails, type Mailed } from '../mail/link-mails.js';
 /** A one-time link. */
 export interface NewLink {
   readonly link: string;
-  /** Whether it was mailed to whom it is for; null = this installation sends no mail. */
+  /** Whether it was emailed to its recipient; null = email is off. */
   readonly emailed: Mailed;
 }
 
-/** Open invitations that an account may have at a time; a link works for a day. */
+/** Maximum number of open invitations per account; a link works for a day. */
 const MOST_OPEN = 100;
 
-/** Who is asked to join an account, and the links that people are sent. Another account's invitation is none: `not_found`. */
+/** Invitations to an account, and links for its users. Another account's invitation is `not_found`. */
 @Injectable()
 export class Invitations {
   constructor(
@@ -33,9 +33,9 @@ export class Invitations {
   }
 
   /**
-   * The link for somebody new; an older one for them ends. Whether another account knows the address makes no
-   * difference. Throws AppError `already_exists` when somebody of this account has it, `account_limit_reached` when too
-   * many others are asked already.
+   * Creates a link for a new user; an older one for them ends. An email address that another account knows is treated
+   * the same. Throws AppError `already_exists` when the account has this user, `account_limit_reached` when it has too
+   * many open invitations.
    */
   async invite(accountId: string, email: string, role: InvitedRole): Promise<NewLink> {
     if (await this.people.hasEmail(accountId, email)) {
@@ -51,7 +51,7 @@ export class Invitations {
     return await this.send(accountId, { email, role });
   }
 
-  /** A new link in place of one that was lost, or is too old. */
+  /** Creates a new link in place of a lost or expired one. */
   async renew(accountId: string, id: string): Promise<{ made: NewLink; invitation: Invitation }> {
     const invitation = (await this.list(accountId)).find((one) => one.id === id);
     if (invitation === undefined) throw noInvitation();
@@ -64,7 +64,7 @@ export class Invitations {
     return invitation;
   }
 
-  /** The link with which a person chooses a new password; an older one ends. */
+  /** Creates a link for setting a new password; an older one ends. */
   async resetPassword(person: Person): Promise<NewLink> {
     const link = this.address(await this.links.resetPassword(person));
     return { link, emailed: await this.mails.resetPassword(person.email, link) };

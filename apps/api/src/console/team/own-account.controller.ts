@@ -8,7 +8,7 @@ import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 
-/** What an account is called, asks of its members, may spend, and has spent. */
+/** The user's account: its name, its rules for members, its budget and spending. */
 @ConsoleController('Team', 'account')
 export class OwnAccountController {
   constructor(

@@ -16,7 +16,7 @@ import { TeamPersonView, TeamView } from './dto/team-views.dto.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
 
-/** The people of an account. */
+/** The users of an account. */
 @ConsoleController('Team')
 @Allow('team.manage')
 export class TeamController {
@@ -79,7 +79,7 @@ export class TeamController {
     await this.audit.record(session, 'person.deleted', id, { ...named(person), revoked_keys: revoked });
   }
 
-  /** Out of the account by oneself; its last owner has to name another one first. */
+  /** Leaves the account; its last owner has to name another one first. */
   @Post('person/leave')
   @Allow('self.manage')
   @HttpCode(204)
@@ -109,7 +109,7 @@ export class TeamController {
     return linkView(made);
   }
 
-  /** For somebody who lost their authenticator app and their recovery codes: removes these, and passkeys. */
+  /** For a user who lost their authenticator app and recovery codes: removes both, and their passkeys. */
   @Delete('people/:id/two-factor')
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
@@ -150,8 +150,8 @@ export class TeamController {
   }
 
   /**
-   * Whom a request is about. Nobody does this to themselves: it would get around the password
-   * that they must know; nor to whoever is above them.
+   * The user that a request is about. Users can't do this to themselves, which would bypass their password, nor to
+   * users with a higher role.
    */
   private async another({ accountId, personId, role }: Session, id: string): Promise<Person> {
     if (id === personId) throw new AppError('invalid_value', 'Ask another owner or admin to do this for you.');
@@ -164,7 +164,7 @@ export class TeamController {
 
 const named = ({ name, email }: Person) => ({ name, email });
 
-/** Throws AppError `not_found`, `last_admin`, or `last_owner` for somebody who was not changed. */
+/** Throws AppError `not_found`, `last_admin`, or `last_owner` when the user was not changed. */
 function assertChanged(outcome: Awaited<ReturnType<PersonStore['change']>>): asserts outcome is Person {
   if (outcome === 'unknown') throw noPerson();
   if (outcome === 'last_admin')

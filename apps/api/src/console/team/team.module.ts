@@ -4,7 +4,7 @@ import { LinkMailsModule } from '../mail/link-mails.module.js';
 import { Invitations } from './invitations.js';
 import { TeamController } from './team.controller.js';
 
-/** The people of an account, and who is asked to join them. */
+/** The users of an account, and its invitations. */
 @Module({
   imports: [AccountsModule, LinkMailsModule],
   controllers: [TeamController],

@@ -5,7 +5,7 @@ import { AppError } from '#contract/app-error.js';
 import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
 import { SignInLimits } from '../sign-in/sign-in-limits.js';
 
-/** Takes the codes of authenticator apps, as often as passwords may be tried. */
+/** Checks the codes of authenticator apps, with the same limits as passwords. */
 @Injectable()
 export class CodeCheck {
   constructor(
@@ -14,7 +14,7 @@ export class CodeCheck {
     private readonly failures: FailedSignIns,
   ) {}
 
-  /** Uses up a code of the app, or a recovery code. Throws AppError `sign_in_failed` and `rate_limit_exceeded`. */
+  /** Consumes a code of the app or a recovery code. Throws AppError `sign_in_failed` and `rate_limit_exceeded`. */
   async take(
     address: string,
     person: Pick<Person, 'id' | 'signInId' | 'accountId' | 'name' | 'email'>,
@@ -27,7 +27,7 @@ export class CodeCheck {
     throw wrongCode();
   }
 
-  /** A code of an app that is not asked for yet; answers recovery codes. Throws like `take`. */
+  /** Confirms a new app with its first code; returns recovery codes. Throws like `take`. */
   async confirm(address: string, signInId: string, code: string): Promise<string[]> {
     await this.limits.admitCode(address, signInId);
     const codes = await this.factors.confirm(signInId, code);

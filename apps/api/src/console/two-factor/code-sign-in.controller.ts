@@ -10,7 +10,7 @@ import { PasswordGuard } from '../sign-in/password.guard.js';
 import { CodeSignIn } from './code-sign-in.js';
 import { CodeBody } from './dto/two-factor.dto.js';
 
-/** The code that a sign-in asks for after the password. */
+/** The code step of a sign-in, after the password. */
 @ConsoleController('Sign-in')
 @UseInterceptors(CookiesInterceptor)
 export class CodeSignInController {

@@ -10,7 +10,7 @@ import { signInFailed } from '../sign-in/password-sign-in.js';
 import { SecondStepCookie } from '../sign-in/second-step-cookie.js';
 import { CodeCheck } from './code-check.js';
 
-/** The second step of a sign-in, whose first was the password. */
+/** The second step of a sign-in, after the password. */
 @Injectable()
 export class CodeSignIn {
   constructor(
@@ -20,7 +20,7 @@ export class CodeSignIn {
     private readonly cookie: SecondStepCookie,
   ) {}
 
-  /** Throws AppError: `sign_in_failed` for a wrong code, `not_signed_in` when the password has to be given again. */
+  /** Throws AppError: `sign_in_failed` for a wrong code, `not_signed_in` when the password must be entered again. */
   async finish(browser: Browser, cookies: Cookies, code: string): Promise<WithCookies<SessionView>> {
     const step = this.cookie.read(cookies);
     if (step === undefined) throw new AppError('not_signed_in', 'You took too long to enter the code. Sign in again.');

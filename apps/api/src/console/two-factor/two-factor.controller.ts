@@ -13,7 +13,7 @@ import { CodeCheck } from './code-check.js';
 import { AuthenticatorView, CodeBody, RecoveryCodesView, TurnOffBody } from './dto/two-factor.dto.js';
 import { TwoFactorView, twoFactorView } from './dto/two-factor.dto.js';
 
-/** The authenticator app of whoever is signed in. */
+/** The authenticator app of the signed-in user. */
 @ConsoleController('Two-factor authentication', 'two-factor')
 @Allow('self.manage')
 export class TwoFactorController {

@@ -8,7 +8,7 @@ import { CodeSignIn } from './code-sign-in.js';
 import { CodeSignInController } from './code-sign-in.controller.js';
 import { TwoFactorController } from './two-factor.controller.js';
 
-/** What people have beside their password. */
+/** Two-factor authentication of users. */
 @Module({
   imports: [AccountsModule, SignInModule],
   controllers: [CodeSignInController, TwoFactorController],
@@ -20,7 +20,7 @@ export class TwoFactorModule implements OnApplicationBootstrap {
     private readonly logger: Logger,
   ) {}
 
-  /** Not waited for: secrets under the previous SECRET_KEY work as they are, and the next start tries again. */
+  /** Runs in the background: secrets under the previous SECRET_KEY keep working, and the next start tries again. */
   onApplicationBootstrap(): void {
     this.factors.sealAnew().catch((error: unknown) => this.logger.warn('second_factors.not_sealed', { error }));
   }

@@ -56,7 +56,7 @@ class UsageGroupView extends UsageFiguresView {
   group!: string | null;
 }
 
-/** What usage can be narrowed to, in an order that stays: as the catalog has it, keys by age. */
+/** Filter values for usage, in a stable order: the catalog's, and keys by age. */
 class UsageNamesView implements Record<UsageGroup, string[]> {
   @ApiProperty({ type: [String] })
   model!: string[];
@@ -93,7 +93,7 @@ class UsageListView {
   currency!: string;
 }
 
-/** Last, since files that people read by position are older than they. */
+/** Appended last, because scripts may read the older columns by position. */
 const LATER_COLUMNS = ['chats', 'input_tokens', 'output_tokens', 'unpriced_images', 'unpriced_chats'];
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
 const NOTHING = {
@@ -110,7 +110,7 @@ function figuresView(figures: UsageFigures): UsageFiguresView {
   };
 }
 
-/** What the account has used, in whole days of UTC or whole hours. */
+/** The account's usage, per UTC day or per hour. */
 @ConsoleController('Usage')
 @Allow('usage.read')
 @ApiQuery({ name: 'from', required: false, schema: { type: 'string' } })

@@ -3,6 +3,6 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { UsageController } from './usage.controller.js';
 
-/** What an account has used, and what that cost. */
+/** An account's usage and its cost. */
 @Module({ imports: [AccountsModule, BillingModule], controllers: [UsageController] })
 export class UsageModule {}

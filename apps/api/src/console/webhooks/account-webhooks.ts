@@ -19,16 +19,16 @@ import {
 const HOUR_MS = 3_600_000;
 const MAX_URL_LENGTH = 2_048;
 
-/** A delivery of the account. */
+/** A delivery of the account to send again. */
 type ToResend = Pick<LoggedDelivery, 'id' | 'taskId' | 'endpointId'>;
 
-/** What a delivery was about, for the audit log. */
+/** Details of a delivery for the audit log. */
 interface Resent {
   readonly taskId: string | null;
   readonly url: string | undefined;
 }
 
-/** An account's webhooks as its people manage them. What another account owns is none: `not_found`. */
+/** An account's webhooks, as its users manage them. Anything of another account is `not_found`. */
 @Injectable()
 export class AccountWebhooks {
   constructor(
@@ -50,8 +50,8 @@ export class AccountWebhooks {
   }
 
   /**
-   * Throws AppError `invalid_value` for an address that is not public, or not https, and `account_limit_reached` when the account has
-   * as many endpoints as it may have.
+   * Throws AppError `invalid_value` for a URL that is not public or not https, and `account_limit_reached` when the
+   * account has its maximum number of endpoints.
    */
   async add(accountId: string, { url, events }: NewEndpointBody): Promise<EndpointView> {
     const tooLong = url.length > MAX_URL_LENGTH ? 'The URL is too long.' : undefined;
@@ -77,7 +77,7 @@ export class AccountWebhooks {
     if (!(await this.store.remove(accountId, id))) noEndpoint();
   }
 
-  /** The id of the delivery. Throws AppError `invalid_value` for an endpoint that is switched off. */
+  /** Returns the id of the delivery. Throws AppError `invalid_value` for a disabled endpoint. */
   async test(accountId: string, id: string): Promise<string> {
     const entry = await this.deliveryLog.addTest(accountId, id);
     if (entry === undefined) {
@@ -97,7 +97,7 @@ export class AccountWebhooks {
     return await this.secrets(accountId);
   }
 
-  /** Throws AppError `invalid_value` when it is being attempted right now. */
+  /** Throws AppError `invalid_value` while an attempt is running. */
   async resend(accountId: string, { id, taskId, endpointId }: ToResend): Promise<Resent> {
     const entry = await this.deliveryLog.resend(accountId, id);
     if (entry === undefined) throw new AppError('invalid_value', 'An attempt is already in progress.');

@@ -6,7 +6,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import type { TaskScope } from '#tasks/task.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
 
-/** The bodies of webhooks. They are not stored: each attempt writes its own, with links of its own. */
+/** The bodies of webhooks. They are not stored: each attempt creates its own, with new links. */
 @Injectable()
 export class DeliveryPayload {
   constructor(
@@ -15,7 +15,10 @@ export class DeliveryPayload {
     private readonly links: TaskLinks,
   ) {}
 
-  /** What an attempt would send now. Throws AppError `not_found` when the delivery or its task is no more. */
+  /**
+   * The body that an attempt would send now. Throws AppError `not_found` when the delivery or its task no longer
+   * exists.
+   */
   async of(scope: TaskScope, id: string): Promise<WebhookEvent | WebhookTestEvent> {
     const delivery = await this.deliveries.find(scope, id);
     const { taskId } = delivery;

@@ -5,11 +5,15 @@ import type { TaskScope } from '#tasks/task.js';
 import { DeliveryLogStore, type DeliveryQuery, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
 
-/** Deliveries that one request looks at, and that it reads at a time, for somebody who may see few of them. */
+/**
+ * Maximum number of deliveries that one request reads, and the batch size, for users who may see only a few of them.
+ */
 const MOST_LOOKED_AT = 2_000;
 const BATCH = 100;
 
-/** The deliveries of tasks that somebody may see, and tests of endpoints, which tell of no task. Any other one is none: `not_found`. */
+/**
+ * Deliveries of tasks that a user may see, and endpoint tests, which have no task. Any other delivery is `not_found`.
+ */
 @Injectable()
 export class VisibleDeliveries {
   constructor(
@@ -17,7 +21,7 @@ export class VisibleDeliveries {
     private readonly tasks: TaskStore,
   ) {}
 
-  /** One page; with tasks of one person alone it may have few or none, and go on all the same. */
+  /** One page. For a member it may have few or no entries and still be followed by more. */
   async page(scope: TaskScope, query: DeliveryQuery): Promise<DeliveryPage> {
     const { limit } = query;
     const found: LoggedDelivery[] = [];

@@ -20,7 +20,7 @@ import { IdParam } from '../../common/params.js';
 
 const OVERLAP_HOURS = 24;
 
-/** Where an account is told of the ends of its tasks. Whom to tell, and what it is signed with, is for admins. */
+/** Webhook endpoints of an account. Endpoints and secrets are for admins. */
 @ConsoleController('Webhooks', 'webhooks')
 @Allow('webhooks.read')
 export class WebhooksController {

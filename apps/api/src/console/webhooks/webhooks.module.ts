@@ -8,7 +8,7 @@ import { DeliveryPayload } from './delivery-payload.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
 import { WebhooksController } from './webhooks.controller.js';
 
-/** Where an account is told of the ends of its tasks. What is sent, and when, is the library's WebhooksModule. */
+/** Webhook endpoints of an account. The library's WebhooksModule sends the events. */
 @Module({
   imports: [AccountsModule, LinksModule, TasksModule, WebhooksModule],
   controllers: [WebhooksController],

@@ -29,7 +29,7 @@ function thresholdsProblem(value: unknown, property: string): FieldProblem | und
     : { code: 'invalid_value', message: `${property} must be whole numbers of at least 1`, at: `[${at}]` };
 }
 
-/** A whole number within bounds; absent or null stays as it is. */
+/** An integer within bounds; absent or null = unchanged. */
 const IsWithin =
   (least: number, most: number): PropertyDecorator =>
   (target, property) => {
@@ -40,7 +40,7 @@ const IsWithin =
     IsOptional()(target, property);
   };
 
-/** What is absent or null stays as it is. */
+/** Absent or null = unchanged. */
 export class AlertRuleBody {
   @ApiPropertyOptional({ type: Boolean, nullable: true })
   @IsOptional()
@@ -77,7 +77,7 @@ export class AlertRuleBody {
   channels?: string[] | null;
 }
 
-/** Where alerts are to be sent. */
+/** A new channel for alerts. */
 export class NewChannelBody {
   @ApiProperty({ enum: CHANNEL_KINDS, description: 'slack: a webhook that takes {text, blocks}.' })
   @IsDefined()
@@ -98,7 +98,7 @@ export class AlertPageQuery {
   @PageLimit()
   readonly limit: number = DEFAULT_LIMIT;
 
-  /** Id of the last alert of the page before. */
+  /** Id of the last alert on the previous page. */
   @QueryText()
   readonly after?: string;
 

@@ -45,7 +45,7 @@ export class AlertRuleView {
   channels!: readonly string[];
 }
 
-/** Every kind of alert that the caller may set. */
+/** Every kind of alert that the user may set. */
 export class AlertRuleListView extends ListOf(AlertRuleView) {}
 
 class ChannelMessageView {
@@ -68,7 +68,7 @@ class ChannelMessageView {
   error!: AttemptError | null;
 }
 
-/** Where alerts are sent. */
+/** A channel that alerts are sent to. */
 export class ChannelView {
   @ApiProperty()
   id!: string;
@@ -145,13 +145,13 @@ export class AlertView {
 /** A page of alerts, newest first. */
 export class AlertPage extends PageOf(AlertView, 'Newest first.') {}
 
-/** Id of the message that tests a channel; the channel shows how it went. */
+/** Id of the message that tests a channel; the channel shows the result. */
 export class SentAlertView {
   @ApiProperty()
   id!: string;
 }
 
-/** The rule in the console's words. */
+/** The rule as the console's API shows it. */
 export function ruleView({ kind, enabled, channelIds, ...settings }: AlertRule): AlertRuleView {
   const { thresholds, windowMinutes, minTasks, holdMinutes, repeatHours } = settings;
   return {
@@ -161,7 +161,7 @@ export function ruleView({ kind, enabled, channelIds, ...settings }: AlertRule):
   };
 }
 
-/** The channel without what may be a secret: Slack's addresses are one, and others may have tokens in their query. */
+/** The channel without possible secrets: Slack's URLs are secret, and other URLs may have tokens in their query. */
 export function channelView({ id, kind, address, createdAt, gone, last }: AlertChannel): ChannelView {
   return {
     ...{ id, kind, address: shownAddress(kind, address), created_at: createdAt.toISOString(), gone },
@@ -169,7 +169,7 @@ export function channelView({ id, kind, address, createdAt, gone, last }: AlertC
   };
 }
 
-/** An address as it may be shown, and stay in a log for ever. */
+/** An address without secrets, safe to show and to keep in a log forever. */
 export function shownAddress(kind: ChannelKind, address: string): string {
   if (kind === 'email') return address;
   const { origin, pathname } = new URL(address);
@@ -183,7 +183,7 @@ function messageView({ id, event, state, createdAt, status, error }: ChannelDeli
   };
 }
 
-/** The alert in the console's words. */
+/** The alert as the console's API shows it. */
 export function alertView({ name, startedAt, resolvedAt, ...alert }: AlertEvent): AlertView {
   const { id, kind, state, title, text, path } = alert;
   return {

@@ -2,13 +2,13 @@ import { AUDIT_KINDS, type AuditKind } from '#accounts/audit-actions.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 
-/** Which entries of the audit log are wanted. */
+/** Filters of the audit log. */
 @KnownFiltersOnly()
 export class AuditFilter {
   @QueryChoice(AUDIT_KINDS)
   readonly kind?: AuditKind;
 
-  /** Id of a person, or `nobody`. */
+  /** Id of a user, or `nobody`. */
   @QueryText()
   readonly who?: string;
 }
@@ -25,7 +25,7 @@ export class AuditPageQuery {
   @QueryText()
   readonly who?: string;
 
-  /** Id of the last entry of the page before. */
+  /** Id of the last entry on the previous page. */
   @QueryText()
   readonly after?: string;
 }

@@ -14,7 +14,7 @@ class AuditPersonView {
   email!: string;
 }
 
-/** Something that was done in the console or by an operator's command: who, what, and in words. */
+/** An action in the console or by an operator's command: who, what, and a description. */
 export class AuditEntryView {
   @ApiProperty()
   id!: string;
@@ -51,7 +51,7 @@ export class AuditEntryView {
 /** A page of the audit log, newest first. */
 export class AuditPageView extends PageOf(AuditEntryView, 'Newest first.') {}
 
-/** `targetExists`: whether the console can still link to what was changed. */
+/** `targetExists`: whether the console can still link to the target. */
 export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {
   const { id, person, action, target, details, createdAt } = entry;
   return {
@@ -60,7 +60,7 @@ export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditE
   };
 }
 
-/** What people do before they are known. */
+/** Actions of users who are not signed in yet. */
 const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>([
   'person.sign_in_failed',
   'person.code_failed',
@@ -68,7 +68,7 @@ const BY_ANYBODY: ReadonlySet<string> = new Set<AuditAction>([
   'person.forgot_password',
 ]);
 
-/** Who did it, in words; somebody who did not get in may be anybody. */
+/** The actor's display name; a failed sign-in may come from anyone. */
 export function whoOf({ person, action, details }: AuditEntry): string {
   if (person !== null) return person.name;
   if (details['via'] === 'command') return 'A command on the server';

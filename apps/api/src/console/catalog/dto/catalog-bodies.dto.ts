@@ -30,7 +30,7 @@ function isKey(value: unknown): boolean {
   return key === undefined || (typeof key === 'string' && key.length <= MAX_SECRET && /^[\x21-\x7e]+$/.test(key));
 }
 
-/** Names the state that was changed, so that nobody undoes what somebody else did meanwhile. */
+/** Names the revision that was edited, so that no one overwrites another user's changes. */
 export class RevisionBody {
   @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
   @IsDefined()
@@ -50,7 +50,7 @@ class ProviderChangeBody {
   keys?: ProviderKeyBody[];
 }
 
-/** What a provider is to be. */
+/** The new settings of a provider. */
 export class ProviderBody extends ProviderChangeBody {
   @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
   @IsDefined()
@@ -58,7 +58,7 @@ export class ProviderBody extends ProviderChangeBody {
   revision!: number;
 }
 
-/** A provider to be tried before it is saved. */
+/** A provider to test before it is saved. */
 export class ConnectionBody extends ProviderChangeBody {
   @ApiPropertyOptional({ description: 'The stored provider whose keys stay; absent: a new one.' })
   @IsOptional()
@@ -66,7 +66,7 @@ export class ConnectionBody extends ProviderChangeBody {
   name?: string;
 }
 
-/** What a model is to be. */
+/** The new settings of a model. */
 export class ModelBody extends RevisionBody {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml.' })
   @IsDefined()
@@ -74,7 +74,7 @@ export class ModelBody extends RevisionBody {
   entry!: ModelChange['entry'];
 }
 
-/** The query of a removal, which has no body. */
+/** The query of a deletion, which has no body. */
 export class RevisionQuery {
   @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
   @SpelledBy(orInteger)

@@ -55,7 +55,7 @@ class ProviderEntryView extends EntryView {
   keys!: string[];
 }
 
-/** Everything that models.yaml and the console say. */
+/** The whole catalog, of models.yaml and the console. */
 export class CatalogView {
   @ApiProperty({ type: 'integer', description: 'The state of what the console says; 0: nothing yet.' })
   revision!: number;
@@ -73,7 +73,7 @@ export class CatalogView {
   models!: EntryView[];
 }
 
-/** What `added` lists; `currency` is that of all prices. */
+/** `currency`: the currency of all prices. */
 export function catalogView(added: ConsoleCatalog, currency: string): CatalogView {
   const types = Object.entries(DESCRIPTORS).map(
     ([type, { title, baseUrl, needs, free, chat, loadModels, options }]) => ({
@@ -93,7 +93,7 @@ function entryView<T extends { readonly replacesBuiltIn: boolean }>({ replacesBu
   return { ...entry, replaces_built_in: replacesBuiltIn };
 }
 
-/** What came of trying a provider's address and keys. */
+/** The result of testing a provider's address and keys. */
 export class ConnectionView {
   @ApiProperty({ type: [String], description: 'The provider’s names of the models that it lists.' })
   models!: string[];
@@ -106,7 +106,7 @@ export class ConnectionView {
   problem!: string | null;
 }
 
-/** The state that a change led to. */
+/** The revision that a change created. */
 export class ChangedView {
   @ApiProperty({ type: 'integer' })
   revision!: number;
@@ -129,7 +129,7 @@ class RevisionView {
 /** Changes that can be undone. */
 export class RevisionListView extends ListOf(RevisionView, 'The last hundred changes, newest first.') {}
 
-/** A revision as the history shows it; `isBuiltIn`: whether the entry that it is about has the name of a built-in one. */
+/** A revision in the history; `isBuiltIn`: whether its entry has the name of a built-in one. */
 export function revisionView(
   { number, action, target, author, createdAt }: RevisionSummary,
   isBuiltIn: boolean,

@@ -28,7 +28,7 @@ function laterProblem(value: unknown, property: string): FieldProblem | undefine
   return { code: 'invalid_value', message: `${property} must be a future time in ISO 8601 format` };
 }
 
-/** What may be set of a key besides its name. */
+/** Settings of a key besides its name. */
 class KeySettingsBody extends BudgetBody {
   @ApiPropertyOptional({ type: [String], description: 'Empty: all.' })
   @IsOptional()
@@ -75,7 +75,7 @@ class KeySettingsBody extends BudgetBody {
   submit_mode?: 'sync' | 'apimart' | null;
 }
 
-/** What is absent or null stays as it is. */
+/** Absent or null = unchanged. */
 export class KeyChangeBody extends KeySettingsBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()
@@ -84,7 +84,7 @@ export class KeyChangeBody extends KeySettingsBody {
   name?: string | null;
 }
 
-/** A key that is to be made, with its name and what it may do. */
+/** A new key: its name and settings. */
 export class NewKeyBody extends KeySettingsBody {
   @ApiProperty()
   @IsDefined()
@@ -93,7 +93,7 @@ export class NewKeyBody extends KeySettingsBody {
   name!: string;
 }
 
-/** How long, in hours, the old secret works beside the new one. */
+/** How long the old secret keeps working beside the new one, in hours. */
 export class RotateKeyBody {
   @ApiProperty({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS })
   @IsDefined()
@@ -103,7 +103,7 @@ export class RotateKeyBody {
   overlap_hours!: number;
 }
 
-/** What a body changes; null takes a setting back to what is usual. */
+/** The settings that a body changes; null resets one to its default. */
 export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>> {
   const { name, models, scopes, weight, expires_at: expires } = body;
   const given = {

@@ -5,7 +5,7 @@ import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
-/** The person who made a key. */
+/** The user who created a key. */
 export class KeyCreatorView {
   @ApiProperty()
   id!: string;
@@ -14,7 +14,7 @@ export class KeyCreatorView {
   name!: string;
 }
 
-/** A key without its secret, which is shown once, when it is made. */
+/** A key without its secret, which is shown once, when the key is created. */
 export class KeyView {
   @ApiProperty()
   id!: string;
@@ -88,10 +88,10 @@ export class KeyView {
   spend!: SpentView;
 }
 
-/** Newest first, ended keys included; for a member, only their own. */
+/** Newest first, including ended keys; members see only their own. */
 export class KeyListView extends ListOf(KeyView) {}
 
-/** A key for a filter: its id and name, nothing more. */
+/** A key for a filter: only its id and name. */
 export class KeyNameView {
   @ApiProperty()
   id!: string;
@@ -100,10 +100,10 @@ export class KeyNameView {
   name!: string;
 }
 
-/** Newest first; all keys of the account, whoever asks. */
+/** Newest first; all keys of the account, for any user. */
 export class KeyNameListView extends ListOf(KeyNameView) {}
 
-/** A key and the only sight of its secret. */
+/** A new key with its secret, which is never shown again. */
 export class NewKeyView {
   @ApiProperty({ type: KeyView })
   key!: KeyView;
@@ -112,7 +112,7 @@ export class NewKeyView {
   secret!: string;
 }
 
-/** What the console shows of a key. */
+/** A key as the console's API shows it. */
 export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: SpentView): KeyView {
   return {
     id: row.id,

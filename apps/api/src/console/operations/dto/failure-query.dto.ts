@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 const USUAL_DAYS = 7;
 const MAX_LENGTH = 200;
 
-/** The time so many days ago, a week unless it is said. */
+/** The time this many days ago; 7 by default. */
 export function daysAgo(days: number | null | undefined): Date {
   return new Date(Date.now() - (days ?? USUAL_DAYS) * DAY_MS);
 }
@@ -23,7 +23,7 @@ function daysProblem(value: unknown, name: string): FieldProblem | undefined {
   return { code: 'invalid_value', message: `${name} must be a number from 1 to ${MOST_DAYS}` };
 }
 
-/** How far back a query asks. */
+/** The time range of a query, in days. */
 function Days(): PropertyDecorator {
   return applyDecorators(SpelledBy(orDays), IsOptional(), Rule('isDays', daysProblem));
 }
@@ -49,7 +49,7 @@ export class FailedTasksQuery {
   @AfterTask()
   readonly after?: string;
 
-  /** Who was called last; absent: nobody. */
+  /** The last called provider; absent: no provider was called. */
   @SpelledBy(orAbsent)
   @IsOptional()
   @Rule('isProviderName', textProblem)
@@ -61,7 +61,7 @@ export class FailedTasksQuery {
   @Rule('isFailureText', textProblem)
   readonly model!: string;
 
-  /** Provider tests instead of callers' tasks. */
+  /** Provider tests instead of the tasks of callers. */
   @QueryChoice(['true', 'false'])
   readonly provider_test?: string;
 

@@ -6,7 +6,7 @@ import { isTaskId } from '#tasks/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 import type { RetryOutcome } from '../../tasks/retry-failed-tasks.js';
 
-/** Failed tasks that one call retries at most. */
+/** Maximum number of failed tasks that one call retries. */
 export const MAX_RETRIED = 100;
 export const MOST_DAYS = 90;
 const MAX_NAME_LENGTH = 200;
@@ -22,7 +22,7 @@ class FailureKindBody {
   model!: string;
 }
 
-/** The failed tasks of one kind, how many of them were retried, and why they can't be. */
+/** A group of failed tasks, how many were retried, and why they can't be. */
 export class FailureGroupView extends FailureKindBody {
   @ApiProperty({ description: 'Provider tests, which are listed apart and not retried.' })
   provider_test!: boolean;
@@ -40,7 +40,7 @@ export class FailureGroupView extends FailureKindBody {
   why_not!: string | null;
 }
 
-/** Failures of all accounts, grouped by error code, provider and model; those of provider tests by themselves. */
+/** Failures of all accounts, grouped by error code, provider and model; provider tests are grouped separately. */
 export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {
   @ApiProperty({ description: 'There may be older failures: only the newest 5,000 were counted.' })
   has_more!: boolean;
@@ -54,7 +54,7 @@ class OwnerView {
   name!: string;
 }
 
-/** A failed task of any account, as operators see it: without its prompt. */
+/** A failed task of any account for operators, without its prompt. */
 export class FailedTaskView {
   @ApiProperty()
   id!: string;
@@ -75,7 +75,7 @@ export class FailedTaskView {
   retried_as!: string | null;
 }
 
-/** A page of failed tasks; `next` is the cursor of the one after. */
+/** A page of failed tasks; `next` is the cursor of the following page. */
 export class FailedTaskPage extends PageOf(FailedTaskView) {}
 
 const IsName = () =>
@@ -154,7 +154,7 @@ class NotRetriedView {
   message!: string;
 }
 
-/** What became of each task that was to be retried; `next` goes on where the batch ended. */
+/** The result for each task to be retried; `next` continues after the batch. */
 export class RetryView {
   @ApiProperty({ type: [RetriedView] })
   retried!: RetriedView[];
@@ -168,12 +168,12 @@ export class RetryView {
 
 type FailureGroup = Awaited<ReturnType<FailedTasks['groups']>>['groups'][number];
 
-/** `whyNot`: why its kind of failure can't be retried. */
+/** `whyNot`: why this kind of failure can't be retried. */
 export function groupView({ latestAt, providerTest, ...group }: FailureGroup, whyNot: string | null): FailureGroupView {
   return { ...group, provider_test: providerTest, latest_at: latestAt.toISOString(), why_not: whyNot };
 }
 
-/** The row of a failed task in the console's words. */
+/** A failed task as the console's API shows it. */
 export function failedTaskView(task: FailedTask): FailedTaskView {
   return {
     id: task.id,
@@ -185,7 +185,7 @@ export function failedTaskView(task: FailedTask): FailedTaskView {
   };
 }
 
-/** `next` is the cursor of what the batch had no room for; null when it was all. */
+/** `next`: cursor for the tasks after this batch; null when there are none. */
 export function retryView({ retried, refused }: RetryOutcome, next: string | null): RetryView {
   return {
     retried: retried.map(({ id, newId }) => ({ task_id: id, new_task_id: newId })),

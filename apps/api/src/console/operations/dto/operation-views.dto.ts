@@ -30,7 +30,7 @@ class TrialView {
   cost!: CostView | null;
 }
 
-/** How a provider is doing at this moment. */
+/** The current state of a provider. */
 export class ProviderStateView {
   @ApiProperty()
   name!: string;
@@ -87,10 +87,10 @@ export class ProviderStateView {
   drained!: DrainedView | null;
 }
 
-/** Providers of the catalog, and drained ones that have left it. */
+/** Providers of the catalog, and drained ones that are no longer in it. */
 export class ProviderListView extends ListOf(ProviderStateView) {}
 
-/** A provider's calls in the time that was asked for. */
+/** A provider's calls in the requested time range. */
 export class ProviderFiguresView {
   @ApiProperty()
   name!: string;
@@ -111,7 +111,7 @@ export class ProviderFiguresView {
   failed_at!: string | null;
 }
 
-/** Read from the tasks themselves, so it covers every process. */
+/** Computed from the task rows, so it covers every process. */
 export class ProviderFiguresListView extends ListOf(
   ProviderFiguresView,
   'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
@@ -143,7 +143,7 @@ class WorkerView {
   last_seen_at!: string;
 }
 
-/** How much waits, runs and has ended, and the workers that take it. */
+/** The state of the queue and its workers. */
 export class QueueView {
   @ApiProperty({ type: 'integer' })
   waiting!: number;
@@ -182,7 +182,7 @@ export class FinishedMinuteView {
 /** One entry per minute, for the throughput chart. */
 export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last sixty minutes, oldest first.') {}
 
-/** Why a provider gets no more work, for whoever sees it later. */
+/** Why a provider is drained, for other users. */
 @MayBeMissing()
 export class DrainBody {
   @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
@@ -192,7 +192,7 @@ export class DrainBody {
   reason?: string | null;
 }
 
-/** Which of the provider's models is tried; absent, its first. */
+/** The model to test; absent: the provider's first. */
 @MayBeMissing()
 export class TestBody {
   @ApiPropertyOptional({ type: String, description: 'One of its image models; the first by default.' })
@@ -201,7 +201,7 @@ export class TestBody {
   model?: string | null;
 }
 
-/** `now` in ms: what is known of a worker is how long it has been silent. */
+/** `now`: in ms; workers report only how long ago they were last heard. */
 export function workerView({ silentMs, startedAt, ...worker }: LiveWorker, now: number): WorkerView {
   return { ...worker, started_at: startedAt, last_seen_at: new Date(now - silentMs).toISOString() };
 }

@@ -8,12 +8,12 @@ import { textProblem } from '#contract/text-rules.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 import { NameBody } from '../../dto/name-body.dto.js';
 
-/** Ids of credentials have 1,023 bytes at most (WebAuthn), here in base64url. */
+/** Credential ids have at most 1,023 bytes (WebAuthn), here in base64url. */
 const CREDENTIAL_ID = /^[\w-]{1,1364}$/;
 
-/** What `navigator.credentials.get` gives, as JSON. Only its id is checked here, the rest by the library. */
+/** The result of `navigator.credentials.get` as JSON. Only its id is validated here, the rest by the library. */
 export type AuthenticationResponse = AuthenticationResponseJSON;
-/** What `navigator.credentials.create` gives, as JSON. Only its id is checked here, the rest by the library. */
+/** The result of `navigator.credentials.create` as JSON. Only its id is validated here, the rest by the library. */
 export type RegistrationResponse = RegistrationResponseJSON;
 
 const IsCredential = () => Rule('isCredential', credentialProblem);
@@ -24,7 +24,7 @@ function credentialProblem(value: unknown, property: string): FieldProblem | und
   return { code: 'invalid_value', message: `${property} must be the response of the browser, as JSON` };
 }
 
-/** A passkey of one's own. */
+/** One of the user's passkeys. */
 export class PasskeyView {
   @ApiProperty()
   id!: string;
@@ -45,13 +45,13 @@ export class PasskeyView {
 /** Oldest first. */
 export class PasskeyListView extends ListOf(PasskeyView) {}
 
-/** What a browser asks its authenticator; its challenge is in a cookie too, for five minutes. */
+/** Options for the browser's authenticator; the challenge is also in a cookie, for five minutes. */
 export class PasskeyOptionsView {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'For WebAuthn, as JSON.' })
   options!: object;
 }
 
-/** The password, as proof that it is its owner who adds a passkey. */
+/** The password, which proves that the account's owner is adding the passkey. */
 export class ProofBody {
   @ApiProperty()
   @IsDefined()
@@ -60,7 +60,7 @@ export class ProofBody {
   password!: string;
 }
 
-/** What the authenticator made, and what its owner calls it. */
+/** The authenticator's response, and a name for the passkey. */
 export class NewPasskeyBody extends NameBody {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'The new credential, as JSON.' })
   @IsDefined()
@@ -69,7 +69,7 @@ export class NewPasskeyBody extends NameBody {
   response!: RegistrationResponse;
 }
 
-/** What the authenticator signed. */
+/** The authenticator's signed response. */
 export class PasskeySignInBody {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'The assertion, as JSON.' })
   @IsDefined()
@@ -78,7 +78,7 @@ export class PasskeySignInBody {
   response!: AuthenticationResponse;
 }
 
-/** Without its key, which is nobody’s business but the service’s. */
+/** The passkey without its public key, which only the service needs. */
 export function passkeyView({ id, name, synced, createdAt, lastUsedAt }: Passkey): PasskeyView {
   const times = { created_at: createdAt.toISOString(), last_used_at: lastUsedAt?.toISOString() ?? null };
   return { id, name, synced, ...times };

@@ -3,7 +3,7 @@ import { QuoteResponse } from '#contract/cost-view.js';
 import { ModelView } from '#contract/model-view.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
-/** What an order would cost, and how long it would take. */
+/** The cost and time of an order. */
 export class ConsoleQuoteView extends QuoteResponse {
   @ApiPropertyOptional({
     type: 'integer',
@@ -12,7 +12,7 @@ export class ConsoleQuoteView extends QuoteResponse {
   estimated_time?: number;
 }
 
-/** An image model as the playground offers it. */
+/** An image model in the playground. */
 export class PlaygroundModelView extends ModelView {
   @ApiProperty({ description: 'Its images are drawn by the sandbox, which needs no provider.' })
   sandbox!: boolean;

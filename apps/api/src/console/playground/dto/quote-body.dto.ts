@@ -4,7 +4,7 @@ import { RESOLUTIONS, type Resolution } from '#contract/pixel-table.js';
 
 const ACTIONS = ['generation', 'edit'] as const;
 
-/** What of an image request decides its price and its time; which values are accepted, its model says. */
+/** The options of an image that affect its price and time; the model decides which values are valid. */
 export class QuoteBody {
   @ApiProperty()
   @IsDefined()

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** What whoever holds a one-time link is told before they use it. */
+/** What a one-time link is for, shown before it is used. */
 export class OpenLinkView {
   @ApiProperty({ type: String, nullable: true, description: 'Whom it is for; null = whoever holds it.' })
   email!: string | null;

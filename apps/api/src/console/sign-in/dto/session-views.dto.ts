@@ -37,7 +37,7 @@ class MembershipView extends AccountView {
   role!: Role;
 }
 
-/** Who is signed in, for which account, and what the console shows them. */
+/** The signed-in user, the open account, and what the console shows there. */
 export class SessionView {
   @ApiProperty({ type: PersonView })
   person!: PersonView;
@@ -67,7 +67,7 @@ export class SessionView {
   image_providers!: string[];
 }
 
-/** The password was right, and a code is asked for: POST /sign-in/code. */
+/** The password was correct, and a code is required: POST /sign-in/code. */
 export class SecondStepView {
   @ApiProperty({ enum: [true] })
   second_step!: true;
@@ -81,7 +81,7 @@ class ProviderOfferView {
   url!: string;
 }
 
-/** How one may sign in here; known to anyone. */
+/** The available sign-in options; public. */
 export class SignInView {
   @ApiProperty({ description: 'There is no owner yet.' })
   first_run!: boolean;
@@ -124,10 +124,10 @@ class OpenSessionView {
   last_seen_at!: string;
 }
 
-/** A user's own sessions that are still valid, newest first. */
+/** A user's own valid sessions, newest first. */
 export class SessionListView extends ListOf(OpenSessionView) {}
 
-/** The catalog says what amounts are counted in, and who generates images. */
+/** The catalog provides the currency and the list of providers. */
 export function sessionView(
   session: Session,
   accounts: readonly Membership[],
@@ -147,7 +147,7 @@ export function sessionView(
   };
 }
 
-/** `currentId`: the session that asks. */
+/** `currentId`: the session of this request. */
 export function sessionListView(rows: readonly SessionRow[], currentId: string): SessionListView {
   return {
     data: rows.map(({ id, userAgent, createdAt, lastSeenAt }) => ({

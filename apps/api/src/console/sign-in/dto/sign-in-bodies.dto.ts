@@ -11,7 +11,7 @@ import { IsName } from '../../dto/name-body.dto.js';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-/** The same for everyone who names somebody: a handler gets the address in its one spelling. */
+/** Validates and normalizes an email address, in the same way for every body. */
 export const IsEmailAddress = () =>
   applyDecorators(
     SpelledBy((value) => storedEmailOf(value) ?? value),
@@ -32,7 +32,7 @@ function newPasswordProblem(value: unknown, property: string): FieldProblem | un
   return textProblem(value, property, MAX_PASSWORD_LENGTH);
 }
 
-/** Email address and password; which of them was wrong is never said. */
+/** Email address and password; errors never say which one was wrong. */
 export class SignInBody {
   @ApiProperty()
   @IsDefined()
@@ -47,7 +47,7 @@ export class SignInBody {
   password!: string;
 }
 
-/** Whose password is forgotten. */
+/** The email address of a forgotten password. */
 export class ForgotPasswordBody {
   @ApiProperty()
   @IsDefined()
@@ -56,7 +56,7 @@ export class ForgotPasswordBody {
   email!: string;
 }
 
-/** A link that is taken by signing in with the provider. */
+/** A one-time link that is accepted by signing in with the provider. */
 export class LinkBody {
   @ApiProperty({ description: 'The part of the link after #token=.' })
   @IsDefined()
@@ -65,7 +65,7 @@ export class LinkBody {
   token!: string;
 }
 
-/** Which account to open. */
+/** The account to open. */
 export class SwitchBody {
   @ApiProperty()
   @IsDefined()
@@ -73,7 +73,7 @@ export class SwitchBody {
   account_id!: string;
 }
 
-/** A link, and what for: whether it still works can be asked before it is used. */
+/** A link and its purpose: its status can be checked before it is used. */
 export class CheckLinkBody extends LinkBody {
   @ApiProperty({ enum: LINK_PURPOSES })
   @IsDefined()
@@ -81,7 +81,7 @@ export class CheckLinkBody extends LinkBody {
   purpose!: LinkPurpose;
 }
 
-/** What comes with every link that is taken with a password. */
+/** A link that sets a password. */
 export class ResetPasswordBody extends LinkBody {
   @ApiProperty({ minLength: MIN_PASSWORD_LENGTH })
   @IsDefined()
@@ -90,7 +90,7 @@ export class ResetPasswordBody extends LinkBody {
   password!: string;
 }
 
-/** The token of an invitation, with the name and password of whoever accepts it. */
+/** The token of an invitation, with the name and password of the new user. */
 export class JoinBody extends ResetPasswordBody {
   @ApiProperty()
   @IsDefined()
@@ -99,7 +99,7 @@ export class JoinBody extends ResetPasswordBody {
   name!: string;
 }
 
-/** The first person of an installation that has none, by the token of the link they were given. */
+/** The first user of an installation, with the token of their link. */
 export class FirstAdminBody extends JoinBody {
   @ApiProperty()
   @IsDefined()

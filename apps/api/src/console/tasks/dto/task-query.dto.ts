@@ -20,7 +20,7 @@ const orFlag = (value: unknown): unknown => (value === 'true' ? true : value ===
 const Filter = (name: string, description = ''): MethodDecorator =>
   ApiQuery({ name, required: false, ...(description && { description }), schema: { type: 'string' } });
 
-/** Describes the query of what ConsoleTaskFilter is about. */
+/** Documents the query parameters of ConsoleTaskFilter. */
 export const ApiTaskFilter = (): MethodDecorator =>
   applyDecorators(
     Filter('model'),
@@ -31,10 +31,10 @@ export const ApiTaskFilter = (): MethodDecorator =>
     Filter('to', 'Accepted before this time.'),
   );
 
-/** What the console's tasks are narrowed to, whatever their status. */
+/** Filters of the console's tasks, besides their status. */
 @KnownFiltersOnly()
 export class ConsoleTaskFilter {
-  /** Accepted at this time or later. */
+  /** Accepted at or after this time. */
   @IsoTime()
   readonly from?: Date;
 
@@ -49,11 +49,11 @@ export class ConsoleTaskFilter {
   @QueryText()
   readonly model?: string;
 
-  /** Part of the prompt, in any case of letters, or the whole id of a task or of its request. */
+  /** Part of the prompt (case-insensitive), or the full id of a task or of its request. */
   @QueryText()
   readonly text?: string;
 
-  /** Id of a key, or the word `playground`. */
+  /** Id of a key, or `playground`. */
   @QueryText()
   readonly key?: string;
 }
@@ -70,7 +70,7 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
   @AfterTask()
   readonly after?: string;
 
-  /** `newest` first unless it is said. What searches has the newest first, and only few tasks can be put in order by duration or cost. */
+  /** `newest` by default. Searches are always newest first, and only a few tasks can be sorted by duration or cost. */
   @QueryChoice(TASK_ORDERS)
   readonly order?: TaskOrdering;
 
@@ -80,17 +80,17 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
   readonly favorites?: boolean;
 }
 
-/** The query of the export of tasks, and of their number. */
+/** The query of the export and the count of tasks. */
 @KnownFiltersOnly()
 export class TaskExportQuery extends ConsoleTaskFilter {
   @StatusOfTask()
   readonly status?: TaskStatus;
 }
 
-/** The query of what is done to many tasks at once. */
+/** The query of bulk actions. */
 @KnownFiltersOnly()
 export class ManyTasksQuery extends ConsoleTaskFilter {
-  /** `true`: says what would be done, and does nothing. */
+  /** `true`: a dry run. */
   @QueryChoice(['true', 'false'])
   readonly dry_run?: 'true' | 'false';
 }

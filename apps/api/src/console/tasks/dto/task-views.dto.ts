@@ -120,7 +120,7 @@ export class ConsoleTaskPage extends PageOf(ConsoleTaskRow) {
   searched_until!: string | null;
 }
 
-/** How many tasks match. */
+/** The number of matching tasks. */
 export class TaskCountView {
   @ApiProperty({ type: 'integer', nullable: true, description: 'Null for a search, which continues on request.' })
   count!: number | null;
@@ -132,7 +132,7 @@ export class TaskCountView {
   sortable!: boolean;
 }
 
-/** Failed tasks that somebody may have to look at. */
+/** Failed tasks that may need attention. */
 export class OpenFailuresView {
   @ApiProperty({ type: 'integer', description: 'Since the day began in UTC; 1,000 at most.' })
   count!: number;
@@ -169,7 +169,7 @@ export class SentImageView {
   url!: string | null;
 }
 
-/** Where a webhook of the task went, and how that stands. */
+/** A webhook delivery of the task, and its state. */
 export class TaskDeliveryView {
   @ApiProperty()
   id!: string;
@@ -193,7 +193,7 @@ export class TaskDeliveryView {
   delivered_at!: string | null;
 }
 
-/** A step of a task as the console shows it. */
+/** An event in the task's timeline. */
 export class ConsoleTaskEventView extends TaskEventView {
   @ApiPropertyOptional({
     type: 'integer',
@@ -209,7 +209,7 @@ export class ConsoleTaskEventView extends TaskEventView {
   provider_message?: string;
 }
 
-/** All that the console shows of one task: what was ordered, each call of a provider, images, webhooks. */
+/** A task with all its details: its order, provider calls, images, and webhooks. */
 export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty()
   request_id!: string;
@@ -266,7 +266,7 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   webhook_deliveries!: TaskDeliveryView[];
 }
 
-/** What the event `partial` of a task's stream carries. */
+/** The data of a task stream's `partial` event. */
 export class PartialPictureView {
   @ApiProperty({ type: 'integer', minimum: 0, maximum: 2 })
   index!: number;
@@ -278,7 +278,7 @@ export class PartialPictureView {
   output_format!: OutputFormat;
 }
 
-/** A task that was accepted just now and can be followed by its id. */
+/** A newly accepted task, which can be followed by its id. */
 export class AcceptedTaskView {
   @ApiProperty()
   task_id!: string;
@@ -306,7 +306,7 @@ class RefusedTaskView {
   message!: string;
 }
 
-/** What was done to many tasks, or would be. */
+/** The result or preview of a bulk action. */
 export class ManyTasksView {
   @ApiProperty({ type: 'integer', description: 'Tasks that were changed.' })
   count!: number;
@@ -331,14 +331,14 @@ export class ManyTasksView {
   unpriced!: number;
 }
 
-/** What is not known from a task's row alone. */
+/** Details that are not in a task's row. */
 interface ShownTraits {
-  /** Signed. */
+  /** A signed URL. */
   readonly thumbnailUrl: string | undefined;
   readonly isSandbox: boolean;
 }
 
-/** `view` is what the public API shows. */
+/** `view`: the task as the public API shows it. */
 export function taskRow(
   task: TaskSummary,
   view: TaskView,
@@ -364,7 +364,7 @@ export function taskRow(
   };
 }
 
-/** Options as the API names them; what was not asked for is left out. */
+/** Options under their API names; absent options are omitted. */
 export function optionsView(options: TaskOptions): ConsoleTaskView['options'] {
   const all = {
     ...{ quality: options.quality, background: options.background, moderation: options.moderation },

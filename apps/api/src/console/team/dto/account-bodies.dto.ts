@@ -7,7 +7,7 @@ import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
 import { IsName } from '../../dto/name-body.dto.js';
 import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
-/** What operators set for all keys of an account together. */
+/** Operators' settings for all keys of an account together. */
 class AccountSettingsBody extends BudgetBody {
   @IsWeight()
   weight?: number | null;
@@ -28,7 +28,7 @@ class AccountSettingsBody extends BudgetBody {
   max_keys?: number | null;
 }
 
-/** An account that is to be made, and the address its owner is invited by. */
+/** A new account, and the email address that its owner is invited with. */
 export class NewAccountBody extends AccountSettingsBody {
   @ApiProperty()
   @IsDefined()
@@ -43,7 +43,7 @@ export class NewAccountBody extends AccountSettingsBody {
   email!: string;
 }
 
-/** What its owners and admins change of an account; what is absent or null stays as it is. */
+/** Settings that an account's own owners and admins change; absent or null = unchanged. */
 export class OwnAccountChangeBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()
@@ -57,7 +57,7 @@ export class OwnAccountChangeBody {
   require_two_factor?: boolean | null;
 }
 
-/** What is absent stays as it is; so do a name and whether it is disabled when they are null. */
+/** Absent = unchanged; null also leaves the name and the disabled state unchanged. */
 export class AccountChangeBody extends AccountSettingsBody {
   @ApiPropertyOptional({ type: String })
   @IsOptional()
@@ -83,7 +83,7 @@ export class AccountChangeBody extends AccountSettingsBody {
   default_response_format?: DefaultResponseFormat | null;
 }
 
-/** The limits that a body changes; null takes one back to its default. */
+/** The limits that a body changes; null resets one to its default. */
 export function accountLimits(body: AccountSettingsBody): Partial<AccountLimits> {
   const given = {
     weight: body.weight === null ? 1 : body.weight,

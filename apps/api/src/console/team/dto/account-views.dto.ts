@@ -7,7 +7,7 @@ import { ListOf } from '../../dto/list-views.dto.js';
 const Limit = () => ApiProperty({ type: 'integer', nullable: true });
 const Default = () => ApiProperty({ type: 'integer' });
 
-/** What operators have set for all keys of an account together: null = the default, 0 = unlimited. */
+/** Operators' limits for all keys of an account together: null = the default, 0 = unlimited. */
 export class AccountLimitsView {
   @ApiProperty({ type: 'integer', description: 'Share of the queue relative to other accounts.' })
   weight!: number;
@@ -28,7 +28,7 @@ export class AccountLimitsView {
   max_keys!: number | null;
 }
 
-/** What holds where nothing is set; 0 = unlimited. */
+/** Defaults where nothing is set; 0 = unlimited. */
 export class AccountDefaultsView {
   @Default()
   weight!: number;
@@ -76,7 +76,7 @@ export class OwnAccountView {
   defaults!: AccountDefaultsView;
 }
 
-/** An account as operators see it: figures, and nothing of what it generates. */
+/** An account as operators see it: figures only, never its prompts or images. */
 export class AccountRowView extends OwnAccountView {
   @ApiProperty({ description: 'The first account, which cannot be disabled.' })
   first!: boolean;
@@ -106,7 +106,7 @@ export class AccountRowView extends OwnAccountView {
 /** Every account of the installation, oldest first. */
 export class AccountListView extends ListOf(AccountRowView) {}
 
-/** The account and its owner's link, which is shown once. */
+/** The account and its owner's link, which is shown only once. */
 export class NewAccountView extends LinkView {
   @ApiProperty({ type: AccountRowView })
   account!: AccountRowView;

@@ -6,7 +6,7 @@ import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 const IsRole = (roles: readonly Role[]) => IsIn(roles, { message: `role must be one of ${roles.join(', ')}` });
 
-/** Who is to be an account's admin. */
+/** The new admin of an account. */
 export class InviteAdminBody {
   @ApiProperty()
   @IsDefined()
@@ -15,7 +15,7 @@ export class InviteAdminBody {
   email!: string;
 }
 
-/** Who is to come in, and as what. */
+/** An invitation: the new user and their role. */
 export class InviteBody extends InviteAdminBody {
   @ApiProperty({ enum: INVITED_ROLES })
   @IsDefined()
@@ -23,7 +23,7 @@ export class InviteBody extends InviteAdminBody {
   role!: InvitedRole;
 }
 
-/** What is absent or null stays as it is; the last owner who may come in can't go. */
+/** Absent or null = unchanged; the last enabled owner can't be removed. */
 export class PersonChangeBody {
   @ApiPropertyOptional({ enum: ROLES })
   @IsOptional()
@@ -36,7 +36,7 @@ export class PersonChangeBody {
   disabled?: boolean | null;
 }
 
-/** The name of what is to be deleted, typed as a confirmation. */
+/** The name of the account or user to delete, typed as a confirmation. */
 export class DeletionBody {
   @ApiProperty({ description: 'Of the account or person that is deleted or left, exactly.' })
   @IsDefined()
@@ -44,7 +44,7 @@ export class DeletionBody {
   name!: string;
 }
 
-/** Who is to be deleted. */
+/** The user to delete. */
 export class PersonDeletionBody extends DeletionBody {
   @ApiPropertyOptional({
     type: Boolean,
@@ -55,7 +55,7 @@ export class PersonDeletionBody extends DeletionBody {
   revoke_keys?: boolean | null;
 }
 
-/** Throws AppError `invalid_value` unless the name was typed as it is. */
+/** Throws AppError `invalid_value` unless the typed name matches exactly. */
 export function assertTyped(typed: string, name: string): void {
   if (typed.trim() === name.trim()) return;
   throw new AppError('invalid_value', 'Type the name exactly as it is shown.', { param: 'name' });

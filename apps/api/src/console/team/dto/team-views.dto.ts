@@ -5,10 +5,10 @@ import type { Person } from '#accounts/person-store.js';
 import { LINK_HOURS } from '#accounts/link-store.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
-/** How somebody may sign in. */
+/** A user's sign-in options. */
 const WAYS = ['password', 'openid'] as const;
 
-/** A person of the account, for its admins. */
+/** A user of the account, for its admins. */
 export class TeamPersonView {
   @ApiProperty()
   id!: string;
@@ -41,7 +41,7 @@ export class TeamPersonView {
 /** The users of one account, oldest first. */
 export class TeamView extends ListOf(TeamPersonView) {}
 
-/** An invitation nobody has accepted yet; its link was shown once. */
+/** An open invitation; its link was shown only once. */
 export class InvitationView {
   @ApiProperty()
   id!: string;
@@ -59,10 +59,10 @@ export class InvitationView {
   expires_at!: string;
 }
 
-/** Those that nobody has accepted, oldest first; expired ones too. */
+/** Open invitations, oldest first, including expired ones. */
 export class InvitationListView extends ListOf(InvitationView) {}
 
-/** A link that works once, and for how many hours. */
+/** A one-time link, and for how many hours it works. */
 export class LinkView {
   @ApiProperty({ description: 'Works once; shown only now.' })
   link!: string;
@@ -78,7 +78,7 @@ export class LinkView {
   emailed!: boolean | null;
 }
 
-/** The person, with the ways they can sign in by. */
+/** The user, with their sign-in options. */
 export function personView(person: Person, hasTwoFactor: boolean): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
@@ -90,12 +90,12 @@ export function personView(person: Person, hasTwoFactor: boolean): TeamPersonVie
   };
 }
 
-/** The invitation without its link, of which only a digest is stored. */
+/** The invitation without its link, which is stored only as a digest. */
 export function invitationView({ id, email, role, createdAt, expiresAt }: Invitation): InvitationView {
   return { id, email, role, created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
 }
 
-/** The link is in this answer, perhaps in an email, and nowhere else. */
+/** The link is only in this response, and perhaps in an email. */
 export function linkView({ link, emailed }: Pick<LinkView, 'link' | 'emailed'>): LinkView {
   return { link, hours: LINK_HOURS, emailed };
 }

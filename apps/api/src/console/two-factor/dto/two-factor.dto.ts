@@ -16,7 +16,7 @@ export class CodeBody {
   code!: string;
 }
 
-/** Both of what a sign-in asks for. */
+/** The password and a code, as at sign-in. */
 export class TurnOffBody extends CodeBody {
   @ApiProperty()
   @IsDefined()
@@ -25,7 +25,7 @@ export class TurnOffBody extends CodeBody {
   password!: string;
 }
 
-/** What a user has beside their password. */
+/** A user's two-factor settings. */
 export class TwoFactorView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'null = off.' })
   enabled_at!: string | null;
@@ -34,7 +34,7 @@ export class TwoFactorView {
   recovery_codes!: number;
 }
 
-/** A secret for an authenticator app; codes are asked for once one of it was confirmed. */
+/** A secret for an authenticator app; codes are required once the first one is confirmed. */
 export class AuthenticatorView {
   @ApiProperty({ description: 'In base32; shown only now.' })
   secret!: string;
@@ -43,13 +43,13 @@ export class AuthenticatorView {
   uri!: string;
 }
 
-/** Each works once, in place of a code of the app. */
+/** Each works once, instead of a code of the app. */
 export class RecoveryCodesView {
   @ApiProperty({ type: [String], description: 'Shown only now.' })
   recovery_codes!: string[];
 }
 
-/** The state without any secret. */
+/** The settings without secrets. */
 export function twoFactorView({ since, recoveryCodes }: SecondFactorState): TwoFactorView {
   return { enabled_at: since?.toISOString() ?? null, recovery_codes: recoveryCodes };
 }

@@ -4,7 +4,7 @@ import { USAGE_GROUPS, type UsageGroup } from '#billing/usage.js';
 import { IsoTime, QueryText } from '../../../common/query-fields.js';
 
 const DAY_MS = 86_400_000;
-/** Longest time that is asked for at once, and the usual one, in days. */
+/** Maximum and default time range of a query, in days. */
 const DAYS = { day: { most: 366, usual: 30 }, hour: { most: 2, usual: 2 } } as const;
 
 /** The query of usage figures. */
@@ -24,7 +24,7 @@ export class UsageQuery {
   @QueryText()
   readonly model?: string;
 
-  /** Name of keys. */
+  /** Name of a key. */
   @QueryText()
   readonly key?: string;
 
@@ -32,7 +32,7 @@ export class UsageQuery {
   readonly provider?: string;
 }
 
-/** The time that a query asks for. Throws AppError `invalid_value` when it is too long, or none. */
+/** The time range of a query. Throws AppError `invalid_value` when it is too long, or empty. */
 export function usageSpan({ by, from, to }: UsageQuery, now: Date): { readonly from: Date; readonly to: Date } {
   const end = to ?? now;
   const start = from ?? new Date(end.getTime() - DAYS[by].usual * DAY_MS);

@@ -8,7 +8,7 @@ export class DeliveryPageQuery {
   @PageLimit()
   readonly limit: number = DEFAULT_LIMIT;
 
-  /** Id of the last delivery of the page before. */
+  /** Id of the last delivery on the previous page. */
   @QueryText()
   readonly after?: string;
 

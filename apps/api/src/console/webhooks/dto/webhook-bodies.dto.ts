@@ -13,7 +13,7 @@ const AreEvents = () =>
     return { code: 'invalid_value', message: `${property} must contain only ${WEBHOOK_EVENTS.join(', ')}` };
   });
 
-/** An address that is to be told of the account's tasks; all events when none are named. */
+/** A new endpoint for the account's task events; without a list it receives all events. */
 export class NewEndpointBody {
   @ApiProperty({ description: 'A public https address, 2048 characters at most.' })
   @IsDefined()
@@ -27,7 +27,7 @@ export class NewEndpointBody {
   events?: WebhookEventType[] | null;
 }
 
-/** What is absent or null stays as it is. */
+/** Absent or null = unchanged. */
 export class EndpointChangeBody {
   @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true })
   @IsOptional()
@@ -41,7 +41,7 @@ export class EndpointChangeBody {
   active?: boolean | null;
 }
 
-/** How long, in hours, the old secret stays valid beside the new one; 24 unless it is said. */
+/** How long the old secret stays valid beside the new one, in hours; 24 by default. */
 @MayBeMissing()
 export class RotateSecretBody {
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS, default: 24 })

@@ -17,7 +17,7 @@ class EndpointRecordView {
   last_at!: string;
 }
 
-/** An endpoint, and how its newest deliveries went. */
+/** An endpoint, and the results of its latest deliveries. */
 export class EndpointView {
   @ApiProperty()
   id!: string;
@@ -58,7 +58,7 @@ class SecretView {
   expires_at!: string | null;
 }
 
-/** Shows the full secrets, so only admins get it. */
+/** Contains the full secrets, so only admins get it. */
 export class SecretListView extends ListOf(SecretView, 'Valid secrets, the current one first; at most two.') {}
 
 class AttemptView {
@@ -85,7 +85,7 @@ class AttemptView {
   answer!: string | null;
 }
 
-/** One message to one address, with each try. */
+/** A message to one address, with its attempts. */
 export class DeliveryView {
   @ApiProperty()
   id!: string;
@@ -124,7 +124,7 @@ export class SentTestView {
   id!: string;
 }
 
-/** `record` is undefined for an endpoint that was told of nothing yet. */
+/** `record`: undefined for an endpoint without deliveries. */
 export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord | undefined): EndpointView {
   const { id, url, events, createdAt, disabledAt, disabledReason } = endpoint;
   return {
@@ -138,12 +138,12 @@ function recordView({ delivered, failed, lastAt }: EndpointRecord): EndpointReco
   return { delivered, failed, last_at: lastAt.toISOString() };
 }
 
-/** The secret in full: people verify signatures with it. */
+/** The full secret, which receivers need to verify signatures. */
 export function secretView({ id, secret, createdAt, expiresAt }: WebhookSecret): SecretView {
   return { id, secret, created_at: createdAt.toISOString(), expires_at: expiresAt?.toISOString() ?? null };
 }
 
-/** The delivery in the console's words; its body is not shown. */
+/** The delivery as the console's API shows it, without its body. */
 export function deliveryView(delivery: LoggedDelivery): DeliveryView {
   const { id, taskId, event, endpointId, url, state, createdAt, nextTryAt, attempts } = delivery;
   return {
