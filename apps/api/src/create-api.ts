@@ -34,10 +34,10 @@ import { ConsoleCaller } from './console/tasks/console-caller.js';
 import { askForHttps } from './common/fastify/strict-transport.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
-/** What the build makes of apps/dashboard. */
+/** Build output of apps/dashboard. */
 const CONSOLE_PAGES = join(PACKAGE_ROOT, 'dist', 'dashboard');
 
-/** The whole API, ready to listen. Throws ConfigError when settings are missing or wrong. */
+/** The whole API, ready to listen. Throws ConfigError for missing or invalid settings. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
   const module = ApiModule.forRoot(env);
   const [{ trustedProxies }] = loadConfig([ApiConfig], env);

@@ -6,34 +6,34 @@ import type { CountedKind } from './limits/limit-requests.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who calls; set before the body is read, undefined on public routes. */
+    /** The caller; set before the body is read, undefined on public routes. */
     caller: Caller | undefined;
-    /** Who uses the console; undefined everywhere else, and for whoever is not signed in. */
+    /** The console session; undefined on other routes, and without a sign-in. */
     session: Session | undefined;
-    /** The task this request made or read, for the log. */
+    /** The task that this request created or read, for the log. */
     taskId: string | undefined;
-    /** Whether that task was there before: the request repeats another. */
+    /** Whether that task already existed: the request repeats another one. */
     attached: boolean;
-    /** The bytes of its JSON body, while they are needed. */
+    /** The bytes of its JSON body, as long as they are needed. */
     received: BodyBytes | undefined;
   }
 
   interface FastifyContextConfig {
-    /** Anyone may call the route. Every other route needs a key. */
+    /** The route needs no key; all others do. */
     public?: boolean;
-    /** The route is the console's: it knows sessions, never keys. */
+    /** The route belongs to the console: it accepts sessions, never keys. */
     console?: boolean;
-    /** The route takes JSON bodies up to JSON_BODY_LIMIT. */
+    /** The route accepts JSON bodies up to JSON_BODY_LIMIT. */
     largeBody?: boolean;
-    /** The route gets its JSON body as a `ScannedBody`, not parsed. */
+    /** The route receives its JSON body unparsed, as a `ScannedBody`. */
     rawBody?: boolean;
-    /** The route needs no body: an empty one may be of any type. */
+    /** The route needs no body: an empty one may have any content type. */
     bodyless?: boolean;
-    /** The route takes multipart/form-data, or nothing but that. */
+    /** The route accepts multipart/form-data; `only`: nothing else. */
     multipart?: boolean | 'only';
-    /** What a key must be for to call the route; `any` takes every key. A route that names none takes keys for everything. */
+    /** The scope that a key needs; `any` accepts every key. Without it, the route accepts only keys without scopes. */
     scope?: KeyScope | 'any';
-    /** The route counts towards this limit of its caller's key. */
+    /** Counts the request against this limit of the caller's key. */
     counted?: CountedKind;
   }
 }

@@ -35,7 +35,7 @@ if (process.argv[2] === 'openapi') {
   process.stdout.write(`${JSON.stringify(reportSettings(API_CONFIGS, process.env))}\n`);
 } else {
   main().catch((error: unknown) => {
-    // No logger may exist yet; the settings decide how one is made.
+    // There may be no logger yet: it is created from the settings.
     process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
     process.exit(1);
   });

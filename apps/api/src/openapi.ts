@@ -8,14 +8,14 @@ import { ApiModule } from './api.module.js';
 import { consoleDocument, openApiDocument } from './docs/openapi-document.js';
 import { createAdapter } from './common/fastify/server.js';
 
-/** Nothing is connected to: the document needs the classes, not their instances. */
+/** Placeholders: generating the document connects to nothing. */
 const SETTINGS = {
   DATABASE_URL: 'postgresql://nobody@localhost/none',
   REDIS_URL: 'redis://localhost',
   SECRET_KEY: 'the document is made without any',
 };
 
-/** Writes both documents, or with `--check` compares them with the committed ones and sets the exit code. */
+/** Writes both documents; with `--check`, compares them with the committed ones and sets the exit code. */
 export async function writeDocuments(): Promise<void> {
   const app = await NestFactory.create<NestFastifyApplication>(ApiModule.forRoot(SETTINGS), createAdapter(), {
     preview: true,

@@ -7,7 +7,7 @@ const HEADERS = {
   'webhook-signature': 'One or two of `v1,<base64 HMAC-SHA256>`, separated by a space.',
 };
 
-/** What this service itself calls; the generator knows only what it is called with. */
+/** Documents the requests that this service sends; the generator only knows those that it receives. */
 export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
   const parameters = Object.entries(HEADERS).map(([name, description]) => ({
     ...{ name, description },
@@ -19,7 +19,7 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
     post: {
       tags: ['Webhooks'],
       ...{ operationId, summary, description, parameters },
-      // The signature is what protects it; there is no scheme for that.
+      // Webhooks are protected by their signature, which has no OpenAPI security scheme.
       security: [],
       requestBody: {
         required: true,

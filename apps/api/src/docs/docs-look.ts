@@ -1,6 +1,6 @@
 /**
- * What dresses the reference page in the console's colors (apps/dashboard/src/app/global.css), light and dark. The page's own
- * colors go by method and state, each by a selector of its own, so most rules here must be important.
+ * Styles the reference page in the console's colors (apps/dashboard/src/app/global.css), light and dark. The page has
+ * its own colors per method and state, each with a specific selector, so most rules need !important.
  */
 export const DOCS_STYLE = `
 html { color-scheme: light; --page: #faf9f8; --surface: #fff; --line: #e7e5e4; --text: #1c1917; --dimmed: #645f5b; --accent: #9a3412; --fill: #b23a0e; --method: #57534e; }
@@ -56,8 +56,8 @@ html.dark-mode, .swagger-ui, html.dark-mode .swagger-ui { background: none !impo
 `;
 
 /**
- * Dresses the page, mends what keeps screen readers from it, and takes a key that a page of the console has just created and
- * hands over: it stays in this page's memory, and is neither stored nor part of an address.
+ * Sets the color scheme, fixes accessibility problems, and accepts a newly created key from a console page. The key
+ * stays in this page's memory: it is neither stored nor part of a URL.
  */
 export const DOCS_SCRIPT = `(() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -125,7 +125,7 @@ export const DOCS_SCRIPT = `(() => {
 })();
 `;
 
-/** The sign of the product, as apps/dashboard/src/app/mark.svg. */
+/** The product's logo, same as apps/dashboard/src/app/mark.svg. */
 export const DOCS_MARK =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#c2410c"/>' +
   '<circle cx="16" cy="16" r="8.5" fill="none" stroke="#fff" stroke-width="2.5"/><path d="M16 7.5a8.5 8.5 0 0 1 0 17z" fill="#fff"/></svg>';

@@ -1,10 +1,10 @@
 import { ApiExtension, type OpenAPIObject } from '@nestjs/swagger';
 import { ChatCompletionBody, ChatMessageView } from '#contract/chat-request-view.js';
 
-/** Marks the bodies of an operation until the document is finished. */
+/** Holds the bodies of an operation until the document is finished. */
 const BODIES = 'x-bodies';
 
-/** Bodies whose other fields are passed on; without this, typed clients could not send them. */
+/** Bodies whose unknown fields are passed on; without this, typed clients could not send them. */
 const OPEN: readonly string[] = [ChatCompletionBody.name, ChatMessageView.name];
 
 type Property = {
@@ -15,12 +15,12 @@ type Property = {
 };
 type Schema = { properties?: Record<string, Property>; required?: string[]; additionalProperties?: boolean };
 
-/** A body of several media types with a schema each, which the generator cannot express. */
+/** A body with a schema per media type, which the generator can't express. */
 export function DescribeBodies(content: Readonly<Record<string, object>>): MethodDecorator {
   return ApiExtension(BODIES, content);
 }
 
-/** Puts in what the generator leaves out: bodies by media type, and what may be absent, `null`, or unknown in requests. */
+/** Adds what the generator omits: bodies by media type, and optional, nullable, or unknown fields of requests. */
 export function finishDocument(document: OpenAPIObject): OpenAPIObject {
   for (const path of Object.values(document.paths)) {
     for (const operation of Object.values(path) as Record<string, unknown>[]) {
@@ -45,7 +45,7 @@ function allowNull({ properties = {}, required = [] }: Schema): void {
   }
 }
 
-/** Says defaults in words: openapi-typescript takes a field with a `default` for one that every request must have. */
+/** Moves defaults into the descriptions: openapi-typescript makes fields with a `default` required. */
 export function describeDefaults(document: OpenAPIObject): OpenAPIObject {
   const requests = Object.entries(document.components?.schemas ?? {}).filter(([name]) => /(Request|Form)$/.test(name));
   for (const [, { properties = {} }] of requests as [string, Schema][]) {

@@ -13,10 +13,10 @@ const DESCRIPTION = [
   'Clients must ignore response fields they do not know; fields are only ever added within `/v1`.',
 ].join('\n\n');
 
-/** Not for use by others; there is no text to link to. */
+/** Proprietary; there is no license text to link to. */
 const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 
-/** What the groups of operations are for, in the order in which readers want them. */
+/** Groups of operations, in reading order. */
 const TAGS = {
   Images: 'Generate and edit images, and wait for them or not.',
   Tasks: 'The state and the result of a request.',
@@ -28,7 +28,7 @@ const TAGS = {
   Webhooks: 'What this service calls.',
 };
 
-/** The OpenAPI document of the public API, made from the controllers and the contract's classes. */
+/** The public API's OpenAPI document, generated from the controllers and the contract's classes. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -49,7 +49,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   );
 }
 
-/** The OpenAPI document of what the console's pages call: no promise to anyone else. */
+/** The OpenAPI document of the console's API, which is internal and may change. */
 export function consoleDocument(app: INestApplication): OpenAPIObject {
   const config = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -68,7 +68,7 @@ function isOfConsole(path: string): boolean {
   return path.startsWith(`${CONSOLE_API}/`);
 }
 
-/** The document with some of its paths, and with the schemas that these, and the kept ones, are described by. */
+/** The document with some of its paths, and the schemas that these paths and `kept` refer to. */
 function onlyPaths(document: OpenAPIObject, isWanted: (path: string) => boolean, kept: string[] = []): OpenAPIObject {
   const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => isWanted(path)));
   const schemas = document.components?.schemas ?? {};

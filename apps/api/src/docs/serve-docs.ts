@@ -9,7 +9,7 @@ const DOCS = '/docs';
 const DOCUMENT = '/openapi.json';
 const SCRIPT = `${DOCS}/darkroom.js`;
 const MARK = `${DOCS}/darkroom.svg`;
-/** The page brings its own scripts and styles; only its styles are inline. */
+/** The page serves its own scripts and styles; only styles are inline. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,7 +21,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Marks what the reference page registers as public; to be called before it registers anything. */
+/** Marks the reference page's routes as public; must be called before they are registered. */
 export function prepareDocs(server: FastifyInstance): void {
   server.addHook('onRoute', (route) => {
     if (route.url !== DOCUMENT && route.url !== DOCS && !route.url.startsWith(`${DOCS}/`)) return;
@@ -29,7 +29,7 @@ export function prepareDocs(server: FastifyInstance): void {
     const protect = (_request: unknown, reply: { header(name: string, value: string): unknown }, done: () => void) => {
       reply.header('content-security-policy', POLICY);
       reply.header('x-content-type-options', 'nosniff');
-      // As the console's pages, so that one of them can hand over a key that was just created.
+      // Same as on the console's pages, so that one of them can hand over a newly created key.
       reply.header('cross-origin-opener-policy', 'same-origin');
       done();
     };
@@ -38,8 +38,8 @@ export function prepareDocs(server: FastifyInstance): void {
 }
 
 /**
- * Serves the document and a reference page made from it; both are made at the first request, and kept. `pages` is the folder
- * of the console, whose font the page takes.
+ * Serves the document and its reference page; both are generated on the first request and cached. `pages`: folder of
+ * the console, whose font the page uses.
  */
 export function serveDocs(app: NestFastifyApplication, pages: string): void {
   let bytes: Buffer | undefined;

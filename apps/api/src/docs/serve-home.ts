@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 
-/** What a program is told at the address of the service itself. */
+/** The response to a program at the root URL. */
 interface Home {
   readonly name: 'Darkroom';
-  /** The base address that clients of OpenAI's API are given. */
+  /** The base URL for clients of OpenAI's API. */
   readonly api: string;
   readonly openapi: string;
   readonly reference: string;
   readonly console: string;
 }
 
-/** Sends browsers from `/` to the console, and tells programs where things are. */
+/** Redirects browsers from `/` to the console, and tells programs the service's URLs. */
 export function serveHome(server: FastifyInstance, publicUrl: string): void {
   const home: Home = {
     name: 'Darkroom',

@@ -11,13 +11,13 @@ import { Public } from '../auth/api-key.guard.js';
 import { NameParam } from '../common/params.js';
 import { DescribeFile } from './files.openapi.js';
 
-/** What a link was signed with, as it came: the signer says what is wrong with it. */
+/** The raw signature parameters of a link; the signer validates them. */
 class SignatureQuery {
   readonly exp?: unknown;
   readonly sig?: unknown;
 }
 
-/** Serves finished images to whoever holds a signed link; an Authorization header makes no difference. */
+/** Serves finished images through signed links; the Authorization header is ignored. */
 @ApiTags('Files')
 @Controller('i')
 export class FilesController {
@@ -41,7 +41,7 @@ export class FilesController {
     }
     const result = resultOfFileName(name);
     if (result === undefined) throw missing();
-    // The bytes behind a name never change, so the name is as good a tag as their digest.
+    // The bytes of a file name never change, so the name works as an ETag.
     const tag = `"${name}"`;
     protect(reply, name, Number(exp));
     void reply.header('etag', tag);
@@ -53,7 +53,7 @@ export class FilesController {
     void reply.type(result.contentType).header('content-length', stored.bytes);
     if (reply.request.method === 'HEAD') {
       stored.stream.destroy();
-      // An empty stream keeps the length that was announced; an empty body would set it to 0.
+      // An empty stream keeps the Content-Length; an empty body would set it to 0.
       void reply.send(Readable.from([]));
       return;
     }
@@ -69,11 +69,11 @@ export class FilesController {
   }
 }
 
-/** An image opened on its own can run nothing, tells its origin to nobody and has a name of our making. */
+/** Opened on its own, an image can run no scripts and sends no referrer, and it is saved under our file name. */
 function protect(reply: FastifyReply, name: string, expiresAt: number): void {
   const seconds = Math.max(0, expiresAt - Math.ceil(Date.now() / 1000));
   void reply
-    // Images are small enough to be fetched again; a Range is ignored, as RFC 9110 allows.
+    // Images are small enough to fetch again; a Range is ignored, as RFC 9110 allows.
     .header('accept-ranges', 'none')
     .header('cache-control', `private, max-age=${seconds}, immutable`)
     .header('content-disposition', `inline; filename="${name}"`)

@@ -3,6 +3,6 @@ import { StorageModule } from '#storage/storage.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { FilesController } from './files.controller.js';
 
-/** `/i/`: finished images, for whoever holds a signed link. */
+/** `/i/`: finished images through signed links. */
 @Module({ imports: [LinksModule, StorageModule], controllers: [FilesController] })
 export class FilesModule {}

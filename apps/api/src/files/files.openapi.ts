@@ -4,7 +4,7 @@ import { DescribeErrors, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js
 
 const BYTES = { schema: { type: 'string' as const, format: 'binary' } };
 
-/** Documents the image bytes, and a 304 for a client that has them. */
+/** Documents the image bytes, and the 304 for a cached image. */
 export function DescribeFile(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

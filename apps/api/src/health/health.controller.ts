@@ -6,7 +6,7 @@ import { Public } from '../auth/api-key.guard.js';
 import { Draining } from '../common/draining.js';
 import { DescribeHealth, DescribeReadiness } from './health.openapi.js';
 
-/** For load balancers and orchestrators. */
+/** Probes for load balancers and orchestrators. */
 @ApiTags('Health')
 @Controller()
 export class HealthController {

@@ -48,7 +48,7 @@ class ReadinessResponse {
   dependencies!: DependenciesResponse;
 }
 
-/** Documents an answer that is 200 as long as the process can answer at all. */
+/** Documents a response that is 200 as long as the process responds at all. */
 export function DescribeHealth(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -62,7 +62,7 @@ export function DescribeHealth(): MethodDecorator {
   );
 }
 
-/** Documents the same body with 200 and 503; it is no ErrorResponse. */
+/** Documents the same body for 200 and 503; it is not an ErrorResponse. */
 export function DescribeReadiness(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

@@ -4,10 +4,10 @@ import { SubmitTask } from '#tasks/submit-task.js';
 import type { Intake } from '#tasks/task-intake.js';
 import { CheckImage, type CheckedImage, type RequestSigns } from './check-image.js';
 
-/** A request that has become a task, or repeats one that has. */
+/** An accepted request: a new task, or the one that it repeats. */
 export interface Accepted extends Intake, RequestSigns {}
 
-/** Turns an image request into a task. */
+/** Creates tasks from image requests. */
 @Injectable()
 export class AcceptImage {
   constructor(
@@ -15,7 +15,7 @@ export class AcceptImage {
     private readonly check: CheckImage,
   ) {}
 
-  /** `signal` ends uploads whose caller is gone. Throws AppError; then nothing is left behind. */
+  /** `signal` aborts uploads when the caller disconnects. Throws AppError, and then leaves nothing behind. */
   async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
     return this.submit(await this.check.generation(request, asynchronous, signal));
   }
@@ -28,11 +28,11 @@ export class AcceptImage {
   private async submit({ command, identity, upload, ...signs }: CheckedImage): Promise<Accepted> {
     try {
       const intake = await this.tasks.submit(command, identity);
-      // What a repetition has uploaded again is not needed: its task has it.
+      // The repeated task already has these images.
       if (intake.attached) await upload.discard();
       return { ...signs, ...intake };
     } catch (error) {
-      // A repeat may yet get that task, which needs them; where none comes, retention collects them.
+      // If the task may have been accepted, it needs the images; if it was not, retention collects them.
       if (!this.tasks.mayBeAccepted(upload.taskId)) await upload.discard();
       throw error;
     }

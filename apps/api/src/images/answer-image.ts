@@ -14,12 +14,12 @@ import { HeldCalls } from './held-calls.js';
 import { OpenImages } from './open-images.js';
 import { retryCount } from './request-mark.js';
 
-/** Milliseconds after which an SDK of OpenAI should ask again for an image that still runs. */
+/** Retry delay in ms for OpenAI SDKs while the image is still being generated. */
 const SDK_RETRY_MS = '250';
-/** Seconds until the first poll of a new task is worth while. */
+/** Delay in seconds before the first poll of a new task. */
 const FIRST_POLL_SECONDS = '5';
 
-/** Answers an accepted image request: with the image, with the task, or with what went wrong. */
+/** Responds to an accepted image request with the image, the task, or an error. */
 @Injectable()
 export class AnswerImage {
   constructor(
@@ -29,7 +29,7 @@ export class AnswerImage {
     private readonly marks: DeliveryMarks,
   ) {}
 
-  /** Throws the AppError of a task that failed or still runs when its time is over. */
+  /** Throws the AppError of a failed task, or of one that still runs after the wait. */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, mode: CallMode): Promise<void> {
     const { task } = accepted;
     nameTask(request, reply, accepted);
@@ -48,14 +48,17 @@ export class AnswerImage {
     else send();
   }
 
-  /** What a key of submit mode `apimart` gets: the task id at once, with status 200. */
+  /** The response for keys with submit mode `apimart`: the task id at once, with status 200. */
   answerSubmitted(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
     nameTask(request, reply, accepted);
     this.marks.watch(reply, accepted, true);
     void reply.header('cache-control', 'no-store').code(200).send(submittedResponse(accepted.task.id));
   }
 
-  /** Sends the images or throws the task's error, when it is called; what can go wrong before is thrown at once. */
+  /**
+   * Prepares the response to a finished task, and throws any error of that at once. The returned function sends the
+   * images or throws the task's error.
+   */
   private async outcome(
     task: TaskSummary,
     accepted: Accepted,
@@ -92,7 +95,10 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
     .send(taskAcceptance(task));
 }
 
-/** An SDK that counts its retries will be back for the image; anyone else polls, for a second call is a second task. */
+/**
+ * An SDK that counts its retries will retry for the image. Any other client should poll, because a second call would
+ * create a second task.
+ */
 export function notYet(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
   const retries = retryCount(request.headers) !== undefined;
   void reply.header('x-should-retry', String(retries));

@@ -7,7 +7,7 @@ import { isFinal } from '#tasks/task-status.js';
 import type { TaskSummary } from '#tasks/task.js';
 import type { Accepted } from './accept-image.js';
 
-/** Says in log and headers which task a call belongs to, and what of it was ignored. */
+/** Puts the call's task, and the names of ignored fields, in the log and headers. */
 export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
   const { task, attached, mark, ignored } = accepted;
   request.taskId = task.id;
@@ -18,7 +18,7 @@ export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted:
   if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
 }
 
-/** What a caller is told whose task has not ended. */
+/** The error for a task that has not ended. */
 export function stillRunning(taskId: string): AppError {
   return new AppError('still_running', `The image is not ready yet. Poll ${pollUrl(taskId)} for it.`, { taskId });
 }

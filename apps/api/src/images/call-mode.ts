@@ -1,10 +1,10 @@
-/** How a caller wants to be answered. */
+/** How a caller wants its response. */
 export interface CallMode {
-  /** Whether a task that still runs is answered 202 instead of being waited for. */
+  /** Whether to respond with 202 when the task is still running after the wait. */
   readonly asynchronous: boolean;
   /** How long to wait for the image, in ms. */
   readonly waitMs: number;
-  /** Whether the mode was asked for by query or header, and so is confirmed with Preference-Applied. */
+  /** Whether the query or a header requested the mode, which Preference-Applied then confirms. */
   readonly preferred: boolean;
   /** Seconds of an honored `Prefer: wait`. */
   readonly waitSeconds: number | undefined;
@@ -25,7 +25,7 @@ export function callMode({ asynchronous: asked, prefer }: CallSigns, syncWaitMs:
   return { asynchronous, waitMs: Math.min(patience, syncWaitMs), preferred: asynchronous, waitSeconds };
 }
 
-/** The mode of an `/async` path, whatever else is said. */
+/** The mode of an `/async` path, whatever the request says. */
 export const ASYNC_PATH: CallMode = { asynchronous: true, waitMs: 0, preferred: false, waitSeconds: undefined };
 
 function secondsOf(preference: string): number | undefined {

@@ -6,7 +6,7 @@ import { LostCallers } from '#tasks/lost-callers.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 
-/** Shows that this process is there for its callers, and looks after those of processes that were killed. */
+/** Announces that this process still waits for its callers, and marks the tasks of processes that were killed. */
 @Injectable()
 export class CallerPresence implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -21,7 +21,7 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
 
   onApplicationBootstrap(): void {
     const name = randomBytes(9).toString('base64url');
-    // Waits for Redis as long as it takes, and ioredis subscribes again by itself after a reconnect.
+    // Waits for Redis indefinitely; ioredis subscribes again after a reconnect.
     this.redis.subscribe(this.lost.channelOf(name)).then(
       () => (this.lost.waiter = name),
       () => undefined,
@@ -29,14 +29,14 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
     this.timer = setInterval(() => (this.looking = this.look()), this.config.sweepIntervalMs);
   }
 
-  /** Before anything closes. */
+  /** Runs before anything is closed. */
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.looking;
   }
 
   private async look(): Promise<void> {
-    // After a failover, the subscription may be at a server that is no master any more.
+    // After a failover, the subscription may be on a server that is no longer the master.
     if (this.redis.status === 'ready' && !(await this.lost.isHeard())) this.redis.disconnect(true);
     await this.lost.markAll().catch((error: unknown) => this.logger.warn('sweep.failed', { error }));
   }

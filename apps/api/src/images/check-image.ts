@@ -45,25 +45,25 @@ import {
   type ImageFields,
 } from './submit-command.js';
 
-/** What every request says, whether or not a task is made of it. */
+/** Properties of a request that do not depend on whether it creates a task. */
 export interface RequestSigns {
   readonly mark: RequestMark;
-  /** How an image in the answer is given. */
+  /** How images are returned. */
   readonly format: DefaultResponseFormat;
-  /** Whether the answer is a stream of events. */
+  /** Whether the response is an event stream. */
   readonly streamed: boolean;
-  /** Names of fields and files that mean nothing here. */
+  /** Names of ignored fields and files. */
   readonly ignored: readonly string[];
 }
 
-/** A request in which nothing is wrong, its images in the store. */
+/** A valid request whose images are stored. */
 export interface CheckedImage extends RequestSigns {
   readonly command: TaskCommand;
   readonly identity: RequestIdentity;
   readonly upload: InputUpload;
 }
 
-/** Checks the fields of an image request and stores its images. `signal` ends uploads whose caller is gone. */
+/** Validates an image request and stores its images. `signal` aborts uploads when the caller disconnects. */
 @Injectable()
 export class CheckImage {
   constructor(
@@ -73,7 +73,7 @@ export class CheckImage {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** Throws AppError; then nothing is left behind. */
+  /** Throws AppError, and then leaves nothing behind. */
   async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
@@ -160,8 +160,8 @@ export class CheckImage {
   }
 
   /**
-   * Also brings what the model decides into the fields: its own name in place of an alias, and its usual values. Answers the
-   * names of fields that have no effect.
+   * Also applies the model to the fields: its own name in place of an alias, and its default values. Returns the names
+   * of fields that have no effect.
    */
   private assertAll(
     action: TaskCommand['action'],
@@ -211,7 +211,7 @@ async function orDiscard(upload: InputUpload, check: () => Promise<CheckedImage>
   }
 }
 
-/** A form that is refused for its headers is still read, so that its sender sees the answer. */
+/** Even a form with invalid headers is read, so that its sender sees the response. */
 function formMark(request: FastifyRequest): RequestMark {
   try {
     return requestMark(request.headers);
@@ -229,7 +229,7 @@ function editParam(index: number): string {
   return `images[${index}].image_url`;
 }
 
-/** Keys of the dialect get the task from the sync path, too. */
+/** Keys of submit mode `apimart` get the task on the sync path too. */
 function answersWithTask(body: unknown, caller: Caller): boolean {
   return caller.submitMode === 'apimart' && (body as { stream?: unknown } | null | undefined)?.stream !== true;
 }

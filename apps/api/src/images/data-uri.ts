@@ -2,14 +2,14 @@ import { AppError } from '#contract/app-error.js';
 import { dataUriStart } from '#contract/image-reference.js';
 import { piecesOf, type Text } from '#contract/long-text.js';
 
-/** Characters decoded at a time. */
+/** Characters that are decoded at a time. */
 const STEP = 262_144;
 const FULL = /^[A-Za-z0-9+/]*$/;
 const LAST = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * The bytes of a data URI, piece by piece; its data may be broken into lines. Throws AppError `invalid_base64_image`
- * when it comes to a wrong character.
+ * Decodes a data URI chunk by chunk; its data may contain line breaks. Throws AppError `invalid_base64_image` at an
+ * invalid character.
  */
 export function* decodeDataUri(reference: Text, param: string): Generator<Buffer> {
   let skipped = dataUriStart(reference) ?? 0;
@@ -17,7 +17,7 @@ export function* decodeDataUri(reference: Text, param: string): Generator<Buffer
   for (const piece of piecesOf(reference, STEP)) {
     const text = rest + withoutBreaks(piece.slice(skipped));
     skipped = 0;
-    // The last group, whole or not, may be the last of all.
+    // The last group may be the end of the data, so it waits for the next chunk.
     const end = text.length - (text.length % 4 || Math.min(4, text.length));
     rest = text.slice(end);
     if (!FULL.test(text.slice(0, end))) throw invalid(param);

@@ -5,7 +5,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import { Logger } from '#telemetry/logger.js';
 import type { Accepted } from './accept-image.js';
 
-/** A connection that breaks so soon after its answer has most likely lost it on the way. */
+/** A connection that breaks this soon after its response has probably lost it. */
 const TICK_MS = 1_000;
 
 interface Written {
@@ -16,17 +16,17 @@ interface Written {
 }
 
 /**
- * Notes in the row whether an outcome has reached its caller, so that a later equal request is a new one, or gets the
- * task of a caller that left (TaskIntake). Deliveries are marked only for clients that count their tries, by one statement
- * for all of a moment, off every request's path; abandoned tasks for all, at once. A delivery mark that is lost does no harm:
- * an SDK that comes back within 15 minutes would get the same image once more.
+ * Records whether callers received their outcome, so that an equal later request creates a new task, or gets the task
+ * of a caller that disconnected (TaskIntake). Deliveries are marked only for clients that count their retries, in
+ * batches outside of requests; abandoned tasks are marked for all clients, at once. A lost delivery mark is harmless:
+ * an SDK that returns within 15 minutes would get the same image again.
  */
 @Injectable()
 export class DeliveryMarks implements OnApplicationShutdown {
   private fresh: Written[] = [];
   private settled: Written[] = [];
   private timer: NodeJS.Timeout | undefined;
-  /** What may be lost still, by connection: those that are kept open carry many answers. */
+  /** Responses that may still be lost, by connection: keep-alive connections carry many. */
   private readonly unsure = new WeakMap<Socket, Set<Written>>();
 
   constructor(
@@ -35,8 +35,9 @@ export class DeliveryMarks implements OnApplicationShutdown {
   ) {}
 
   /**
-   * Follows the reply, which carries the outcome or only the task (`isTask`), to its last byte. A key finds its task in any
-   * case. A client that does not count its tries has its task's id when the reply was written: many leave it unread.
+   * Follows a reply, which carries the outcome or only the task (`isTask`), until its last byte. With an
+   * Idempotency-Key, a request finds its task in any case. A client that does not count retries is not followed after
+   * it was sent only the task: it has the id, and many such clients never read the body.
    */
   watch(reply: FastifyReply, { task, mark }: Accepted, isTask = false): void {
     if (mark.kind === 'key') return;
@@ -52,12 +53,12 @@ export class DeliveryMarks implements OnApplicationShutdown {
     const closed = (): void => {
       if (!reply.raw.writableFinished) void this.abandoned(reply, task.id);
     };
-    // The caller may have left while its image was opened.
+    // The caller may have disconnected while its image was opened.
     if (reply.raw.destroyed) closed();
     else reply.raw.once('close', closed);
   }
 
-  /** The caller has left, or is answered without the outcome. Never throws. */
+  /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
   async sentAway(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
     if (mark.kind === 'attempt') await this.abandoned(reply, task.id);
   }
@@ -68,13 +69,16 @@ export class DeliveryMarks implements OnApplicationShutdown {
     });
   }
 
-  /** Marks what is left. */
+  /** Writes the remaining marks. */
   async onApplicationShutdown(): Promise<void> {
     await this.tick();
     await this.tick();
   }
 
-  /** The written answers of a connection. When it is reset, they are marked at once: their callers may be back soon. */
+  /**
+   * The responses written to a connection. When it is reset, they are marked at once, because their callers may retry
+   * soon.
+   */
   private on(socket: Socket): Set<Written> {
     const known = this.unsure.get(socket);
     if (known !== undefined) return known;
@@ -86,7 +90,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
     return written;
   }
 
-  /** Each waits one tick: a connection that is reset meanwhile has lost what was written to it. */
+  /** Each response waits one tick: if the connection is reset in that time, it was lost. */
   private async tick(): Promise<void> {
     const due = this.settled;
     this.settled = this.fresh;

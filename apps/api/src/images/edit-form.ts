@@ -7,32 +7,31 @@ import type { InputUpload } from './input-upload.js';
 
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
 
-/** A multipart edit, read to its end: texts as they were sent, files already stored. */
+/** A completely read multipart edit: texts as they were sent, files already stored. */
 export interface EditForm {
   readonly texts: Readonly<Record<string, string>>;
   readonly images: readonly TaskInput[];
   readonly mask: TaskInput | null;
-  /** Names of files nobody asked for. */
+  /** Names of unknown files. */
   readonly ignored: readonly string[];
 }
 
 interface ReceivedImage {
   readonly input: TaskInput;
-  /** Where the sender wants it: N of `image[N]`, else the order of arrival. */
+  /** The sender's position: N of `image[N]`, or else the order of arrival. */
   readonly position: number;
 }
 
 /**
- * Takes a multipart edit apart while it arrives, in any order of parts.
- * Throws AppError (invalid_multipart, request_too_large, array_above_max_length, ...) or the connection's error;
- * the caller then discards the upload.
+ * Parses a multipart edit as it arrives, with its parts in any order. Throws AppError (invalid_multipart,
+ * request_too_large, array_above_max_length, ...) or the connection's error; the caller then discards the upload.
  */
 export function readEditForm(source: FormSource, upload: InputUpload): Promise<EditForm> {
   return readForm(source, (refuse) => new EditParts(upload, refuse));
 }
 
 class EditParts implements FormParts<EditForm> {
-  /** Without a prototype, so that `__proto__` is a name like any other. */
+  /** Has no prototype, so that `__proto__` is an ordinary name. */
   private readonly texts = Object.create(null) as Record<string, string>;
   private readonly images: ReceivedImage[] = [];
   private readonly ignored: string[] = [];
@@ -55,7 +54,7 @@ class EditParts implements FormParts<EditForm> {
       return;
     }
     this.open.add(stream);
-    // Its reader sees the same error, but may not have begun to read.
+    // Its reader gets the same error, but may not have started reading.
     stream.on('error', () => undefined);
     const stored = image === null ? this.storeMask(stream) : this.storeImage(stream, name, image[1]);
     this.storing.push(stored.catch(this.fail).finally(() => this.open.delete(stream)));
@@ -110,7 +109,7 @@ function paramOf(index: number, count: number): string {
 const NUMBERS = ['n', 'output_compression', 'partial_images'];
 const FLAGS = ['stream', 'strict'];
 
-/** Text parts as the JSON values they stand for; what can't be read stays text and fails the type check. */
+/** Parses text parts as JSON values; a text that can't be parsed stays a string and fails validation. */
 export function coerceTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
   const values = Object.create(null) as Record<string, unknown>;
   for (const [name, text] of Object.entries(texts)) {

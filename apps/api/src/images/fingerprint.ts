@@ -4,15 +4,15 @@ import { LongText, piecesOf } from '#contract/long-text.js';
 import type { RequestMark } from '#tasks/task-intake.js';
 import type { EditForm } from './edit-form.js';
 
-/** Characters of a text hashed at a time. */
+/** Characters of a text that are hashed at a time. */
 const STEP = 262_144;
-/** Characters after which others get their turn. */
+/** Characters after which other requests get a turn. */
 const TURN = 16 * STEP;
 
 /**
- * SHA-256 of what a request asks for. All aliases of a path count as one, and how the call is answered does not count: a
- * sync call that is repeated at `/async` asks for the same image. Neither does the order of keys. Clients that do not count
- * their tries have fingerprints of their own, since their deliveries are not marked.
+ * SHA-256 of what a request orders. Path aliases count as one, and the kind of response does not count: a sync call
+ * repeated at `/async` orders the same image. Neither does the order of keys. Clients that do not count their retries
+ * have separate fingerprints, because their deliveries are not marked.
  */
 export async function fingerprintOf(
   action: 'generations' | 'edits',
@@ -32,7 +32,7 @@ export async function fingerprintOf(
   return hash.digest();
 }
 
-/** What a form asks for, whatever its boundary and the order and names of its parts; `digests` by object key. */
+/** The order in a form, independent of its boundary and the order and names of its parts; `digests`: by object key. */
 export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): unknown {
   const [images, masks] = [form.images, form.mask === null ? [] : [form.mask]].map((inputs) =>
     inputs.map((input) => (input.kind === 'object' ? digests.get(input.key) : input.url)),
@@ -40,7 +40,7 @@ export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): 
   return { form: form.texts, images, masks };
 }
 
-/** JSON with sorted keys; long texts in pieces, so that no second copy of an image is made. */
+/** JSON with sorted keys. Long texts are split, so that images are not copied. */
 function* canonicalPieces(value: unknown): Generator<string> {
   if (value === '') {
     yield '""';

@@ -6,7 +6,7 @@ import type { Accepted } from './accept-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { WaitForTask } from './wait-for-task.js';
 
-/** Holds a caller until its task has ended. */
+/** Holds a call until its task has ended. */
 @Injectable()
 export class HeldCalls {
   constructor(
@@ -16,9 +16,9 @@ export class HeldCalls {
   ) {}
 
   /**
-   * The finished task; undefined after `waitMs`, when the caller is gone, or when the process stops.
-   * The task goes on regardless, and an equal request may have it then; not so when the caller is answered with its id
-   * after `waitMs` (`getsId`). Throws when the task can't be read.
+   * Returns the finished task; undefined after `waitMs`, when the caller disconnects, or during shutdown. The task
+   * continues, and an equal request may then get it, unless the caller receives its id after `waitMs` (`getsId`).
+   * Throws when the task can't be read.
    */
   async settled(
     accepted: Accepted,
@@ -53,7 +53,7 @@ export class HeldCalls {
       return await this.wait.settled(task, waitMs, call.signal, attached);
     } finally {
       reply.raw.off('close', leave);
-      // A kept connection would hold up the end of the process, and be cut when its caller uses it next.
+      // A keep-alive connection would delay the end of the process, and break at the caller's next request.
       if (this.draining.started) reply.raw.shouldKeepAlive = false;
       this.draining.release(call);
     }

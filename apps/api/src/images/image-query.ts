@@ -4,7 +4,7 @@ import { fieldsOf } from '#contract/request-fields.js';
 import { ImageEditRequest, ImageGenerationRequest } from '#contract/image-request.js';
 import { discardRest } from '../common/request-stream.js';
 
-/** What the query of an image request may say, by its plain name. */
+/** Query parameters of an image request, by plain name. */
 const FLAGS = new Map(['dry_run', 'async'].map((name) => [plainName(name), name]));
 const VALUES = new Map<unknown, boolean>([
   ['true', true],
@@ -13,25 +13,25 @@ const VALUES = new Map<unknown, boolean>([
   ['0', false],
 ]);
 
-/** Fields of the body by their plain names, made once: a query may have thousands of names. */
+/** Body fields by plain name, computed once, because a query may have thousands of names. */
 let bodyFields: ReadonlyMap<string, string> | undefined;
 
-/** What an image request asks for in its query. */
+/** Query parameters of an image request. */
 export interface ImageQuery {
-  /** Only the price is asked for. */
+  /** Return only the price. */
   readonly dryRun: boolean;
-  /** The task is to be answered, not the image. */
+  /** Return the task instead of the image. */
   readonly asynchronous: boolean;
 }
 
-/** A name without what spellings differ in: `dryrun` of dry_run, dryRun and Dry-Run. */
+/** A name without case and separators: `dryrun` for dry_run, dryRun and Dry-Run. */
 export function plainName(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();
 }
 
 /**
- * Reads the query. What it misspells, or belongs in the body, would change the image or what is paid for it, so it is
- * refused: throws AppError `invalid_value`. Other names are those of clients and their gateways (`api-version`).
+ * Parses the query. A misspelled parameter, or one that belongs in the body, would change the image or its price, so it
+ * is rejected with AppError `invalid_value`. Other parameters belong to clients and their gateways (`api-version`).
  */
 export function readImageQuery(request: FastifyRequest): ImageQuery {
   const query = (request.query ?? {}) as Record<string, unknown>;

@@ -16,7 +16,7 @@ import { StreamImage } from './stream-image.js';
 const TAKES_IMAGES = RouteConfig({ largeBody: true, scope: 'images', counted: 'submits' });
 const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, scope: 'images', counted: 'submits' });
 
-/** Requests and replies are raw here: forms stream in, images and events stream out. */
+/** Requests and replies are raw here: forms are streamed in, images and events are streamed out. */
 @ApiTags('Images')
 @Controller()
 export class ImagesController {

@@ -21,7 +21,7 @@ import { RequestRules } from './request-rules.js';
 import { StreamImage } from './stream-image.js';
 import { WaitForTask } from './wait-for-task.js';
 
-/** `/v1/images`: requests become tasks, and their callers are answered with the image or with the task. */
+/** `/v1/images`: creates tasks from requests, and responds with the image or the task. */
 @Module({
   imports: [
     BillingModule,

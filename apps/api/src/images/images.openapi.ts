@@ -128,7 +128,7 @@ function DescribeDryRun(): MethodDecorator {
   });
 }
 
-/** A quote is no acceptance, so it is a 200 on the paths that accept, too. */
+/** A quote accepts nothing, so it is a 200 even on paths that otherwise return 202. */
 function DescribeQuote(): MethodDecorator {
   return applyDecorators(
     DescribeDryRun(),
@@ -174,7 +174,10 @@ function DescribeAcceptance(): MethodDecorator {
   });
 }
 
-/** Both forms of an edit. The files stand here and not in the form's class: they are never fields of an object. */
+/**
+ * Both bodies of an edit. The files are described here and not in the form's class, because they are never fields of an
+ * object.
+ */
 function DescribeEditBody(json: new () => object, form: new () => object): MethodDecorator {
   const files = {
     type: 'object' as const,

@@ -6,9 +6,9 @@ import type { ObjectStore } from '#storage/object-store.js';
 import type { TaskInput } from '#tasks/task.js';
 import { storeImage, type Bytes, type StoreRequest } from './store-image.js';
 
-/** The images one request brings along: stored while they arrive, and all gone again if it is not accepted. */
+/** The images of one request: stored as they arrive, and deleted if the request is not accepted. */
 export class InputUpload {
-  /** SHA-256 (hex) of what was stored, by object key; empty unless asked for. */
+  /** SHA-256 (hex) of the stored images, by object key; empty unless requested. */
   readonly digests = new Map<string, string>();
   private readonly keys: string[] = [];
 
@@ -30,7 +30,7 @@ export class InputUpload {
     return { kind: 'object', key, bytes: stored.bytes, param };
   }
 
-  /** Deletes what was stored. Never fails: what can't be deleted now is collected as an orphan later. */
+  /** Deletes the stored images. Never fails: those that can't be deleted now are collected as orphans. */
   async discard(): Promise<void> {
     await Promise.allSettled(this.keys.map((key) => this.store.delete(key)));
     this.keys.length = 0;

@@ -8,7 +8,7 @@ import type { TaskImage, TaskSummary } from '#tasks/task.js';
 import type { Accepted } from './accept-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
 
-/** Opens the images of a finished task for the caller that waited for it. */
+/** Opens a finished task's images for the caller that waited for it. */
 @Injectable()
 export class OpenImages {
   constructor(
@@ -17,8 +17,9 @@ export class OpenImages {
   ) {}
 
   /**
-   * The first now, each other one when it is read, in the middle of the answer. Throws AppError `storage_error`; then an
-   * equal request may have the task, so that an image that can't be read for a moment is not bought again.
+   * Opens the first image now, and the others when they are read, in the middle of the response. Throws AppError
+   * `storage_error`; an equal request may then get the task, so that an image that briefly can't be read is not bought
+   * again.
    */
   async open({ id, images }: TaskSummary, accepted: Accepted, reply: FastifyReply): Promise<StoredObject[]> {
     const [first, ...others] = images ?? [];

@@ -11,18 +11,18 @@ import type { Caller } from '../auth/caller.js';
 import { goneSignal } from '../common/gone-signal.js';
 import { CheckImage } from './check-image.js';
 
-/** Whose budgets count. */
+/** The account and key whose budgets apply. */
 type Payer = Pick<Caller, 'accountId' | 'keyId'>;
 
-/** What a price is asked for. */
+/** The order to be quoted. */
 export interface PricedOrder {
   readonly model: string;
   readonly options: PricedOptions;
-  /** Null when nothing is charged. */
+  /** Null when it is free. */
   readonly cost: TaskCost | null;
 }
 
-/** Says what a request would cost: it is checked like any other, and nothing of it is kept. */
+/** Quotes a request: it is validated like any other, and nothing of it is stored. */
 @Injectable()
 export class QuoteImage {
   constructor(
@@ -31,7 +31,7 @@ export class QuoteImage {
     private readonly source: CatalogSource,
   ) {}
 
-  /** Throws AppError as the request itself would; `insufficient_quota` is told in the quote instead. */
+  /** Throws the AppErrors of the request itself, except `insufficient_quota`, which the quote reports. */
   async quote(
     form: 'generation' | 'edit',
     request: FastifyRequest,
@@ -48,7 +48,7 @@ export class QuoteImage {
       .send(await this.of(callerOf(request), checked.command));
   }
 
-  /** What the caller would pay for an order now, and whether the budgets allow it. */
+  /** The current cost of an order for the caller, and whether the budgets allow it. */
   async of({ accountId, keyId }: Payer, { model, options, cost }: PricedOrder): Promise<QuoteResponse> {
     const left = leftOf(await this.budgets.find([accountId, keyId]));
     const { pixels, quality } = options;

@@ -13,14 +13,14 @@ import { UploadRepository } from '#uploads/upload.repository.js';
 import { decodeDataUri } from './data-uri.js';
 import { InputUpload } from './input-upload.js';
 
-/** A checked reference: one that is an input already, or a data URI whose bytes are still to be stored. */
+/** A checked reference: a finished input, or a data URI whose bytes are not stored yet. */
 export interface FoundReference {
   readonly param: string;
   readonly reference: Text;
   readonly input: TaskInput | undefined;
 }
 
-/** The images that requests refer to: data URIs, addresses elsewhere, and links of the account's own uploads. */
+/** Resolves the images that requests refer to: data URIs, external URLs, and links of the account's own uploads. */
 @Injectable()
 export class ReferenceImages {
   constructor(
@@ -30,15 +30,15 @@ export class ReferenceImages {
     private readonly egress: EgressConfig,
   ) {}
 
-  /** A place for what the request of a task brings along. */
+  /** A new upload for the images of a task's request. */
   upload(taskId: string, signal: AbortSignal, digesting = false): InputUpload {
     return new InputUpload(this.objects, taskId, signal, digesting);
   }
 
   /**
-   * What each reference is. Other people's addresses get a cheap look; whoever opens one checks again what its name
-   * resolves to. Throws AppError: `invalid_image_url`, or `failed_to_download_image` for whatever is wrong with a link
-   * of an upload, so that nothing can be learnt about those of others.
+   * Resolves each reference. External URLs get only a cheap check; the download checks again what their host resolves
+   * to. Throws AppError: `invalid_image_url`, or `failed_to_download_image` for anything wrong with an upload's link,
+   * so that it reveals nothing about other accounts' uploads.
    */
   async find(
     references: readonly Text[],
@@ -62,7 +62,7 @@ export class ReferenceImages {
   }
 }
 
-/** Data URIs go to the store one after the other; addresses stay addresses, which the worker opens. */
+/** Stores data URIs one after the other; URLs stay URLs, which the worker downloads. */
 export async function storeReferences(
   found: readonly FoundReference[],
   upload: InputUpload,
@@ -75,7 +75,7 @@ export async function storeReferences(
   return inputs;
 }
 
-/** The stored object itself: an API's own address is often one that may not be fetched. */
+/** Reads an upload from the store instead of its URL, because egress rules often forbid the API's own address. */
 function keptInput(id: string | null, kept: ReadonlyMap<string, number> | undefined, param: string): TaskInput {
   const bytes = id === null ? undefined : kept?.get(id);
   if (id === null || bytes === undefined) {

@@ -6,8 +6,8 @@ import type { RequestMark } from '#tasks/task-intake.js';
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
- * By what a request may repeat another; an Idempotency-Key wins over the count of an SDK.
- * Throws AppError `invalid_value` when the key is none.
+ * What identifies repetitions of a request: an Idempotency-Key, or else the SDK's retry count. Throws AppError
+ * `invalid_value` for an invalid key.
  */
 export function requestMark(headers: IncomingHttpHeaders): RequestMark {
   const sent = headers['idempotency-key'];
@@ -16,13 +16,13 @@ export function requestMark(headers: IncomingHttpHeaders): RequestMark {
   return { kind: 'attempt', retry: retry ?? 0, counted: retry !== undefined };
 }
 
-/** How many tries of the same call an SDK of OpenAI has made before; undefined when it does not count them. */
+/** How often an OpenAI SDK has already tried this call; undefined when it sends no count. */
 export function retryCount(headers: IncomingHttpHeaders): number | undefined {
   const count = headers['x-stainless-retry-count'];
   return typeof count === 'string' && /^\d{1,6}$/.test(count) ? Number(count) : undefined;
 }
 
-/** Bare and quoted spell the same key. */
+/** A key means the same with and without quotes. */
 function keyOf(sent: string): string {
   const key = /^"(.*)"$/s.exec(sent)?.[1] ?? sent;
   if (KEY.test(key)) return key;

@@ -16,7 +16,7 @@ interface NamedModel {
   readonly model?: unknown;
 }
 
-/** What an image request is checked against besides its own form. */
+/** Rules for image requests that depend on the catalog and settings. */
 @Injectable()
 export class RequestRules {
   constructor(
@@ -24,7 +24,7 @@ export class RequestRules {
     private readonly source: CatalogSource,
   ) {}
 
-  /** Throws AppError `model_not_found` unless the model is a served one; what is no text is left to other rules. */
+  /** Throws AppError `model_not_found` for an unknown model; a value that is not a string is left to other rules. */
   modelOf({ model: name = DEFAULT_IMAGE_MODEL }: NamedModel): ModelEntry | undefined {
     if (typeof name !== 'string') return undefined;
     const model = modelOf(this.source.current, 'image', name);
@@ -37,21 +37,21 @@ export class RequestRules {
     throw new AppError('model_not_found', text, { param: 'model' });
   }
 
-  /** The sizes besides pixels that the model accepts; those of the contract, if there is no such model. */
+  /** The model's sizes, apart from pixel sizes; the contract's sizes for an unknown model. */
   sizesOf({ model = DEFAULT_IMAGE_MODEL }: NamedModel): readonly ImageSize[] {
     const found = typeof model === 'string' ? modelOf(this.source.current, 'image', model) : undefined;
     return (found?.accepts ?? BASE_VALUES).sizes;
   }
 
-  /** Throws AppError `invalid_value` unless it is an address that others can be told to call. */
+  /** Throws AppError `invalid_value` unless it is a URL that webhooks may be sent to. */
   assertCallback(callbackUrl: string | undefined): void {
     const problem = callbackUrl && publicUrlProblem(callbackUrl, this.egress, { httpsOnly: true });
     if (problem) throw new AppError('invalid_value', problem, { param: 'callback_url' });
   }
 
   /**
-   * Throws AppError `unsupported_parameter` when the request is strict and not one of the model's routes can do it
-   * exactly as it was asked for, or it asks for what nobody knows.
+   * Throws AppError `unsupported_parameter` when a strict request has unknown fields, or none of the model's routes can
+   * fulfill it exactly.
    */
   assertExact({ model, options, action, inputs, mask }: TaskCommand): void {
     if (options.strict !== true) return;
@@ -61,16 +61,16 @@ export class RequestRules {
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
     const routes = findModel(catalog, model)?.ranks.flat() ?? [];
     const found = routes.map((route) => adaptationsFor(route, catalog.providers.get(route.provider), ask));
-    // What stands in the way of the nearest route is the most helpful to hear.
+    // Reports the problem of the route with the fewest problems.
     const [fewest] = found.sort((a, b) => a.length - b.length);
     if (fewest?.[0] !== undefined) throw notExact(fewest[0].what, fewest[0].param);
   }
 
-  /** What such an image costs that is accepted now; null when nothing is charged for it. */
+  /** The current cost of such an image; null when it is free. */
   costOf(model: string, options: PricedOptions): TaskCost | null {
     const catalog = this.source.current;
     const entry = findModel(catalog, model);
-    // Gone since it was checked: whoever makes the image will say so, and nobody knows the price.
+    // The model was removed after validation: the price is unknown, and the task itself will report it.
     return entry === undefined
       ? { reserved: null, currency: catalog.currency }
       : quoteImage(catalog, entry, options, new Date());

@@ -8,30 +8,30 @@ import { StorageError, type ObjectStore } from '#storage/object-store.js';
 
 export type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
 
-/** Sees an image while it arrives, and may throw AppError to refuse it. */
+/** Inspects an image as it arrives, and may throw AppError to reject it. */
 export interface ImageWatch {
   take(piece: Buffer, type: InputType): void;
-  /** All has been taken. */
+  /** Called after the last chunk. */
   end(type: InputType): void;
 }
 
-/** What an image is stored as, and what it is watched for meanwhile. */
+/** Where to store an image, and how to check it. */
 export interface StoreRequest {
   readonly key: string;
   /** The request field that holds the image, for errors. */
   readonly param: string;
   readonly limit: { readonly bytes: number; readonly error: () => AppError };
   readonly signal: AbortSignal;
-  /** Sees all bytes. */
+  /** Updated with all bytes. */
   readonly hash?: Hash | undefined;
   readonly watch?: ImageWatch;
 }
 
 /**
- * Stores an image while it arrives; nothing of it is held in memory but the piece on its way. The first bytes decide
- * what it is, whatever its sender calls it, and its structure is watched on the way.
- * Throws AppError: unsupported_image_media_type, invalid_image_file, the limit's error, what the watch throws, or
- * server_is_overloaded when the store fails. Then nothing is left behind.
+ * Stores an image as it arrives, with only the current chunk in memory. The first bytes determine its type, whatever
+ * the sender says, and its structure is checked on the way. Throws AppError: unsupported_image_media_type,
+ * invalid_image_file, the limit's error, the watch's errors, or server_is_overloaded when the store fails. Then it
+ * leaves nothing behind.
  */
 export async function storeImage(
   store: ObjectStore,
@@ -101,7 +101,7 @@ async function* watched(
   watch.end();
 }
 
-/** The caller is told which of the images it was. */
+/** Adds the request field of the image to an error. */
 function blaming(param: string, check: () => void): void {
   try {
     check();

@@ -15,10 +15,10 @@ import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
 import { OpenImages } from './open-images.js';
 
-/** How long after its deadline a task is failed at the latest, when nothing else works: a few sweeps. */
+/** By how long a task may end after its deadline when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
 
-/** Answers an accepted image request with events: partial images, then each image or what went wrong. */
+/** Responds to an accepted image request with events: partial images, then each image or an error. */
 @Injectable()
 export class StreamImage {
   constructor(
@@ -30,8 +30,8 @@ export class StreamImage {
   ) {}
 
   /**
-   * Returns when the last event is on its way. A failure is an event, because the status is long sent; it is thrown
-   * too, for the log. Only an image that stops in the middle cuts the connection.
+   * Returns once the last event is written. A failure is sent as an event, because the status is already sent, and also
+   * thrown for the log. Only an image that breaks off midway closes the connection.
    */
   async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     nameTask(request, reply, accepted);
@@ -54,7 +54,7 @@ export class StreamImage {
     }
   }
 
-  /** A provider that starts again generates again what the caller has seen. */
+  /** A provider that restarts sends partial images again; the caller gets each of them once. */
   private partialsOf(task: Task, events: EventStream): () => void {
     const wanted = task.options.partialImages ?? 0;
     if (wanted === 0) return () => undefined;
@@ -81,7 +81,7 @@ export class StreamImage {
   }
 }
 
-/** How long to wait for a task to its end, in ms. Both times are the database's, so that no clock of ours is compared with them. */
+/** How long to wait for a task to end, in ms. Both times are the database's, so no local clock is involved. */
 export function patienceFor(task: Task): number {
   return task.deadlineAt.getTime() - task.createdAt.getTime() + DEADLINE_SLACK_MS;
 }

@@ -29,34 +29,34 @@ export interface CommandContext {
   readonly caller: Caller;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
-  /** Whether the call is answered with the task rather than with the image. */
+  /** Whether the response is the task instead of the image. */
   readonly asynchronous: boolean;
-  /** Names of fields and files that mean nothing here. */
+  /** Names of ignored fields and files. */
   readonly ignored: readonly string[];
-  /** What such an image of the model costs now. */
+  /** The current cost of such an image of the model. */
   readonly costOf: (model: string, options: TaskOptions) => TaskCost | null;
 }
 
-/** The command of a checked generation. */
+/** The command for a validated generation. */
 export function generationCommand(fields: AsyncImageGenerationRequest, context: CommandContext): TaskCommand {
   return command('generation', fields, context, frameOf(fields.size ?? '1:1', fields));
 }
 
-/** The command of a checked edit. */
+/** The command for a validated edit. */
 export function editCommand(fields: AsyncImageEditForm, context: CommandContext): TaskCommand {
   return command('edit', fields, context, frameOf(fields.size ?? 'auto', fields));
 }
 
 type Frame = Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null };
 
-/** What a checked size asks for; in pixels, it needs no resolution. */
+/** The frame for a valid size; a size in pixels needs no resolution. */
 export function frameOf(size: string, fields: Pick<ImageFields, 'resolution'>): Frame {
   if (!isImageSize(size)) return { size, resolution: null, pixels: parsePixelSize(size) ?? null };
   const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
   return { size, resolution, pixels: pixelsFor(size, resolution) };
 }
 
-/** A request's fields, whichever its form. */
+/** The fields of a request, in any form. */
 export type ImageFields = ImageOptions & {
   model?: string;
   prompt: string;
@@ -102,8 +102,8 @@ interface AskedSize {
 }
 
 /**
- * Brings accepted spellings into the contract's own before anything is checked. Answers the names of fields that are
- * ignored for it, which are gone from the request then.
+ * Normalizes accepted spellings before validation. Removes fields that are ignored as a result, and returns their
+ * names.
  */
 export function normalizeSpelling(fields: AskedSize): string[] {
   if (typeof fields.resolution === 'string') fields.resolution = fields.resolution.toLowerCase();
@@ -112,21 +112,27 @@ export function normalizeSpelling(fields: AskedSize): string[] {
   return ['resolution'];
 }
 
-/** Throws AppError `invalid_value` for a generation's size in pixels; what is no text is left to other rules. */
+/**
+ * Throws AppError `invalid_value` for a generation's size in pixels; a value that is not a string is left to other
+ * rules.
+ */
 export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] = IMAGE_SIZES): void {
   if (typeof size !== 'string' || sizes.some((one) => one === size)) return;
   const text = `size must be one of ${sizes.join(', ')}; sizes in pixels are turned off for this API key`;
   throw new AppError('invalid_value', text, { param: 'size' });
 }
 
-/** By plain name: without these, an image would be paid for that nobody ordered: another one, or one that was only to be quoted. */
+/**
+ * By plain name. If these were ignored, the caller would pay for a different image, or for one that was only to be
+ * quoted.
+ */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
   markup: 'markup is not supported yet, and the image would be another one without it.',
   dryrun: 'dry_run belongs in the query: add ?dry_run=true to the address.',
   strict: 'The field is spelled strict.',
 };
 
-/** Throws AppError `unsupported_parameter` for a field that nobody honors yet and that cannot be ignored. */
+/** Throws AppError `unsupported_parameter` for an unsupported field that must not be ignored. */
 export function assertIgnorable(ignored: readonly string[]): void {
   for (const param of ignored) {
     const text = Object.hasOwn(NOT_TO_IGNORE, plainName(param)) ? NOT_TO_IGNORE[plainName(param)] : undefined;
@@ -137,7 +143,7 @@ export function assertIgnorable(ignored: readonly string[]): void {
 /** Formats to which `output_compression` applies. */
 const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
 
-/** Names of checked fields that mean nothing beside the others. */
+/** Names of valid fields that have no effect together with the others. */
 export function fieldsWithoutEffect({ output_format, output_compression }: ImageFields): string[] {
   const isLost = output_compression !== undefined && !COMPRESSED.includes(output_format ?? '');
   return isLost ? ['output_compression'] : [];
@@ -148,7 +154,7 @@ function isPixelSize(size: unknown): boolean {
 }
 
 /**
- * Rules that span several fields, or the caller. `aliases` are the model's, by which a key may be allowed to use it.
+ * Rules that involve several fields, or the caller. `aliases`: the model's other names, which a key's list may use.
  * Throws AppError (model_not_allowed, invalid_value).
  */
 export function assertCombination(

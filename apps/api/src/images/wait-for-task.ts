@@ -5,26 +5,26 @@ import { withOutcome, type TaskOutcome, type TaskSummary } from '#tasks/task.js'
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 
-/** How often all waiting tasks are looked at together, for events that were lost. */
+/** How often all waiting tasks are checked together, in case events were lost. */
 const RECHECK_MS = 1_500;
 const RECHECK_BATCH = 5_000;
 
 interface Waiter {
-  /** As it was accepted. */
+  /** As accepted. */
   readonly task: TaskSummary;
   readonly answer: (task: TaskSummary | undefined) => void;
 }
 
 /**
- * Lets callers wait for their task: one subscription and one map for the whole process.
- * The event of a completed task says what its row does, so that nobody needs to read that; others only say where to look. A lost
- * one costs a second and a half.
+ * Lets callers wait for their task, with one subscription and one map for the whole process. The event of a completed
+ * task contains its outcome, so no query is needed; other events trigger a query. A lost event delays the response by
+ * up to a second and a half.
  */
 @Injectable()
 export class WaitForTask implements OnApplicationShutdown {
   private readonly waiters = new Map<string, Set<Waiter>>();
   private heard = new Set<string>();
-  /** Tasks that ended before their caller waited, in this interval and the one before: a quick task may. */
+  /** Tasks that ended before their caller started to wait, in this interval and the previous one. */
   private early = new Set<string>();
   private earlier = new Set<string>();
   private readonly recheck: NodeJS.Timeout;
@@ -46,14 +46,14 @@ export class WaitForTask implements OnApplicationShutdown {
     }, RECHECK_MS).unref();
   }
 
-  /** Callers waiting now. */
+  /** Number of waiting callers. */
   get size(): number {
     return this.waiters.size;
   }
 
   /**
-   * The finished task, or undefined when it still runs after `timeoutMs` or the signal is aborted.
-   * `mayHaveEnded` says that the task is not new, so that its row is looked at first.
+   * The finished task, or undefined when it still runs after `timeoutMs` or the signal aborts. `mayHaveEnded`: the task
+   * is not new, so its row is read first.
    */
   async settled(
     task: TaskSummary,
@@ -84,7 +84,7 @@ export class WaitForTask implements OnApplicationShutdown {
     clearInterval(this.recheck);
   }
 
-  /** All events of one turn of the event loop that do not tell an outcome are answered by one query. */
+  /** One query serves all events of an event loop turn that contain no outcome. */
   private hear(taskId: string, outcome?: TaskOutcome): void {
     if (outcome !== undefined) {
       for (const { task, answer } of [...(this.waiters.get(taskId) ?? [])]) answer(withOutcome(task, outcome));
@@ -108,7 +108,7 @@ export class WaitForTask implements OnApplicationShutdown {
         }
       }
     } catch (error) {
-      // The next look is at most RECHECK_MS away.
+      // The next check is at most RECHECK_MS away.
       this.logger.warn('wait.look_failed', { count: ids.length, error });
     }
   }

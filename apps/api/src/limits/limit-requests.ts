@@ -9,21 +9,21 @@ import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from './ra
 
 export type CountedKind = 'submits' | 'polls' | 'chats';
 
-/** Whose requests are counted, and by which limits of their own. */
+/** The caller's ids and limits. */
 export type CountedCaller = Pick<Caller, 'accountId' | 'account' | 'originalKeyId' | 'limits'>;
 
-/** A limit that binds a caller. */
+/** A limit that applies to a caller. */
 interface Limit extends RateWindow {
-  /** In headers, where the name of the counter would tell ids. */
+  /** Its name in headers, because the counter's name contains ids. */
   readonly policy: string;
-  /** Whom the limit is of, for a sentence. */
+  /** The owner of the limit, for error messages. */
   readonly whose: string;
   readonly kind: string;
 }
 
 /**
- * Counts requests of routes that say so and refuses those above a limit: of their key, or of all keys of its account.
- * Each may have its own, or else has the deployment's.
+ * Counts the requests of counted routes, and rejects those above a limit of their key or their account. Each of them
+ * may have its own limit; otherwise the deployment's applies.
  */
 @Injectable()
 export class RequestLimits {
@@ -40,8 +40,8 @@ export class RequestLimits {
   }
 
   /**
-   * Headers of the answer tell the limit that leaves least. Throws AppError `rate_limit_exceeded`. Without Redis
-   * nothing is counted: polls and chats must go on, and submits are turned away for another reason.
+   * The response headers describe the limit with the fewest requests left. Throws AppError `rate_limit_exceeded`.
+   * Without Redis nothing is counted: polls and chats must keep working, and submits are rejected for another reason.
    */
   async admit(kind: CountedKind, caller: CountedCaller, reply?: FastifyReply): Promise<void> {
     const { accountId, account, originalKeyId, limits } = caller;
@@ -60,7 +60,7 @@ export class RequestLimits {
     );
   }
 
-  /** What somebody's pages of the console ask for, in all: as much as a key's polls. Throws like `admit`. */
+  /** Counts all requests of a user's console pages, with the limit of a key's polls. Throws like `admit`. */
   async admitPages(personId: string, reply: FastifyReply): Promise<void> {
     const page = { name: `console:${personId}`, policy: 'console', whose: 'The console', kind: 'requests' };
     await this.count([{ ...page, limit: this.limits.polls }], reply);
@@ -87,11 +87,11 @@ export class RequestLimits {
   }
 }
 
-/** What people call them. */
+/** Names in error messages. */
 const WORDS: Readonly<Record<string, string>> = { submits: 'image requests', polls: 'status checks' };
 
 interface Standing extends Limit {
-  /** Requests that may follow; below 0 for one that was too many. */
+  /** Remaining requests; negative for a request above the limit. */
   readonly left: number;
   readonly resetSeconds: number;
 }
@@ -112,8 +112,8 @@ function tell({ policy, limit, left, resetSeconds }: Standing, reply: FastifyRep
 }
 
 /**
- * Checks every authenticated request of a counted route before its body is read. What the console orders counts as its
- * account's own key (`consoleCaller`), and everything else it asks for as its person's pages.
+ * Counts every authenticated request of a counted route before its body is read. Orders in the console count for the
+ * account's own key (`consoleCaller`), and all its other requests for the user's pages.
  */
 export function limitRequests(
   server: FastifyInstance,

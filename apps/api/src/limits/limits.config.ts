@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
-/** Requests per minute of keys that have no limits of their own. */
+/** Default limits of keys, in requests per minute. */
 export class LimitsConfig {
   @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests per minute of an API key; 0 = unlimited.')
   @Within(0, 1_000_000_000)
@@ -39,7 +39,7 @@ export class LimitsConfig {
   @Within(0, 1_000_000_000)
   private readonly accountChats?: number;
 
-  /** What all keys of an account may do together in a minute; 0 = any number. */
+  /** Limits per minute for all keys of an account together; 0 = unlimited. */
   get account(): Readonly<Record<'submits' | 'polls' | 'chats', number>> {
     return {
       submits: this.accountSubmits ?? 5 * this.submitsPerMinute,

@@ -3,6 +3,6 @@ import { QueueModule } from '#queue/queue.module.js';
 import { RequestLimits } from './limit-requests.js';
 import { RateCounter } from './rate-counter.js';
 
-/** How many requests a key, an account or a network may send. */
+/** Request limits of keys, accounts and networks. */
 @Module({ imports: [QueueModule], providers: [RateCounter, RequestLimits], exports: [RateCounter, RequestLimits] })
 export class LimitsModule {}

@@ -7,9 +7,9 @@ import { RedisScript } from '#redis/redis-script.js';
 export const WINDOW_SECONDS = 60;
 
 /**
- * KEYS: counters of nested windows (key, account). ARGV: requests to add, length of a window in ms, then the limit of each.
- * Answers for each with the count, how many of these requests were counted, and the ms until the window ends. Requests above
- * one window's limit are not counted in the next.
+ * KEYS: counters of nested windows (key, account). ARGV: requests to add, window length in ms, then the limit of each
+ * window. Returns for each window the count, how many of these requests were counted, and the ms until it ends.
+ * Requests above one window's limit are not counted in the next.
  */
 const COUNT = new RedisScript(`
   local rest = tonumber(ARGV[1])
@@ -22,15 +22,18 @@ const COUNT = new RedisScript(`
   end
   return answers`);
 
-/** A counter, and how many requests of a window it lets on to the next one. */
+/** A counter, and how many requests per window it passes on to the next counter. */
 export interface RateWindow {
   readonly name: string;
   readonly limit: number;
 }
 
-/** Where a request stands in a window. */
+/** A request's position in a window. */
 export interface Counted {
-  /** 1 for the first request of the window; of one that an earlier window stopped, that of the last before it. */
+  /**
+   * 1 for the first request of the window. A request that an earlier window stopped gets the position of the last
+   * counted one.
+   */
   readonly place: number;
   /** Whole seconds until the window ends, at least 1. */
   readonly resetSeconds: number;
@@ -38,16 +41,16 @@ export interface Counted {
 
 type Answer = readonly [count: number, added: number, restMs: number];
 
-/** Requests of the same windows that arrived while a command was on its way; they go together with the next. */
+/** Requests that arrived for the same windows while a command was running; the next command counts them together. */
 interface Waiting {
   count: number;
   answer: Promise<readonly Answer[]> | undefined;
 }
 
 /**
- * Counts requests in windows (of a minute unless told) that begin with the first, exactly, at all processes together. Names
- * that are counted together have windows of one length.
- * However many requests of one caller come at a time, this process has one command for them on its way and one that waits.
+ * Counts requests exactly, across all processes, in windows (a minute by default) that start with their first request.
+ * Names that are counted together have windows of the same length. However many requests a caller sends at once, this
+ * process has at most one running and one waiting command for them.
  */
 @Injectable()
 export class RateCounter {
@@ -65,7 +68,10 @@ export class RateCounter {
     return counted as Counted;
   }
 
-  /** The same in several windows with one command: in each one only while all before it leave room. Throws like `count`. */
+  /**
+   * Counts in several windows with one command; a window counts only requests that fit all earlier windows. Throws like
+   * `count`.
+   */
   async countAll(windows: readonly RateWindow[], windowSeconds = WINDOW_SECONDS): Promise<Counted[]> {
     const group = windows.map(({ name }) => name).join(' ');
     const together = this.waiting.get(group) ?? { count: 0, answer: undefined };

@@ -3,20 +3,20 @@ import type { ModelCapabilities, ModelLimits, ModelPrice, ModelView } from '#con
 import { PIXEL_LIMITS, RESOLUTIONS } from '#contract/pixel-table.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 
-/** 2026-04-21, when gpt-image-2 was published; the catalog knows no dates. */
+/** 2026-04-21, when gpt-image-2 was released; the catalog has no dates. */
 const CREATED = 1_776_729_600;
 const MICROS = 1_000_000;
 
-/** What of a model depends on who asks. */
+/** Properties of a model that depend on the caller's key. */
 interface KeyTerms {
-  /** 0 = any number. */
+  /** 0 = unlimited. */
   readonly submitsPerMinute: number;
   readonly chatsPerMinute: number;
-  /** Whether generations may have sizes in pixels. */
+  /** Whether generations accept sizes in pixels. */
   readonly pixelSizes: boolean;
 }
 
-/** A model of the catalog as callers see it; `now` decides the price. */
+/** A model of the catalog as callers see it; `now` determines the price. */
 export function modelViewOf(model: ModelEntry, catalog: Catalog, terms: KeyTerms, now: Date): ModelView {
   const price = priceOf(model, catalog, now);
   return {
@@ -31,7 +31,7 @@ export function modelViewOf(model: ModelEntry, catalog: Catalog, terms: KeyTerms
   };
 }
 
-/** What any of its routes can do, the model can. */
+/** The combined capabilities of the model's routes. */
 function capabilitiesOf(model: ModelEntry, { pixelSizes: generations }: KeyTerms): ModelCapabilities {
   if (model.kind === 'chat') return { streaming: true };
   const routes = model.ranks.flat();

@@ -15,7 +15,7 @@ import { DescribeModel, DescribeModelList } from './models.openapi.js';
 
 const FOR_EVERY_KEY = RouteConfig({ scope: 'any' });
 
-/** Lists what the caller's key may use. */
+/** Lists the models that the caller's key may use. */
 @ApiTags('Models')
 @Controller('v1/models')
 export class ModelsController {

@@ -3,7 +3,7 @@ import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { ModelListResponse, ModelView } from '#contract/model-view.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
-/** Documents the list in the form of OpenAI, with fields of our own added. */
+/** Documents the list in OpenAI's format, with additional fields. */
 export function DescribeModelList(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -16,7 +16,7 @@ export function DescribeModelList(): MethodDecorator {
   );
 }
 
-/** Documents 404 for unknown models and for those that the key may not use. */
+/** Documents the 404 for unknown models and for those that the key may not use. */
 export function DescribeModel(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

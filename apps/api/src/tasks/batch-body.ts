@@ -3,7 +3,7 @@ import { MAX_BATCH } from '#contract/task-view.js';
 
 const PARAM = 'task_ids';
 
-/** The ids that POST /v1/tasks/batch asks for, each once, in their order. Throws AppError naming what is wrong. */
+/** The ids in a POST /v1/tasks/batch body, without duplicates, in order. Throws AppError that names the problem. */
 export function batchBody(body: unknown): string[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new AppError('invalid_type', 'The request body must be a JSON object.');

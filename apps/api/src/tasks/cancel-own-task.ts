@@ -5,7 +5,7 @@ import { TaskStore } from '#tasks/task-store.js';
 import type { TaskSummary } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 
-/** Cancels for a caller, and gives back the provider's slot of a task that waits there without a worker. */
+/** Cancels a caller's task. If the task is parked at a provider, also releases its slot there. */
 @Injectable()
 export class CancelOwnTask {
   constructor(
@@ -15,7 +15,7 @@ export class CancelOwnTask {
     private readonly logger: Logger,
   ) {}
 
-  /** As CancelTask; the slot is given back beside the answer. */
+  /** Like CancelTask; the slot is released in the background. */
   async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
     const task = await this.cancelTask.cancel(accountId, id);
     if (task?.status === 'cancelled') void this.freeSlot(accountId, id);
@@ -27,7 +27,7 @@ export class CancelOwnTask {
       const last = (await this.tasks.history(accountId, id))?.calls.at(-1);
       if (last !== undefined) await this.limiter.forget(last.provider, id);
     } catch (error) {
-      // The slot's own time ends it.
+      // The slot expires by itself.
       this.logger.warn('limiter.slot_not_freed', { taskId: id, error });
     }
   }

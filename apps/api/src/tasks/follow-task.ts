@@ -9,14 +9,14 @@ import { EventStreams } from '../common/events/event-streams.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { TaskWatchers } from './task-watchers.js';
 
-/** What an event stream shows of a task; the public view, unless another is given. */
+/** What an event stream shows of a task; by default the public view. */
 export interface Shown {
   readonly dataOf: (task: TaskSummary, place?: QueuePlace) => object | Promise<object>;
-  /** Begins what else the stream tells; returns what ends it. */
+  /** Starts additional events of the stream; returns a function that stops them. */
   readonly begin: (events: EventStream) => () => void;
 }
 
-/** The ways to an answer that stay with a task until it ends: the long poll and the event stream. */
+/** Responses that follow a task: the long poll and the event stream. */
 @Injectable()
 export class FollowTask {
   constructor(
@@ -27,11 +27,11 @@ export class FollowTask {
   ) {}
 
   /**
-   * The task at its first change of status or phase, or as it was last seen after `waitMs`, when the caller is gone,
-   * or when the process stops.
+   * The task at its next change of status or phase; its last known state after `waitMs`, when the caller disconnects,
+   * or during shutdown.
    */
   async changed(task: TaskSummary, waitMs: number, reply: FastifyReply): Promise<TaskSummary> {
-    // Callers that leave meanwhile are logged with their task.
+    // Logged with the request, also when the caller disconnects early.
     reply.request.taskId = task.id;
     if (isFinal(task.status) || reply.raw.destroyed) return task;
     return new Promise((resolve) => {
@@ -42,7 +42,7 @@ export class FollowTask {
         reply.raw.off('close', answer);
         stopWatching();
         this.draining.release(call);
-        // A kept connection would hold up the end of the process.
+        // A keep-alive connection would delay the end of the process.
         if (this.draining.started) reply.raw.shouldKeepAlive = false;
         resolve(seen);
       };
@@ -58,8 +58,8 @@ export class FollowTask {
   }
 
   /**
-   * Sends the task at once, with its place in the queue if it has one, and then at every change, until it has ended, the
-   * caller leaves or the process stops.
+   * Sends the task at once, with its queue position if it has one, and then at every change, until the task ends, the
+   * caller disconnects or the process stops.
    */
   stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply, shown: Partial<Shown> = {}): void {
     reply.request.taskId = task.id;
@@ -74,7 +74,7 @@ export class FollowTask {
       this.draining.release(call);
     });
     let sent: TaskSummary | undefined;
-    // One after the other, in the order of the looks; a view that can't be made is left out.
+    // Events are sent one after the other, in order; a view that fails is skipped.
     let saying = Promise.resolve();
     const say = (data: object | Promise<object>): void => {
       saying = saying

@@ -3,10 +3,10 @@ import type { FastifyReply } from 'fastify';
 import { tap, type Observable } from 'rxjs';
 import type { TaskResponse } from '#contract/task-view.js';
 
-/** Seconds between polls of a task that still runs. */
+/** Seconds between polls of a running task. */
 const POLL_SECONDS = '3';
 
-/** Names the answered task in headers and log, and says when to poll again. */
+/** Adds the task id to headers and the log, and the delay before the next poll. */
 @Injectable()
 export class TaskHeadersInterceptor implements NestInterceptor<TaskResponse> {
   intercept(context: ExecutionContext, next: CallHandler<TaskResponse>): Observable<TaskResponse> {

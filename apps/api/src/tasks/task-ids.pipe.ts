@@ -1,7 +1,7 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { batchBody } from './batch-body.js';
 
-/** Hands a handler the ids of tasks that a body asks for. Throws AppError naming what is wrong with it. */
+/** Injects the task ids of a body into a handler. Throws AppError that names the problem. */
 @Injectable()
 export class TaskIdsPipe implements PipeTransform<unknown, string[]> {
   transform(body: unknown): string[] {

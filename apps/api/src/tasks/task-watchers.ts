@@ -5,16 +5,16 @@ import type { TaskSummary } from '#tasks/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 
-/** How often all watched tasks are looked at together, for events that were lost. */
+/** How often all watched tasks are checked together, in case events were lost. */
 const RECHECK_MS = 1_500;
 const LOOK_BATCH = 1_000;
 
-/** Gets the row at every look, changed or not, never an older one after a newer; undefined once it is gone. */
+/** Called with the row after every query, changed or not, in order; undefined once the row is gone. */
 export type Watcher = (task: TaskSummary | undefined) => void;
 
 /**
- * Lets callers watch their tasks move: one map and one look at a time for the whole process, on the subscription that
- * it has anyway. Bells only say where to look, so a lost one costs a second and a half.
+ * Lets callers watch their tasks, with one map and one query at a time for the whole process, on its existing
+ * subscription. Events only trigger queries, so a lost one delays an update by up to a second and a half.
  */
 @Injectable()
 export class TaskWatchers implements OnApplicationShutdown {
@@ -38,12 +38,12 @@ export class TaskWatchers implements OnApplicationShutdown {
     }, RECHECK_MS).unref();
   }
 
-  /** Tasks watched now. */
+  /** Number of watched tasks. */
   get size(): number {
     return this.watchers.size;
   }
 
-  /** Begins with a look, because the task may have moved before anyone listened. Returns what ends the watch. */
+  /** Starts with a query, because the task may have changed before. Returns a function that ends the watch. */
   watch(taskId: string, watcher: Watcher): () => void {
     const watching = this.watchers.get(taskId) ?? new Set();
     this.watchers.set(taskId, watching.add(watcher));
@@ -68,7 +68,10 @@ export class TaskWatchers implements OnApplicationShutdown {
     setImmediate(() => void this.lookWhileHeard());
   }
 
-  /** One look after the other, so that no watcher sees an older row last; what is published meanwhile is the next look. */
+  /**
+   * Queries run one after the other, so that no watcher sees an older row last; events during a query trigger the next
+   * one.
+   */
   private async lookWhileHeard(): Promise<void> {
     while (this.heard.size > 0) {
       const ids = [...this.heard].slice(0, LOOK_BATCH);
@@ -83,7 +86,7 @@ export class TaskWatchers implements OnApplicationShutdown {
       const tasks = new Map((await this.store.look(ids)).map((task) => [task.id, task]));
       for (const id of ids) for (const watcher of [...(this.watchers.get(id) ?? [])]) watcher(tasks.get(id));
     } catch (error) {
-      // The next look is at most RECHECK_MS away.
+      // The next check is at most RECHECK_MS away.
       this.logger.warn('watch.look_failed', { count: ids.length, error });
     }
   }

@@ -28,7 +28,7 @@ import {
 
 const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 
-/** What callers do with their tasks: look, wait, follow, list, cancel. */
+/** A caller's tasks: read, wait, follow, list, cancel. */
 @ApiTags('Tasks')
 @Controller('v1/tasks')
 export class TasksController {
@@ -107,7 +107,10 @@ export class TasksController {
     return await this.answer(await this.named(taskId, (id) => this.cancelTask.cancel(accountId, id)));
   }
 
-  /** What `lookUp` finds for the caller. Throws the one AppError `task_not_found` for whatever is not theirs. */
+  /**
+   * The caller's task from `lookUp`. Throws the same AppError `task_not_found` for an unknown task and for another
+   * account's.
+   */
   private async named(taskId: string, lookUp: (id: string) => Promise<TaskSummary | undefined>): Promise<TaskSummary> {
     const task = isTaskId(taskId) ? await lookUp(taskId).catch(unavailable) : undefined;
     if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
@@ -115,13 +118,13 @@ export class TasksController {
   }
 
   private async answer(task: TaskSummary, more: Pick<TaskView, 'timeline'> = {}): Promise<TaskResponse> {
-    // Only a task that waits has a place to ask for; everything else is answered at once.
+    // Only a queued task has a position, so only that needs a query.
     const places = task.phase === 'queued' ? await this.estimates.places([task]) : undefined;
     return { code: 200, data: { ...this.links.view(task, places?.get(task.id)), ...more } };
   }
 }
 
-/** HEAD takes the same way as GET, but nobody waits for a body that is not sent. */
+/** HEAD is routed like GET, but does not wait, because it sends no body. */
 function isRead({ request }: FastifyReply): boolean {
   return request.method === 'GET';
 }

@@ -9,7 +9,7 @@ import { FollowTask } from './follow-task.js';
 import { TaskWatchers } from './task-watchers.js';
 import { TasksController } from './tasks.controller.js';
 
-/** `/v1/tasks`. The rows are those of the library's TasksModule; this is what callers see of them. */
+/** `/v1/tasks`: the tasks of the library's TasksModule, as callers see them. */
 @Module({
   imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
   controllers: [TasksController],
@@ -19,7 +19,7 @@ import { TasksController } from './tasks.controller.js';
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(private readonly estimates: TaskEstimates) {}
 
-  /** Only a process that tells callers how long their tasks take keeps up with the record. */
+  /** Only processes that give callers estimates load the service times. */
   onApplicationBootstrap(): void {
     this.estimates.start();
   }

@@ -60,7 +60,7 @@ export function DescribeTaskEvents(): MethodDecorator {
   );
 }
 
-/** Documents an answer that leaves out unknown tasks instead of failing. */
+/** Documents a response that omits unknown tasks instead of failing. */
 export function DescribeTaskBatch(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
@@ -75,7 +75,7 @@ export function DescribeTaskBatch(): MethodDecorator {
   );
 }
 
-/** Documents what cancelling costs once a provider works. */
+/** Documents the cost of canceling a task whose provider has started. */
 export function DescribeCancel(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

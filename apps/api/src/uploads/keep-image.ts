@@ -19,15 +19,15 @@ import { PixelWatch } from './pixel-watch.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
 import { UploadsConfig } from './uploads.config.js';
 
-/** The file, and room for what forms put around it. */
+/** The file, and room for the rest of the form. */
 const MAX_FORM_BYTES = MAX_KEPT_IMAGE_BYTES + 1_048_576;
-/** An answered upload, and what of the form meant nothing. */
+/** The response to an upload, and the names of ignored parts. */
 export interface KeptImage {
   readonly answer: UploadResponse;
   readonly ignored: readonly string[];
 }
 
-/** Takes in an image that its account may name in later requests. */
+/** Stores an image that its account can reference in later requests. */
 @Injectable()
 export class KeepImage {
   constructor(
@@ -38,15 +38,18 @@ export class KeepImage {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** Spares an account without any room the sending. Throws AppError `upload_quota_exceeded` or `server_is_overloaded`. */
+  /**
+   * Rejects an upload before it is sent when the account's quota is full. Throws AppError `upload_quota_exceeded` or
+   * `server_is_overloaded`.
+   */
   async assertRoom({ accountId }: Caller): Promise<void> {
     await this.uploads.assertRoom(accountId, this.config);
   }
 
-  /** `signal` ends an upload whose caller is gone. Throws AppError; then nothing is left behind. */
+  /** `signal` aborts an upload when the caller disconnects. Throws AppError, and then leaves nothing behind. */
   async keep(request: FastifyRequest, signal: AbortSignal): Promise<KeptImage> {
     const { accountId, keyId: apiKeyId } = callerOf(request);
-    // A body of another type did not get here; an empty one without any does.
+    // A body of another type is rejected earlier; this covers an empty request without a type.
     if (!/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) throw formsOnly();
     const id = newUploadId();
     const key = uploadKey(id);
@@ -76,7 +79,7 @@ export class KeepImage {
       };
       return { answer, ignored };
     } catch (error) {
-      // What can't be deleted now is collected as an orphan later.
+      // An object that can't be deleted now is collected as an orphan.
       await this.store.delete(key).catch(() => undefined);
       throw error;
     }

@@ -6,12 +6,12 @@ import type { InputType } from '#images/sniff.js';
 import type { ImageWatch } from '../images/store-image.js';
 import { FILE_PART } from './upload-form.js';
 
-/** Where an image says how large it is, unless there is an odd amount of metadata before it. */
+/** An image declares its size within these bytes, unless unusual metadata comes first. */
 const MAX_HEAD_BYTES = 262_144;
-/** By how much it must have grown to be looked at again. */
+/** Growth factor between two checks. */
 const LOOK_AGAIN = 1.2;
 
-/** Refuses an image by the pixels it declares, soon after they have arrived. What they really are, its task finds out. */
+/** Rejects an image by its declared pixels as soon as they have arrived. Its real pixels are checked by its task. */
 export class PixelWatch implements ImageWatch {
   private head: Buffer = Buffer.alloc(0);
   private size = 0;
@@ -23,12 +23,12 @@ export class PixelWatch implements ImageWatch {
     this.head = withPiece(this.head, this.size, piece);
     this.size += piece.length;
     if (this.size < this.nextLook) return;
-    // However small the pieces are, few looks at what has come reach its end.
+    // Growing intervals keep the checks few, however small the chunks are.
     this.nextLook = this.size * LOOK_AGAIN;
     this.look(type);
   }
 
-  /** What came after the last look was too little for another one. */
+  /** Checks what arrived after the last check. */
   end(type: InputType): void {
     if (!this.over) this.look(type);
   }
@@ -46,7 +46,7 @@ export class PixelWatch implements ImageWatch {
   }
 }
 
-/** The first `size` bytes and the piece, in a buffer that doubles when they need more. */
+/** Appends the chunk to the first `size` bytes, in a buffer that doubles when it is full. */
 function withPiece(head: Buffer, size: number, piece: Buffer): Buffer {
   const needed = size + piece.length;
   const room = needed <= head.length ? head : Buffer.alloc(Math.max(needed, 2 * head.length));

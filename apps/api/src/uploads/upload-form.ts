@@ -3,23 +3,22 @@ import { AppError } from '#contract/app-error.js';
 import { discardRest } from '../common/request-stream.js';
 import { readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 
-/** The part that holds the image, as APIMart calls it. */
+/** Name of the part with the image, as in APIMart's API. */
 export const FILE_PART = 'file';
 const MAX_NAME_LENGTH = 255;
 
-/** What a form must have brought, once it is whole. */
+/** The content of a complete form. */
 export interface UploadForm<T> {
   readonly stored: T;
-  /** What the sender calls its file. */
+  /** The file name that the sender gave. */
   readonly fileName: string;
-  /** Names of parts nobody asked for. */
+  /** Names of unknown parts. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Takes a form with one file apart while it arrives; `store` reads the file.
- * Throws AppError (missing_required_parameter, invalid_type, invalid_value, invalid_multipart, request_too_large), what
- * `store` throws, or the connection's error.
+ * Parses a form with one file as it arrives; `store` reads the file. Throws AppError (missing_required_parameter,
+ * invalid_type, invalid_value, invalid_multipart, request_too_large), what `store` throws, or the connection's error.
  */
 export async function readUploadForm<T>(
   source: FormSource,
@@ -47,7 +46,7 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
   ) {}
 
   file(name: string, stream: Readable, fileName: string | undefined): void {
-    // A part that is cut short fails its stream, maybe before anyone reads it.
+    // A truncated part fails its stream, perhaps before it is read.
     stream.on('error', () => undefined);
     if (name === FILE_PART && this.storing === undefined) {
       this.stream = stream;
@@ -83,7 +82,7 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
   }
 }
 
-/** Told back to its sender alone, and still without what could make it more than a name. */
+/** Only its sender sees the name, but control characters and paths are removed all the same. */
 function cleanName(name: string): string {
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   const clean = name.replace(/[\u0000-\u001f\u007f]|^.*[/\\]/g, '').slice(0, MAX_NAME_LENGTH);

@@ -1,6 +1,6 @@
 import { Setting, Within } from '#config/setting.js';
 
-/** How long reference images are kept, in hours, and how many bytes an account may keep. */
+/** How long uploads are kept, in hours, and how many bytes an account may store. */
 export class UploadsConfig {
   @Setting('UPLOAD_RETENTION_HOURS', 'How long requests can use an image sent to /v1/uploads/images.', {
     unit: 'h',

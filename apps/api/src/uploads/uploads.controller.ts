@@ -11,7 +11,7 @@ import { discardRest } from '../common/request-stream.js';
 import { KeepImage } from './keep-image.js';
 import { DescribeUpload, DescribeUploadLink } from './uploads.openapi.js';
 
-/** Reference images that are sent once and named in many requests. */
+/** Reference images that are uploaded once and used in many requests. */
 @ApiTags('Uploads')
 @Controller()
 export class UploadsController {
@@ -31,7 +31,7 @@ export class UploadsController {
     void reply.code(200).header('cache-control', 'no-store').send(answer);
   }
 
-  /** Whoever opens a link of an upload learns what it is for; the same words whatever it names. */
+  /** Explains the purpose of upload links; the same response for any name. */
   @Get('u/:name')
   @Public()
   @DescribeUploadLink()

@@ -6,7 +6,7 @@ import { LinksModule } from '../common/links.module.js';
 import { KeepImage } from './keep-image.js';
 import { UploadsController } from './uploads.controller.js';
 
-/** `/v1/uploads/images`: reference images that are sent once and named in many requests. */
+/** `/v1/uploads/images`: reference images that are uploaded once and used in many requests. */
 @Module({
   imports: [CommonModule, LinksModule, StorageModule, UploadRowsModule],
   controllers: [UploadsController],

@@ -28,7 +28,7 @@ export function DescribeUpload(): MethodDecorator {
   );
 }
 
-/** Documents a link that is always answered with 404. */
+/** Documents a link that always returns 404. */
 export function DescribeUploadLink(): MethodDecorator {
   return applyDecorators(
     ApiOperation({

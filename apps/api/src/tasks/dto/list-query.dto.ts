@@ -5,13 +5,13 @@ import { TASK_STATUSES, type TaskStatus } from '#tasks/task-status.js';
 import { SpelledBy } from '../../common/contract-fields.js';
 import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
 
-/** A status of a task. */
+/** A task status. */
 export function StatusOfTask(): PropertyDecorator {
   const message = `status must be one of ${TASK_STATUSES.join(', ')}`;
   return applyDecorators(SpelledBy(orAbsent), IsOptional(), IsIn(TASK_STATUSES, { message }));
 }
 
-/** A unix second, which becomes a Date. */
+/** A unix time in seconds, converted to a Date. */
 function UnixSecond(): PropertyDecorator {
   return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isUnixSecond', secondProblem));
 }
@@ -36,7 +36,7 @@ export class ListQuery {
   @StatusOfTask()
   readonly status?: TaskStatus;
 
-  /** Only tasks created at this time or later. */
+  /** Only tasks created at or after this time. */
   @UnixSecond()
   readonly since?: Date;
 }

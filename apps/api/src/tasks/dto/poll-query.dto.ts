@@ -3,7 +3,7 @@ import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { SpelledBy } from '../../common/contract-fields.js';
 import { orAbsent } from '../../common/query-fields.js';
 
-/** The longest a poll can ask to be held, in seconds. */
+/** The longest wait that a poll can request, in seconds. */
 export const MAX_WAIT_SECONDS = 60;
 
 function orSeconds(value: unknown): unknown {
@@ -20,7 +20,7 @@ function waitProblem(value: unknown, name: string): FieldProblem | undefined {
 
 /** The query of GET /v1/tasks/{id}. */
 export class PollQuery {
-  /** How long the poll may be held, in seconds; at once unless told. */
+  /** How long the poll may wait, in seconds; not at all by default. */
   @SpelledBy(orSeconds)
   @IsOptional()
   @Rule('isWait', waitProblem)
