@@ -3,7 +3,7 @@ import { createS3Client } from './s3-client.js';
 import { StorageError } from './object-store.js';
 import type { StorageConfig } from './storage.config.js';
 
-/** Creates the bucket that the settings name; answers false when it was there before. Throws StorageError. */
+/** Creates the configured bucket; returns false when it already exists. Throws StorageError. */
 export async function createMissingBucket(config: StorageConfig): Promise<boolean> {
   const client = createS3Client(config);
   const bucket = { Bucket: config.s3Bucket };

@@ -4,8 +4,8 @@ import type { ObjectStore } from './object-store.js';
 import type { StorageConfig } from './storage.config.js';
 
 /**
- * The store that the settings choose. Nothing is opened yet; `check()` tells whether it works.
- * The S3 client is loaded only where it is used: it costs every process about 0.25 s of processor time at its start.
+ * Creates the configured store. It opens no connection; `check()` tells whether the store works. The S3 client is
+ * imported only when it is used, because loading it costs about 0.25 s of CPU time.
  */
 export async function createObjectStore(config: StorageConfig): Promise<ObjectStore> {
   if (config.storage === 'disk') return new DiskStore(join(config.dataDir, 'objects'));
@@ -13,7 +13,7 @@ export async function createObjectStore(config: StorageConfig): Promise<ObjectSt
   return new S3Store(config);
 }
 
-/** Creates the bucket that the settings name; answers false when it was there before. Throws StorageError. */
+/** Creates the configured bucket; returns false when it already exists. Throws StorageError. */
 export async function ensureBucket(config: StorageConfig): Promise<boolean> {
   const { createMissingBucket } = await import('./create-bucket.js');
   return await createMissingBucket(config);

@@ -9,12 +9,12 @@ import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } fro
 import { probe } from './probe.js';
 import { storedStream } from './stored-stream.js';
 
-/** No object key can begin with a dot, so nothing in here is ever an object. */
+/** Object keys cannot begin with a dot, so files in this folder are never objects. */
 const UNFINISHED = '.unfinished';
-/** A live upload touches its file with every chunk; one untouched for this long lost its process. */
+/** An active upload touches its file with every chunk, so a file this old belongs to a process that died. */
 const STALE_MS = 3_600_000;
 
-/** Objects as files below one folder, readable by this user alone. Symbolic links are never followed. */
+/** Stores objects as files below one folder, readable only by the current user. Symbolic links are never followed. */
 export class DiskStore implements ObjectStore {
   private readonly root: string;
   private sweptAt = 0;
@@ -82,7 +82,7 @@ export class DiskStore implements ObjectStore {
     try {
       for await (const chunk of incoming) await handle.appendFile(chunk);
       await this.moveIntoPlace(temporary, path);
-      // After the rename, so that one flush makes the bytes and the name outlive a power cut.
+      // Sync after the rename, so that one flush makes both the bytes and the name survive a power failure.
       await handle.sync().catch(async (error: unknown) => {
         await unlink(path);
         throw error;
@@ -113,7 +113,7 @@ export class DiskStore implements ObjectStore {
       await this.assertRealFolders(dirname(path));
       await rename(temporary, path);
     } catch (error) {
-      // The first object of its folder, or a delete of the last one has just taken the folder along.
+      // Either this is the folder's first object, or a concurrent delete of its last object removed the folder.
       if (!isMissing(error) || tries === 0) throw error;
       await this.makeFolder(dirname(path));
       await this.moveIntoPlace(temporary, path, tries - 1);
@@ -147,7 +147,7 @@ export class DiskStore implements ObjectStore {
     }
   }
 
-  /** Removes what uploads of killed processes left, at most once in an hour. */
+  /** Removes files that uploads of killed processes left behind, at most once an hour. */
   private async sweep(unfinished: string): Promise<void> {
     this.sweptAt = Date.now();
     for await (const entry of await opendir(unfinished)) {
@@ -157,7 +157,7 @@ export class DiskStore implements ObjectStore {
     }
   }
 
-  /** Level by level, so that no folder is ever made behind a link. */
+  /** Creates one level at a time, so that no folder is created behind a symbolic link. */
   private async makeFolder(folder: string): Promise<void> {
     if (folder.length <= this.root.length) return await makeWithAncestors(this.root);
     await this.makeFolder(dirname(folder));
@@ -165,13 +165,13 @@ export class DiskStore implements ObjectStore {
     await this.assertRealFolders(folder);
   }
 
-  /** Each task with uploads has a folder of its own; the two fixed ones above stay. */
+  /** Removes the folder of a task's input images once it is empty; the top-level folders stay. */
   private async removeIfEmpty(folder: string): Promise<void> {
     if (dirname(folder).length <= this.root.length) return;
     await rmdir(folder).catch(() => undefined);
   }
 
-  /** The root itself may be a link, as operators mount disks that way; nothing below it may. */
+  /** The root itself may be a symbolic link, because operators mount disks that way; folders below it may not. */
   private async assertRealFolders(folder: string): Promise<void> {
     for (let path = folder; path.length > this.root.length; path = dirname(path)) {
       const found = await lstat(path);
@@ -185,7 +185,7 @@ export class DiskStore implements ObjectStore {
   }
 }
 
-/** mkdir's own recursion never returns where a file system answers ENOENT to every try, as /proc does. */
+/** Recursive mkdir never returns on file systems that fail every attempt with ENOENT, such as /proc. */
 async function makeWithAncestors(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
 /**
- * The chunks of a body on its way into a store, counted. Iterating throws the body's own error, or the
- * signal's reason; a body cut off without an error throws too, so half an image is never stored as a whole one.
+ * The chunks of a body on its way into a store, counted. Iterating throws the body's own error or the signal's reason.
+ * A body that ends early without an error also throws, so a truncated image is never stored as complete.
  */
 export class IncomingBody implements AsyncIterable<Buffer> {
   bytes = 0;
@@ -12,16 +12,16 @@ export class IncomingBody implements AsyncIterable<Buffer> {
     private readonly body: Readable,
     private readonly signal?: AbortSignal,
   ) {
-    // The body may fail before anyone reads it; without a listener that would end the process.
+    // The body may fail before it is read; without a listener, its error would end the process.
     body.on('error', () => undefined);
   }
 
-  /** What the body or the signal threw, as opposed to the store. */
+  /** The error from the body or the signal, as opposed to one from the store. */
   get failure(): { error: unknown } | undefined {
     return this.problem;
   }
 
-  /** Gives up on the body; nothing more is read. */
+  /** Stops reading the body. */
   destroy(): void {
     this.body.destroy();
   }
@@ -42,7 +42,7 @@ export class IncomingBody implements AsyncIterable<Buffer> {
       }
       this.signal?.throwIfAborted();
     } catch (error) {
-      // Thrown in by the store while it held a chunk: no failure of the body.
+      // The store threw this while it processed a chunk; the body did not fail.
       if (!asked) throw error;
       this.problem = { error: this.signal?.aborted === true ? (this.signal.reason as unknown) : error };
       throw this.problem.error;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** An object that is being read, and its size. */
+/** An object opened for reading, and its size. */
 export interface StoredObject {
   readonly stream: Readable;
   readonly bytes: number;
@@ -9,26 +9,26 @@ export interface StoredObject {
 /** Where image bytes live. Keys come from object-key.ts, never from a caller. */
 export interface ObjectStore {
   /**
-   * Stores the stream whole or not at all; an aborted or failing stream leaves nothing behind.
-   * Throws what the stream threw, or StorageError.
+   * Stores the whole stream or nothing; an aborted or failed stream leaves nothing behind. Throws the stream's error,
+   * or StorageError.
    */
   put(key: string, body: Readable, options: { contentType: string; signal?: AbortSignal }): Promise<{ bytes: number }>;
   /** Throws ObjectNotFound, or StorageError. The caller consumes or destroys the stream. */
   open(key: string, options?: { signal?: AbortSignal }): Promise<StoredObject>;
-  /** Deleting what does not exist is no error. */
+  /** Deleting an object that does not exist is not an error. */
   delete(key: string): Promise<void>;
-  /** Keys below a prefix, in pages of the store's own size. */
+  /** Lists the keys below a prefix, in pages of the store's own size. */
   list(prefix: string): AsyncIterable<string>;
-  /** Whether the store can be written and read back now; throws StorageError when not. */
+  /** Checks that an object can be written and read back; throws StorageError if not. */
   check(): Promise<void>;
 }
 
-/** The store failed; trying again may help. */
+/** The store failed; a retry may help. */
 export class StorageError extends Error {
   override readonly name: string = 'StorageError';
 }
 
-/** There is nothing under the key; trying again won't help. */
+/** The key has no object; a retry won't help. */
 export class ObjectNotFound extends StorageError {
   override readonly name = 'ObjectNotFound';
 }

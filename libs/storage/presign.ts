@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 
-/** Who signs and where; the address is that under which callers reach the bucket. */
+/** The signing credentials, and the object's URL as callers reach it. */
 export interface PresignTarget {
   readonly url: URL;
   readonly region: string;
@@ -9,8 +9,8 @@ export interface PresignTarget {
 }
 
 /**
- * A GET address that works without credentials for `seconds` (AWS signature version 4 in the query).
- * The path of the address must need no escaping, which object keys never do.
+ * A GET URL that works without credentials for `seconds` (AWS signature version 4 in the query). Its path must need no
+ * escaping, which is true of object keys.
  */
 export function presignGet(target: PresignTarget, seconds: number, now: Date): string {
   const time = now.toISOString().replace(/[-:]|\.\d{3}/g, '');

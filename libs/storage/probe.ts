@@ -3,12 +3,12 @@ import { buffer } from 'node:stream/consumers';
 import { ulid } from 'ulid';
 import { StorageError, type ObjectStore } from './object-store.js';
 
-/** Writes, reads and deletes one small object. Throws StorageError when any of it fails. */
+/** Writes, reads, and deletes one small object. Throws StorageError when any of these fails. */
 export async function probe(
   store: Pick<ObjectStore, 'put' | 'open' | 'delete'>,
   options: { signal?: AbortSignal } = {},
 ): Promise<void> {
-  // With its time, so that what a process leaves that dies in between is collected later.
+  // The key contains its time, so that a probe left by a process that died is removed later.
   const key = `checks/check_${ulid()}`;
   const written = Buffer.from(key);
   try {

@@ -4,31 +4,31 @@ import { presignGet } from './presign.js';
 import { LinkSigner, type ResultLink } from './signed-link.js';
 import { StorageConfig } from './storage.config.js';
 
-/** How long a finished image is kept, in seconds; no link promises more. */
+/** How long a finished image is kept, in seconds; links never outlive it. */
 export const RESULT_LIFE_SECONDS = 72 * 3_600;
 
-/** What a link is made from: the object and when its task ended. */
+/** The object to link, and when its task ended. */
 export interface LinkedResult {
   readonly objectKey: string;
   readonly finishedAt: Date;
-  /** A favorite, which retention leaves alone. */
+  /** A favorite, which does not expire. */
   readonly isKept?: boolean;
 }
 
 /**
- * Makes links to finished images, anew at every read: served by this service, or by the store itself
- * where the settings say so. A link lives as long as the settings allow, but never longer than its object.
+ * Creates links to finished images, new ones on every read. They lead to this service or, if so configured, directly to
+ * the store. A link expires after the configured time, but never later than its object.
  */
 @Injectable()
 export class ResultLinks {
-  /** `now` gives ms since 1970. */
+  /** `now` returns ms since 1970. */
   constructor(
     private readonly config: StorageConfig,
     private readonly signer: LinkSigner,
     @Optional() private readonly now: () => number = Date.now,
   ) {}
 
-  /** Throws on an object that is no result. Undefined once the object's life is over: there is nothing to link. */
+  /** Throws on an object that is not a result. Returns undefined once the object has expired. */
   linkFor(result: LinkedResult): ResultLink | undefined {
     const now = Math.floor(this.now() / 1_000);
     const life = result.isKept === true ? Infinity : RESULT_LIFE_SECONDS;
@@ -47,7 +47,7 @@ export class ResultLinks {
   }
 }
 
-/** Where links lead to that are not served by this service; undefined when it serves them all. */
+/** Origin of links that lead directly to the store; undefined when this service serves all links. */
 export function foreignLinkOrigin(config: StorageConfig): string | undefined {
   return config.storage === 's3' && config.s3Links === 'presigned' ? bucketUrl(config, '').origin : undefined;
 }

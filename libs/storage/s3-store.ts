@@ -16,16 +16,16 @@ import { createS3Client } from './s3-client.js';
 import type { StorageConfig } from './storage.config.js';
 import { storedStream } from './stored-stream.js';
 
-/** S3's smallest part; two are in flight, so an upload holds about 15 MiB whatever its length. */
+/** S3's minimum part size; with two parts in flight, an upload uses about 15 MiB whatever its length. */
 const PART_BYTES = 5 * 1024 * 1024;
 const PARTS_IN_FLIGHT = 2;
 
-/** Objects in a bucket of any S3-compatible store. Every request is bounded in time and tries. */
+/** Stores objects in a bucket of any S3-compatible store. Time and attempts of each request are limited. */
 export class S3Store implements ObjectStore {
   private readonly client: S3Client;
   private readonly bucket: string;
 
-  /** `pageSize` is the number of keys one list request asks for. */
+  /** `pageSize` is the number of keys per list request. */
   constructor(
     private readonly config: StorageConfig,
     private readonly pageSize = 1_000,
@@ -48,8 +48,8 @@ export class S3Store implements ObjectStore {
         partSize: PART_BYTES,
         queueSize: PARTS_IN_FLIGHT,
       });
-      // An abort reaches the upload as the end of its body: only then does it wait for the parts in flight
-      // and remove them. Its own abort() answers at once and cleans up behind our back.
+      // An abort ends the upload's body instead of calling `upload.abort()`: that returns at once and cleans up in the
+      // background, while a failed body makes `done()` wait for the parts in flight and remove them.
       await upload.done();
       return { bytes: incoming.bytes };
     } catch (error) {
@@ -70,7 +70,7 @@ export class S3Store implements ObjectStore {
     return { bytes, stream: storedStream(found.Body, { bytes, idleTimeoutMs: this.config.s3IdleTimeoutMs, signal }) };
   }
 
-  /** One by one: deleting many at once needs Content-MD5, which not every store agrees on. */
+  /** Deletes objects one at a time: bulk deletes need Content-MD5, which not every compatible store supports. */
   async delete(key: string): Promise<void> {
     assertObjectKey(key);
     await this.request('deleting', undefined, async () => {
@@ -93,7 +93,7 @@ export class S3Store implements ObjectStore {
     await probe(this, { signal: AbortSignal.timeout(this.config.s3TimeoutMs) });
   }
 
-  /** Closes idle connections; the store is not used afterwards. */
+  /** Closes idle connections; the store must not be used afterwards. */
   close(): void {
     this.client.destroy();
   }
@@ -114,12 +114,11 @@ export class S3Store implements ObjectStore {
   }
 }
 
-/** Checksums beyond the signature only where the protocol demands them: many compatible stores refuse the others. */
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof ObjectNotFound)) throw error;
 }
 
-/** Says what failed and how the store called it; keys, addresses and headers stay out of the message. */
+/** The message contains the operation and the store's error name, but no key, address, or header. */
 function asStorageError(doing: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;

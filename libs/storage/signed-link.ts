@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { resultFileName } from './object-key.js';
 
-/** 128 bits; more only makes addresses longer. */
+/** 128 bits; more would only make links longer. */
 const SIGNATURE_BYTES = 16;
 const SIGNATURE = /^[A-Za-z0-9_-]{22}$/;
 const EXPIRY = /^[1-9]\d{9,11}$/;
@@ -10,26 +10,26 @@ const UPLOAD_ID = /^upload_[0-9A-Z]{26}$/;
 /** A link as callers get it. */
 export interface ResultLink {
   readonly url: string;
-  /** Unix time in seconds. */
+  /** Unix time, in seconds. */
   readonly expiresAt: number;
 }
 
-/** The secrets that links to results are signed with. */
+/** The secrets that sign links. */
 export interface LinkSecrets {
   readonly secretKey: string;
-  /** Still verifies, never signs: links given out before a rotation keep working. */
+  /** Verifies links but never signs them, so that links issued before a rotation keep working. */
   readonly previousSecretKey?: string | undefined;
 }
 
 /**
- * Signs and verifies the links of this service: those under which finished images are served (`/i/`), and those by
- * which requests name an upload (`/u/`), which are never served. The names under both can't be mistaken for each other.
+ * Signs and verifies this service's links: links to finished images (`/i/`), which are served, and links that identify
+ * an upload in a request (`/u/`), which are not. The names in the two can't be mistaken for each other.
  */
 export class LinkSigner {
   private readonly keys: readonly [Buffer, ...Buffer[]];
   private readonly base: string;
 
-  /** `publicUrl` is the address callers use; `now` gives ms since 1970. */
+  /** `publicUrl` is the address that callers use; `now` returns ms since 1970. */
   constructor(
     secrets: LinkSecrets,
     publicUrl: string,
@@ -40,17 +40,20 @@ export class LinkSigner {
     this.keys = [deriveKey(secrets.secretKey), ...(previous ? [deriveKey(previous)] : [])];
   }
 
-  /** A link to a result that works until `expiresAt` (unix s). Throws on an object that is no result. */
+  /** A link to a result, valid until `expiresAt` (Unix time, s). Throws on an object that is not a result. */
   sign(objectKey: string, expiresAt: number): ResultLink {
     return { url: this.link('i', resultFileName(objectKey), expiresAt), expiresAt };
   }
 
-  /** A link by which requests may name an upload until `expiresAt` (unix s). */
+  /** A link that identifies an upload in requests until `expiresAt` (Unix time, s). */
   signUpload(uploadId: string, expiresAt: number): string {
     return this.link('u', uploadId, expiresAt);
   }
 
-  /** The upload an address names: undefined when it is no such link of ours, null when the link is not valid or over. */
+  /**
+   * Id of the upload that a link identifies: undefined when it is not an upload link of this service, null when it is
+   * invalid or expired.
+   */
   uploadNamedBy(address: string): string | null | undefined {
     if (!URL.canParse(address)) return undefined;
     const [url, folder] = [new URL(address), new URL(`${this.base}/u/`)];
@@ -61,12 +64,12 @@ export class LinkSigner {
     return once && UPLOAD_ID.test(id) && this.verify(id, exp[0], sig[0]) === 'ok' ? id : null;
   }
 
-  /** `exp` and `sig` as the query had them: absent, twice or malformed is `invalid`. */
+  /** `exp` and `sig` are the query's values; missing, repeated, or malformed ones are `invalid`. */
   verify(fileName: string, exp: unknown, sig: unknown): 'ok' | 'expired' | 'invalid' {
     if (typeof exp !== 'string' || typeof sig !== 'string') return 'invalid';
     if (!EXPIRY.test(exp) || !SIGNATURE.test(sig)) return 'invalid';
     const given = Buffer.from(sig, 'base64url');
-    // The last character holds four spare bits: of the spellings of one signature only ours counts.
+    // The last character has four spare bits, so a signature has several spellings; only the canonical one is valid.
     if (given.toString('base64url') !== sig) return 'invalid';
     const genuine = this.keys.map((key) => timingSafeEqual(signatureOf(key, fileName, exp), given));
     if (!genuine.includes(true)) return 'invalid';

@@ -3,7 +3,7 @@ import { Setting, Within } from '#config/setting.js';
 
 const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 
-/** Where image bytes are stored: on disk or in S3, and how long links to them work. */
+/** Where images are stored (disk or S3), and how long links to them work. */
 export class StorageConfig {
   @Setting('STORAGE', 'Where image bytes live: disk or s3.')
   @IsIn(['disk', 's3'])

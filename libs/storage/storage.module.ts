@@ -4,7 +4,7 @@ import { createObjectStore } from './create-object-store.js';
 import { StorageConfig } from './storage.config.js';
 import { TimedStore } from './timed-store.js';
 
-/** Injection token of the ObjectStore: disk or S3, as the settings say. */
+/** Injection token of the configured ObjectStore. */
 export const OBJECT_STORE = Symbol('object store');
 
 const store = {
@@ -14,6 +14,6 @@ const store = {
     new TimedStore(await createObjectStore(config), metrics),
 };
 
-/** The store that the settings name: a folder, or S3. */
+/** Provides the configured store: disk or S3. */
 @Module({ providers: [store], exports: [store] })
 export class StorageModule {}

@@ -2,21 +2,21 @@ import { Readable } from 'node:stream';
 import { StorageError } from './object-store.js';
 
 interface Promised {
-  /** Bytes the object has; fewer is an error, never a short answer. */
+  /** Size of the object; a stream that ends earlier fails. */
   readonly bytes: number;
-  /** How long the store may pause while someone waits for the next chunk, in ms. */
+  /** Longest pause of the store while a chunk is requested, in ms. */
   readonly idleTimeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * What comes out of a store, as a stream that ends whole or fails with StorageError (or the signal's reason).
- * The clock runs only while a chunk is asked for, so a slow reader is not mistaken for a slow store.
+ * Reads an object as a stream that ends complete or fails with StorageError (or the signal's reason). The timeout runs
+ * only while a chunk is requested, so a slow reader is not mistaken for a slow store.
  */
 export function storedStream(source: Readable, promised: Promised): Readable {
   source.on('error', () => undefined);
   const chunks = read(source, promised);
-  // Readable.from would wait for the chunk under way before it lets go of the source.
+  // Readable.from would wait for the pending chunk before it destroys the source.
   const stream = new Readable({
     highWaterMark: 65_536,
     read() {

@@ -4,7 +4,10 @@ import { ObjectNotFound, type ObjectStore, type StoredObject } from './object-st
 
 type Operation = 'put' | 'open' | 'delete' | 'check';
 
-/** A store whose every operation is counted and timed. Reading what `open` answers is the reader's time, and listing its walker's. */
+/**
+ * A store that counts and times every operation, except reading an opened stream and listing: their pace is the
+ * caller's.
+ */
 export class TimedStore implements ObjectStore {
   constructor(
     private readonly store: ObjectStore,
