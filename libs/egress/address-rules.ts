@@ -3,19 +3,21 @@ import type { EgressConfig } from './egress.config.js';
 
 type Address = IPv4 | IPv6;
 
-/** Never reached, whatever the settings say: they name no single host, or mean "this host" in disguise. */
+/**
+ * Always blocked, whatever the settings say: these ranges name no single host, or are another way to reach this host.
+ */
 const NEVER = new Set(['unspecified', 'broadcast', 'multicast', 'deprecatedSiteLocal', 'discard', 'rfc6145', 'teredo']);
-/** This machine and its wire: reached only where the settings allow it and it is not production. */
+/** This machine and its local link: reachable only if the settings allow it, and never in production. */
 const LOCAL = new Set(['loopback', 'linkLocal']);
-/** Public by number, yet answered by the host of the machine: Azure's metadata service. */
+/** A public address that the host of a virtual machine serves: Azure's metadata service. */
 const METADATA = new Set(['168.63.129.16']);
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR('2002::/16');
 
 /**
- * Decides which addresses may be reached: public ones, and those of EGRESS_ALLOW_CIDRS.
- * An IPv4 address wrapped into an IPv6 one counts as what it wraps.
+ * Decides which addresses may be reached: public ones, and those in EGRESS_ALLOW_CIDRS. An IPv4 address embedded in an
+ * IPv6 address is judged as the IPv4 address.
  */
 export class AddressRules {
   private readonly allowed: readonly [Address, number][];
@@ -26,9 +28,9 @@ export class AddressRules {
     this.production = config.nodeEnv === 'production';
   }
 
-  /** False for what is no address at all, too. */
+  /** Also false for text that is not an IP address. */
   permits(text: string): boolean {
-    // A zone (fe80::1%eth0) only makes sense on a link of this machine.
+    // An address with a zone (fe80::1%eth0) is only valid on a link of this machine.
     if (!ipaddr.isValid(text) || text.includes('%')) return false;
     const address = unwrap(ipaddr.parse(text));
     const range = address.range();

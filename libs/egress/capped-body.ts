@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 import { ByteCollector } from '#bytes/bytes.js';
 
-/** How much, and how slowly, an answer may come. */
+/** Limits on the size and speed of a response body. */
 export interface BodyLimits {
   readonly maxBytes: number;
-  /** Bytes per second that must come in each window. */
+  /** Minimum rate in bytes per second, measured in each window. */
   readonly minRate: number;
   readonly rateWindowMs: number;
 }
 
-/** Reads a body whole. Throws as soon as it is too long or too slow, or when it breaks off. */
+/** Reads a whole body. Throws as soon as it is too long or too slow, or when the connection breaks. */
 export async function readCappedBody(body: Readable, limits: BodyLimits): Promise<Buffer> {
   const collected = new ByteCollector();
   let bytesAtTick = 0;

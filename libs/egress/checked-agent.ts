@@ -7,15 +7,15 @@ const MAX_HEADER_BYTES = 16_384;
 
 /** Milliseconds. */
 interface AgentTimeouts {
-  /** Connecting, and waiting for the head of the answer. */
+  /** Connecting, and waiting for the response headers. */
   readonly connectTimeoutMs: number;
-  /** Between two pieces of the body. */
+  /** Between two chunks of the body. */
   readonly bodyTimeoutMs: number;
 }
 
 /**
- * For one request on a connection of its own to a permitted address; to be destroyed afterwards. With EGRESS_PROXY the
- * names are the proxy's to resolve, and so are the addresses its to check: here only the text of the URL is.
+ * Creates an agent for one request on its own connection to a permitted address; destroy it afterwards. With
+ * EGRESS_PROXY, the proxy resolves names and checks addresses; this service then only checks the text of the URL.
  */
 export function checkedAgent(config: EgressConfig, network: Network, timeouts: AgentTimeouts): Dispatcher {
   const { connectTimeoutMs, bodyTimeoutMs } = timeouts;

@@ -6,7 +6,7 @@ import type { AddressRules } from './address-rules.js';
 /** Resolves a host name to all its addresses. */
 type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** What a process reaches the world through; tests bring their own. */
+/** Name resolution and trust of outgoing connections; tests pass their own. */
 export interface Network {
   readonly resolve: Resolve;
   /** Certificate authority to trust instead of the built-in ones, as PEM. */
@@ -20,14 +20,14 @@ export function systemResolve(hostname: string): Promise<LookupAddress[]> {
   });
 }
 
-/** The network was not even asked; the address is left out, as errors travel. */
+/** No request was sent. The message omits the address, because errors are logged. */
 class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
 /**
- * Connects only to permitted addresses. The check sits between resolving and connecting, on the very addresses
- * that are connected to, so a name that changes its mind between two look-ups gains nothing.
+ * Connects only to permitted addresses. It checks the resolved addresses that it then connects to, so a name that
+ * resolves differently the next time (DNS rebinding) gains nothing.
  */
 export function checkedConnect(rules: AddressRules, network: Network, timeoutMs: number): buildConnector.connector {
   const lookup: LookupFunction = (hostname, options, callback) => {
@@ -47,7 +47,7 @@ export function checkedConnect(rules: AddressRules, network: Network, timeoutMs:
   return (options, callback) => {
     connect(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
-      // Look-ups are skipped for literal addresses; whatever led here, nothing is sent to a refused peer.
+      // Literal addresses skip the lookup, so check the peer as well before anything is sent.
       if (socket.remoteAddress === undefined || !rules.permits(socket.remoteAddress)) {
         socket.destroy();
         return callback(new AddressRefused('connected to an address that is not public'), null);

@@ -13,7 +13,7 @@ class CidrList {
   }
 }
 
-/** Which addresses URLs of users and providers may lead to, and how large and slow a download may be. */
+/** Which addresses the URLs of users and providers may lead to, and how large and how slow a download may be. */
 export class EgressConfig {
   @Setting('NODE_ENV', 'In production, loopback and link-local addresses are never reached, whatever else is allowed.')
   @IsString()

@@ -10,23 +10,23 @@ import { timeLimit } from './time-limit.js';
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Nothing of us, of the caller or of an earlier hop is ever sent along. */
+/** The only headers sent; none come from the caller or an earlier hop. */
 const HEADERS = {
   accept: 'image/png, image/jpeg, image/webp',
   'accept-encoding': 'identity',
   'user-agent': 'Darkroom',
 };
 
-/** How long and how much one fetch may take, below what the settings allow. */
+/** Limits of one fetch, within those of the settings. */
 export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Cap on the body, in bytes; EGRESS_MAX_BYTES when lower or absent. */
+  /** Limit of the body, in bytes; EGRESS_MAX_BYTES applies if it is lower or this is absent. */
   readonly maxBytes?: number;
 }
 
 /**
- * Brings what lies at a URL that came from outside (a caller, or a provider's answer).
- * Reaches public addresses alone, checked at connect time and again after every redirect.
+ * Downloads from URLs that came from outside (from a caller, or in a provider's response). Reaches only public and
+ * allowed addresses, checked when it connects and again after every redirect.
  */
 @Injectable()
 export class PublicFetcher {
@@ -36,8 +36,9 @@ export class PublicFetcher {
   ) {}
 
   /**
-   * The whole body. Throws AppError `invalid_image_url` for what the text of the URL shows, `failed_to_download_image`
-   * for everything the network shows, always in the same words; the signal's reason when it aborts.
+   * Returns the whole body. Throws AppError `invalid_image_url` for a problem in the text of the URL,
+   * `failed_to_download_image` for any network problem, always with the same message; throws the signal's reason when
+   * it aborts.
    */
   async get(text: string, options: FetchOptions = {}): Promise<Buffer> {
     options.signal?.throwIfAborted();
@@ -65,13 +66,13 @@ export class PublicFetcher {
     throw new Error('too many redirects');
   }
 
-  /** One request on a connection of its own, closed afterwards. */
+  /** Sends one request on its own connection, and closes it afterwards. */
   private async hop(url: URL, signal: AbortSignal, maxBytes: number): Promise<Buffer | { location: string }> {
     const { connectTimeoutMs, totalTimeoutMs } = this.config;
     const agent = checkedAgent(this.config, this.network, { connectTimeoutMs, bodyTimeoutMs: totalTimeoutMs });
     try {
       const answer = await this.firstByte(url, agent, signal);
-      // A body that is never read ends with the agent; that is no news to anyone.
+      // Destroying the agent fails a body that was not read; ignore that error.
       answer.body.on('error', () => undefined);
       const location = answer.headers['location'];
       if (REDIRECTS.has(answer.statusCode) && typeof location === 'string') return { location };
@@ -82,7 +83,7 @@ export class PublicFetcher {
     }
   }
 
-  /** Resolving, connecting and waiting for the head of the answer share one clock. */
+  /** One timeout covers resolving, connecting, and waiting for the response headers. */
   private async firstByte(url: URL, dispatcher: Dispatcher, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.config.connectTimeoutMs);
@@ -94,7 +95,7 @@ export class PublicFetcher {
   }
 }
 
-/** An encoded body is refused rather than unpacked: nobody asked for it, and it may unpack to anything. */
+/** Rejects an encoded body instead of decompressing it: it was not requested, and it may decompress to any size. */
 function assertWholePlainAnswer({ statusCode, headers }: Dispatcher.ResponseData, maxBytes: number): void {
   if (statusCode !== 200) throw new Error(`the answer has status ${statusCode}`);
   const encoding = headers['content-encoding'] ?? 'identity';

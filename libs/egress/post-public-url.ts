@@ -6,36 +6,39 @@ import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 import { timeLimit } from './time-limit.js';
 
-/** An answer is read so far, for the receiver's sake: one that is cut off in the middle of writing complains. */
+/** How much of a response is read: some receivers log an error when the connection closes while they still write. */
 const MAX_ANSWER_BYTES = 65_536;
-/** So much of it is kept. */
+/** How much of the response is kept. */
 const KEPT_BYTES = 500;
 const CONTROLS = /[^\P{Cc}\n\t]/gu;
-/** What OpenSSL and Node say of a certificate or a handshake that is not in order. */
+/** Error codes of OpenSSL and Node for invalid certificates and failed handshakes. */
 const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|EPROTO/;
 
-/** A message for an address that a caller named. */
+/** A message to a URL that a user gave. */
 export interface PostedMessage {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** From opening the connection to the end of the answer, in ms. */
+  /** From opening the connection to the end of the response, in ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * The receiver's status, or why there is none: no answer in time, a certificate that is not valid, or anything else
- * between the name and the first byte, which all look the same. `cause` is for the log only.
+ * The receiver's status, or why there is none: a timeout, an invalid certificate, or any other failure before the
+ * response, all reported alike. `cause` is for the log only.
  */
 export type PostResult =
   | {
       readonly status: number;
-      /** The beginning of the body; undefined when that is empty or no UTF-8 text. */
+      /** The beginning of the body; undefined when it is empty or not UTF-8 text. */
       readonly text: string | undefined;
     }
   | { readonly failure: 'timeout' | 'tls' | 'unreachable'; readonly cause: unknown };
 
-/** Sends messages to https addresses that users gave: public ones alone, checked at connect time, without redirects. */
+/**
+ * Sends messages to https URLs that users gave. Reaches only public and allowed addresses, checked when it connects,
+ * and follows no redirects.
+ */
 @Injectable()
 export class PublicPoster {
   constructor(
@@ -43,7 +46,7 @@ export class PublicPoster {
     @Optional() private readonly network: Network = { resolve: systemResolve },
   ) {}
 
-  /** Throws the signal's reason when it aborts, and nothing else. */
+  /** Throws only the signal's reason, when it aborts. */
   async post(text: string, message: PostedMessage): Promise<PostResult> {
     message.signal.throwIfAborted();
     const { timeoutMs } = message;
@@ -64,7 +67,7 @@ export class PublicPoster {
   }
 }
 
-/** Reads a body. Never fails: the status is the answer, and what follows it changes nothing. */
+/** Reads the beginning of a body. Never throws: the status alone decides the result. */
 async function beginningOf(body: AsyncIterable<Buffer>): Promise<string | undefined> {
   const kept: Buffer[] = [];
   let bytes = 0;
@@ -74,7 +77,7 @@ async function beginningOf(body: AsyncIterable<Buffer>): Promise<string | undefi
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) break;
     }
-    // Of a character that was cut off, nothing is kept.
+    // `stream: true` drops a character that was cut off at the end.
     const decoder = new TextDecoder('utf-8', { fatal: true });
     const text = decoder.decode(Buffer.concat(kept).subarray(0, KEPT_BYTES), { stream: true });
     return text.replace(CONTROLS, '').trim() || undefined;

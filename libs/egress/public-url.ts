@@ -4,20 +4,20 @@ import { AddressRules } from './address-rules.js';
 import type { EgressConfig } from './egress.config.js';
 
 const MAX_LENGTH = 8_192;
-/** What URL parsers disagree on: they strip, trim or turn these, each in its own way. */
+/** Characters that URL parsers strip, trim, or convert in different ways. */
 const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 
 type ShapeConfig = Pick<EgressConfig, 'allowCidrs' | 'nodeEnv' | 'ports'>;
 
-/** What is asked of a URL beside being public. */
+/** Requirements on a URL in addition to being public. */
 export interface UrlShape {
-  /** Refuses plain http: for callbacks, and for what an https address redirects to. */
+  /** Rejects plain http: for callbacks, and for redirects from https. */
   readonly httpsOnly?: boolean;
 }
 
 /**
- * Checks what the text of a URL tells, without asking the network: form, scheme, user info, port, and a
- * literal address or a local name. Returns the parsed URL. Throws AppError `invalid_image_url`.
+ * Checks a URL without using the network: form, scheme, user info, port, and a literal address or local name. Returns
+ * the parsed URL. Throws AppError `invalid_image_url`.
  */
 export function assertPublicUrlShape(text: string, config: ShapeConfig, shape: UrlShape = {}): URL {
   const problem = publicUrlProblem(text, config, shape);
@@ -25,7 +25,7 @@ export function assertPublicUrlShape(text: string, config: ShapeConfig, shape: U
   return new URL(text);
 }
 
-/** Like assertPublicUrlShape, but says what is wrong, or undefined, for callers with an error code of their own. */
+/** Like assertPublicUrlShape, but returns the problem or undefined, for callers with their own error code. */
 export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlShape = {}): string | undefined {
   const url = parse(text);
   if (url === undefined) return 'The URL is malformed.';
@@ -51,7 +51,7 @@ function hostProblem(url: URL, rules: AddressRules): string | undefined {
     : 'The URL must point to a public address. Operators allow private networks with EGRESS_ALLOW_CIDRS.';
 }
 
-/** The address a URL spells out, in whatever notation, or undefined for a name. */
+/** The literal IP address in a URL, in any notation; undefined for a host name. */
 function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(host) ? host : undefined;

@@ -1,7 +1,7 @@
 /**
- * Aborts with a TimeoutError after so many ms, or when the given signal does. In place of AbortSignal.timeout() wherever
- * signals are joined: Node 20 forgets a timeout that only AbortSignal.any() refers to when it collects garbage, and then
- * nothing ever ends.
+ * Aborts with a TimeoutError after `ms`, or when the given signal does. Use it instead of AbortSignal.timeout() when
+ * joining signals: on Node 20, garbage collection drops a timeout that only AbortSignal.any() refers to, and it never
+ * fires.
  */
 export function timeLimit(ms: number, signal?: AbortSignal): AbortSignal {
   const late = new AbortController();
