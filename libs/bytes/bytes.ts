@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
 
-/** Bytes copied or hashed before the event loop serves everybody else: a few milliseconds on a slow machine. */
+/** Bytes copied or hashed before yielding to the event loop: a few milliseconds on a slow machine. */
 export const SLICE_BYTES = 1_048_576;
 
-/** The bytes one slice after the other; between two of them everything else that waits has its turn. */
+/** Yields the bytes in slices, and lets the event loop run between two slices. */
 export async function* inSlices(bytes: Buffer, sliceBytes = SLICE_BYTES): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += sliceBytes) {
     if (start > 0) await nextTurn();
@@ -12,7 +12,7 @@ export async function* inSlices(bytes: Buffer, sliceBytes = SLICE_BYTES): AsyncG
   }
 }
 
-/** Like `Buffer.concat`, in slices: fifty megabytes at once would hold the event loop for a tenth of a second. */
+/** Like `Buffer.concat`, in slices: copying 50 MB at once would block the event loop for a tenth of a second. */
 export async function joined(parts: readonly Buffer[]): Promise<Buffer> {
   const whole = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, 0));
   let [end, sliceEnd] = [0, SLICE_BYTES];
@@ -37,10 +37,10 @@ export async function sha256Of(bytes: Buffer): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Pieces below this are copied together; a sender of single bytes would else cost a hundred times what it sends. */
+/** Smaller pieces are copied together; otherwise single bytes would take a hundred times their size in memory. */
 const BLOCK_BYTES = 65_536;
 
-/** Keeps what arrives in pieces, in at most one buffer per 32 KB however small the pieces are. */
+/** Collects the pieces of a body, in at most one buffer per 32 KB however small the pieces are. */
 export class ByteCollector {
   bytes = 0;
   private readonly parts: Buffer[] = [];
@@ -60,17 +60,17 @@ export class ByteCollector {
     this.filled += piece.length;
   }
 
-  /** How many buffers hold it. */
+  /** Number of buffers in use. */
   get buffers(): number {
     return this.parts.length + (this.block === undefined ? 0 : 1);
   }
 
-  /** All of it in one buffer, copied in slices. */
+  /** All bytes in one buffer, copied in slices. */
   async joined(): Promise<Buffer> {
     return joined(this.pieces());
   }
 
-  /** All of it in the buffers that hold it. */
+  /** All bytes, in the collector's own buffers. */
   pieces(): readonly Buffer[] {
     this.closeBlock();
     return this.parts;
