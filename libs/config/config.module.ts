@@ -1,10 +1,10 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { loadConfig } from './load-config.js';
 
-/** Makes each config class injectable as its one frozen, validated instance. */
+/** Makes each config class injectable as one frozen, validated instance. */
 @Module({})
 export class ConfigModule {
-  /** Throws ConfigError, naming every bad setting of every class at once. */
+  /** Throws ConfigError with every problem of every class. */
   static forRoot(
     classes: readonly (new () => object)[],
     env: Readonly<Record<string, string | undefined>>,

@@ -4,7 +4,7 @@ import { settingsOf, type SettingDescription } from './setting.js';
 type ConfigClass<T extends object = object> = new () => T;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All that is wrong with the settings, by name; values are never part of it. */
+/** All problems of the settings, by name and without values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {
@@ -12,10 +12,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads one frozen instance per class from the environment.
- * Throws ConfigError with every problem of every class at once.
- */
+/** Reads one frozen instance per class from the environment. Throws ConfigError with every problem of every class. */
 export function loadConfig<const T extends readonly ConfigClass[]>(
   classes: T,
   env: Environment,
@@ -65,7 +62,7 @@ export interface UnknownSetting {
   readonly meant: string;
 }
 
-/** Names in the environment that look like a setting of ours but are none: most likely a misspelling. */
+/** Names in the environment that are almost the name of a setting, and so most likely misspelled. */
 export function unknownSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
   const known = classes.flatMap((configClass) => settingsOf(configClass).map((setting) => setting.env));
   return Object.keys(env).flatMap((name) => {
@@ -79,13 +76,13 @@ export function unknownSettings(classes: readonly ConfigClass[], env: Environmen
   });
 }
 
-/** What a process would say of its settings, without values. */
+/** Problems and likely misspellings of settings, without values. */
 export interface SettingsReport {
   readonly problems: readonly string[];
   readonly unknown: readonly UnknownSetting[];
 }
 
-/** Judges the settings of a process that is not started. */
+/** Checks the settings of a process without starting it. */
 export function reportSettings(classes: readonly ConfigClass[], env: Environment): SettingsReport {
   const unknown = unknownSettings(classes, env);
   try {
@@ -97,7 +94,7 @@ export function reportSettings(classes: readonly ConfigClass[], env: Environment
   }
 }
 
-/** Levenshtein distance, given up beyond a difference of two in length. */
+/** Levenshtein distance; returns 3 without computing it when the lengths differ by more than two. */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 2) return 3;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /**
- * The folder of our package.json: beside it stand `dist` and `prisma`, wherever in `dist` the running code lies.
- * Throws when there is none above it.
+ * The folder of package.json, which also contains `dist` and `prisma`, wherever in `dist` the running code is. Throws
+ * when no parent folder has one.
  */
 export const PACKAGE_ROOT = findPackageRoot(import.meta.dirname);
 
@@ -14,5 +14,5 @@ function findPackageRoot(from: string): string {
   }
 }
 
-/** The version of the product, as package.json has it. */
+/** The product's version, the same as in package.json. */
 export const VERSION = '1.0.0';

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { IsInt, Max, Min, ValidateBy } from 'class-validator';
 import 'reflect-metadata';
 
-/** What `@Setting` is told of a property, and docs/operations.md tells its readers. */
+/** Describes a setting, for parsing and for docs/operations.md. */
 export interface SettingDescription {
   /** Name of the environment variable. */
   readonly env: string;
-  /** What it does, one sentence, for docs/operations.md. */
+  /** What it does, in one sentence, for docs/operations.md. */
   readonly doc: string;
   /** Unit or form of the value: ms, bytes, URL ... */
   readonly unit?: string;
-  /** Never shown in logs, errors or docs. */
+  /** Never shown in logs, errors, or docs. */
   readonly secret?: boolean;
   /** Comma-separated list. */
   readonly list?: boolean;
@@ -18,13 +18,13 @@ export interface SettingDescription {
 
 interface SettingProperty extends SettingDescription {
   readonly property: string;
-  /** Design type of the property: String, Number, Boolean or Array. */
+  /** Design type of the property: String, Number, Boolean, or Array. */
   readonly type: unknown;
 }
 
 const SETTINGS = Symbol('settings');
 
-/** Marks a property of a room's config class as read from the environment; its initializer is the default. */
+/** Reads a property of a config class from the environment; its initializer is the default. */
 export function Setting(
   env: string,
   doc: string,
@@ -37,7 +37,7 @@ export function Setting(
   };
 }
 
-/** A whole number that is `min` at least and `max` at most. */
+/** Requires a whole number from `min` to `max`, both included. */
 export function Within(min: number, max = Infinity): PropertyDecorator {
   return (target, property) => {
     if (max < Infinity) Max(max)(target, property);
@@ -46,12 +46,12 @@ export function Within(min: number, max = Infinity): PropertyDecorator {
   };
 }
 
-/** The settings of a config class, in the order it declares them; none for any other class. */
+/** The settings of a config class, in declaration order; empty for any other class. */
 export function settingsOf(configClass: new () => object): readonly SettingProperty[] {
   return (Reflect.getMetadata(SETTINGS, configClass.prototype as object) as SettingProperty[] | undefined) ?? [];
 }
 
-/** Names a file that can be read at start. */
+/** Requires the path of a file that can be read at startup. */
 export function ReadableFile(): PropertyDecorator {
   return ValidateBy({
     name: 'readableFile',

@@ -1,12 +1,13 @@
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** How long a process that was told to stop while it starts may go on starting, in ms. */
+/** How long startup may continue after a stop signal, in ms. */
 const PATIENCE_MS = 2_000;
 
 /**
- * Hears what tells the process to stop before Nest does. In a container it is the first process, for which Linux drops a signal
- * that nobody hears, and it would work on until it is killed. What this returns is called once the shutdown hooks are in place, and
- * hands the signal on to them. A process that is not there in time has nothing in hand, and exits with 0.
+ * Receives stop signals until Nest does. In a container the process has PID 1, for which Linux ignores signals without
+ * a handler, so it would run until it is killed. Call the returned function once the shutdown hooks are in place: it
+ * passes a received signal on to them. A process that is not ready within PATIENCE_MS has no work to lose, and exits
+ * with code 0.
  */
 export function hearStopSignals(): () => void {
   let heard: NodeJS.Signals | undefined;
