@@ -1,18 +1,18 @@
 import DataLoader from 'dataloader';
 import { wasRolledBack } from './database-errors.js';
 
-/** A statement that waits for a lock holds up those behind it for no longer, in ms. */
+/** Longest wait for the previous statement, in ms, so that one that waits for a lock does not hold up the next. */
 const LONGEST_TURN_MS = 100;
-/** Into which a refused statement is divided: as many as it has items would wait for connections. */
+/** Number of parts into which a rejected statement is split; one part per item would need too many connections. */
 const PARTS = 4;
 
 /**
- * Lets what many want of the database at one moment travel as one statement: whatever comes while one is on its way goes with
- * the next, and what comes alone goes at once (group commit). `send` answers for each item, in their order, and writes either
- * for all of them or for none; it gets `most` of them at a time.
+ * Combines calls of the same moment into one statement (group commit): calls that arrive while a statement runs go with
+ * the next one, and a single call is sent at once. `send` returns one result per item, in order, and must write for all
+ * items or for none; it gets at most `most` items.
  *
- * Items succeed or fail alone: when Postgres refuses a statement of several, it is sent again in parts. When it does not
- * say what became of a statement, all of its items throw, since each may have been written.
+ * Items succeed or fail independently: if Postgres rejects a statement with several items, they are sent again in
+ * smaller parts. If the outcome of a statement is unknown, all of its items throw, because each may have been written.
  */
 export function batched<Item extends object | string, Answer>(
   send: (items: readonly Item[]) => Promise<readonly Answer[]>,
@@ -28,7 +28,7 @@ export function batched<Item extends object | string, Answer>(
     {
       cache: false,
       maxBatchSize: most,
-      // By the next turn of the event loop all that has come in over other connections meanwhile is there, too.
+      // Wait one more turn of the event loop, to include calls that meanwhile arrived on other connections.
       batchScheduleFn: (dispatch) => void turn.then(() => setImmediate(dispatch)),
     },
   );

@@ -1,18 +1,18 @@
 import type { Queryable } from './queryable.js';
 
-/** How many connections a server takes, which of our processes may open how many, and what bounds the session that asks. */
+/** Connections of a Postgres server, the pools that use them, and the time limits of the current session. */
 export interface ServerView {
-  /** Without those that Postgres keeps for its administrators. */
+  /** Maximum connections, without those reserved for administrators. */
   readonly available: number;
-  /** Open just now, of anybody. */
+  /** Open connections, including those of other programs. */
   readonly open: number;
-  /** The pools of the processes that are connected, by their name. */
+  /** Connected processes of this service, and the size of their pools. */
   readonly processes: readonly { readonly service: string; readonly pool: number }[];
-  /** The time limits of the session, in ms, by their names; '0' is none. */
+  /** Time limits of the session by setting name, in ms; '0' means none. */
   readonly limits: Readonly<Record<string, string>>;
 }
 
-/** Reads the server's own view. Raw: Prisma knows neither settings nor sessions. */
+/** Reads the server's connections and limits. Raw SQL: Prisma has no API for settings and sessions. */
 export async function readServer(database: Queryable): Promise<ServerView> {
   const { rows } = await database.query<Omit<ServerView, 'processes'> & { names: string[] }>(
     `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -31,7 +31,7 @@ export async function readServer(database: Queryable): Promise<ServerView> {
   return { available, open, processes, limits };
 }
 
-/** Sets the time zone of a client, which a pooler keeps for it. Raw: this is a setting. */
+/** Sets the time zone of a client, which a pooler keeps for it. Raw SQL: Prisma has no API for settings. */
 export async function setTimeZone(client: Queryable, zone: 'UTC'): Promise<void> {
   await client.query(`SET TIME ZONE '${zone}'`);
 }

@@ -5,12 +5,12 @@ import { setTimeZone } from './connections.sql.js';
 import type { DatabaseConfig } from './database.config.js';
 import { driverAddress } from './database-url.js';
 
-/** How long Postgres lets a transaction wait for its next statement, in ms. */
+/** How long Postgres lets a transaction stay idle between statements, in ms. */
 export const IDLE_IN_TRANSACTION_MS = 10_000;
-/** Prisma's adapter writes and reads times without their zone, as if every server were set to this one. */
+/** Prisma's adapter reads and writes times without a time zone, and assumes that the server uses this one. */
 const TIME_ZONE = 'UTC';
 
-/** The one pool of a process. What it connects to closes connections of its own accord, which is only logged. */
+/** Creates the pool of this process. The server may close idle connections at any time, which is only logged. */
 export function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
   const { connectionString, options } = driverAddress(config.databaseUrl);
   const pool = new pg.Pool({
@@ -24,17 +24,17 @@ export function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
     types: { getTypeParser },
     ...(config.databasePooler === 'transaction' ? POOLED : sessionSettings(config, options)),
   });
-  // An idle connection's failure is an event; without a listener it would end the process.
+  // An idle connection fails with an event; without a listener, the event would end the process.
   pool.on('error', (error) => logger.warn('database.connection_lost', { error }));
   return pool;
 }
 
-/** What pg_stat_activity calls a process, and `doctor` counts by; Postgres cuts it off after 63 bytes. */
+/** The process's name in pg_stat_activity, by which `doctor` counts; Postgres truncates it to 63 bytes. */
 function processName(service: string, pool: number): string {
   return `darkroom ${service} ${pool} ${process.pid}@${hostname()}`;
 }
 
-/** A session is ours for as long as its connection, so it begins with its limits. */
+/** Without a pooler, a session lasts as long as its connection, so the limits are set when it starts. */
 function sessionSettings({ queryTimeoutMs }: DatabaseConfig, options: string): pg.PoolConfig {
   return {
     statement_timeout: queryTimeoutMs,
@@ -45,8 +45,8 @@ function sessionSettings({ queryTimeoutMs }: DatabaseConfig, options: string): p
 }
 
 /**
- * Behind a pooler each transaction may be in another session. A pooler refuses parameters that it does not know, but
- * keeps the time zone of its clients; statements that were prepared in one session do not exist in the next.
+ * Behind a pooler, each transaction may run in another session. Poolers reject startup parameters that they don't know,
+ * but keep a client's time zone. Statements prepared in one session do not exist in the next, so none are named.
  */
 const POOLED: pg.PoolConfig = {
   verify: (client, done) => {
@@ -58,7 +58,7 @@ const POOLED: pg.PoolConfig = {
   },
 };
 
-/** Lets a connection forget the names of all statements that it is given. */
+/** Removes the names of all statements sent on a connection, so that none stays prepared. */
 function sendUnnamed(client: pg.PoolClient): void {
   const send: unknown = Reflect.get(client, 'query');
   if (typeof send !== 'function') return;
@@ -72,7 +72,7 @@ function sendUnnamed(client: pg.PoolClient): void {
 
 const TIMESTAMPTZ = 1184;
 
-/** Postgres writes a time the way Date reads it; the driver's own reader takes more than twice as long. */
+/** Date parses the timestamps that Postgres writes; the driver's own parser takes more than twice as long. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === TIMESTAMPTZ && format !== 'binary') return (text: string) => new Date(text);
   return pg.types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown;

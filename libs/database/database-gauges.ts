@@ -3,10 +3,10 @@ import type pg from 'pg';
 import { Metrics } from '#telemetry/metrics.js';
 import { PrismaService } from './prisma.service.js';
 
-/** Names of `*.sql.ts` files; those that are made for Prisma's texts have a number. */
+/** Statement names of `*.sql.ts` files; the names generated for Prisma's statements contain a number. */
 const NAMED = /^[a-z]+(?:_[a-z]+)*$/;
 
-/** How this process gets on with the database: its connections, read at each scrape, and how long statements take. */
+/** Metrics of this process's database use: its connections, read at each scrape, and the duration of statements. */
 @Injectable()
 export class DatabaseGauges implements OnModuleInit {
   constructor(
@@ -29,7 +29,7 @@ export class DatabaseGauges implements OnModuleInit {
     pool.on('connect', (client) => this.time(client));
   }
 
-  /** A statement is answered by a promise or a callback, as whoever sends it wants; the pool and Prisma do both. */
+  /** Times every statement. Statements return their result by promise or callback; both are in use. */
   private time(client: pg.PoolClient): void {
     const query: unknown = Reflect.get(client, 'query');
     if (typeof query !== 'function') return;

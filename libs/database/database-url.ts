@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 
 const FORM = /^postgres(?:ql)?:\/\//;
-/** The driver takes those between the first and the last for `verify-full`, and warns of each; it knows no other. */
+/** The modes the driver supports; it treats `prefer`, `require`, and `verify-ca` as `verify-full`, with a warning. */
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const CHECKED = new Set(['prefer', 'require', 'verify-ca']);
 
-/** What is wrong with a DATABASE_URL, without a part of it; undefined when nothing is. */
+/** The problem of a DATABASE_URL, without quoting any part of it; undefined when it is valid. */
 export function databaseUrlProblem(text: string): string | undefined {
   if (!FORM.test(text)) return 'must start with postgresql://';
   if (/^[^/]+\/\/[^/?]*,|[?&]host=[^&]*,/.test(text))
@@ -21,13 +21,13 @@ export function databaseUrlProblem(text: string): string | undefined {
   return files.length === 0 ? undefined : `names files that can't be read: ${files.join(', ')}`;
 }
 
-/** The URL as the driver takes it, and the options for the server's process that it had. */
+/** The URL in the form that the driver takes, and the server options that it contained. */
 export function driverAddress(text: string): { connectionString: string; options: string } {
-  // A socket's URL, with a user and without a host, is read by the driver alone.
+  // URL can't parse a socket address with a user but no host; the driver can.
   if (!URL.canParse(text)) return { connectionString: text, options: '' };
   const url = new URL(text);
   const options = url.searchParams.get('options') ?? '';
-  // The driver would let it take the place of ours.
+  // The driver would let options in the URL replace ours.
   url.searchParams.delete('options');
   if (CHECKED.has(url.searchParams.get('sslmode') ?? '')) url.searchParams.set('sslmode', 'verify-full');
   if (url.searchParams.get('sslrootcert') === 'system') {

@@ -2,7 +2,7 @@ import { IsIn, IsOptional, Validate, ValidatorConstraint, type ValidationArgumen
 import { Setting, Within } from '#config/setting.js';
 import { databaseUrlProblem } from './database-url.js';
 
-/** A setting that is a DATABASE_URL. */
+/** Validates a DATABASE_URL. */
 @ValidatorConstraint()
 export class DatabaseUrl {
   validate(value: unknown): boolean {

@@ -7,10 +7,10 @@ import { PACKAGE_ROOT } from '#config/package.js';
 import { driverAddress } from './database-url.js';
 import type { Queryable } from './queryable.js';
 
-/** The folder of the migrations of this version. */
+/** The folder of this version's migrations. */
 export const MIGRATIONS = join(PACKAGE_ROOT, 'prisma', 'migrations');
 
-/** Why the database can't be migrated, in a sentence that says what to do. */
+/** Why the database can't be migrated; the message says what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }
@@ -33,19 +33,19 @@ interface MigrateOptions {
   readonly lockTimeoutMs?: number;
   /** Milliseconds one migration may take. */
   readonly statementTimeoutMs?: number;
-  /** Milliseconds a migration may wait for a table at a time: everybody else who wants the table waits behind it. */
+  /** How long a migration waits for table locks per attempt, in ms; other users of the tables wait behind it. */
   readonly tableLockMs?: number;
-  /** How often a migration that did not get its tables is tried again. */
+  /** How often a migration that could not get its table locks is retried. */
   readonly tableLockTries?: number;
 }
 
-/** The number Prisma's own `migrate deploy` locks, so that the two never run at once. */
+/** The advisory lock of Prisma's own `migrate deploy`, so that the two never run at once. */
 const LOCK = 72_707_369;
 
-/** SQLSTATE of a lock that was not had in time. */
+/** SQLSTATE of a lock that was not available in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** Less than the 2 s that sessions of the service wait for a lock: those behind a migration must outlast it. */
+/** Less than the service's lock timeout of 2 s, so that statements waiting behind a migration don't time out. */
 const TABLE_LOCK_MS = 1_000;
 
 const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
@@ -60,16 +60,16 @@ const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 )`;
 
 /**
- * Applies what `prisma migrate deploy` would, in the same table, without Prisma's native engine.
- * Any number of processes may call it at once: one migrates, the others wait for it.
- * Returns the names applied by this call. Throws MigrationError.
+ * Applies the same migrations as `prisma migrate deploy` and records them in the same table, without Prisma's native
+ * engine. Any number of processes may call it at once: one migrates, the others wait. Returns the names of the
+ * migrations that this call applied. Throws MigrationError.
  */
 export async function migrate(databaseUrl: string, folder: string, options: MigrateOptions = {}): Promise<string[]> {
   const migrations = await readMigrations(folder);
   const address = driverAddress(databaseUrl);
   const client = new pg.Client({
     connectionString: address.connectionString,
-    // Limits that a role has for its other sessions are too short for a migration.
+    // Overrides time limits set for the role, which are too short for a migration.
     options: `${address.options} -c statement_timeout=0 -c lock_timeout=0`.trim(),
     connectionTimeoutMillis: 10_000,
     query_timeout: options.statementTimeoutMs ?? 600_000,
@@ -84,14 +84,14 @@ export async function migrate(databaseUrl: string, folder: string, options: Migr
     for (const migration of pending) await apply(client, migration, options);
     return pending.map(({ name }) => name);
   } finally {
-    // Ends the session, and the lock with it.
+    // Ending the session also releases the lock.
     await client.end().catch(() => undefined);
   }
 }
 
 /**
- * Names that are in the folder and not yet in the database. Throws MigrationError for a failed or edited one of the
- * folder. Those of a later version are not looked at: while they are applied, this version goes on.
+ * Names of the folder's migrations that are not applied. Throws MigrationError if one of them failed or was edited.
+ * Ignores migrations of later versions, because this version keeps running while they are applied.
  */
 export async function pendingMigrations(database: Queryable, folder: string): Promise<string[]> {
   const migrations = await readMigrations(folder);
@@ -104,7 +104,7 @@ export async function pendingMigrations(database: Queryable, folder: string): Pr
   return pendingOf(migrations, ours).map(({ name }) => name);
 }
 
-/** Throws MigrationError when a migration of this version is not applied, or is being applied; later versions' may be. */
+/** Throws MigrationError unless all migrations of this version are applied; those of later versions are ignored. */
 export async function requireMigrations(database: Queryable): Promise<void> {
   const pending = await pendingMigrations(database, MIGRATIONS);
   if (pending.length > 0) throw new MigrationError(`${pending.length} migrations are not applied; run migrate`);
@@ -171,10 +171,10 @@ function pendingOf(migrations: readonly Migration[], applied: readonly AppliedMi
   return migrations.filter(({ name }) => !checksums.has(name));
 }
 
-/** The index that a file creates while the table is written to; such a file holds nothing else. */
+/** A migration that only creates an index while the table stays writable; captures the index's name. */
 const CONCURRENT_INDEX = /^(?:--.*\n)*CREATE (?:UNIQUE )?INDEX CONCURRENTLY "(\w+)" [^;]*;\s*$/;
 
-/** An index that was being built when its process died can simply be built again: nothing else came with it. */
+/** Lets interrupted index builds run again; this is safe because their migrations do nothing else. */
 async function forgetUnfinishedIndexes(client: pg.Client, migrations: readonly Migration[]): Promise<void> {
   const names = migrations.filter(({ sql }) => CONCURRENT_INDEX.test(sql)).map(({ name }) => name);
   await client.query(
@@ -197,7 +197,7 @@ async function apply(client: pg.Client, migration: Migration, options: MigrateOp
     if (index === undefined) await changeTables(client, sql, options);
     else await createIndex(client, index, sql);
   } catch (error) {
-    // One that never got its tables has left nothing to settle.
+    // A migration that never got its table locks changed nothing, so it counts as rolled back.
     await client.query(
       'UPDATE "_prisma_migrations" SET logs = $2, rolled_back_at = CASE WHEN $3 THEN now() END WHERE id = $1',
       [id, describe(error), isLockTimeout(error)],
@@ -209,12 +209,12 @@ async function apply(client: pg.Client, migration: Migration, options: MigrateOp
   ]);
 }
 
-/** Gives up a lock that is not there soon and comes back for it, so that the service goes on behind a long reader. */
+/** Stops waiting for table locks after a short time and retries, so that a long read does not block the service too. */
 async function changeTables(client: pg.Client, sql: string, options: MigrateOptions): Promise<void> {
   const limit = `SET LOCAL lock_timeout = ${options.tableLockMs ?? TABLE_LOCK_MS};`;
   for (let left = options.tableLockTries ?? 200; ; left--) {
     try {
-      // One message: Postgres makes it one transaction, unless the file itself says otherwise.
+      // Postgres runs one message as one transaction, unless the file itself says otherwise.
       await client.query(`${limit}\n${sql}`);
       return;
     } catch (error) {
@@ -228,7 +228,10 @@ function isLockTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
 }
 
-/** Waits as long as it takes for transactions that began earlier: nobody waits behind it. An earlier try may have left half an index. */
+/**
+ * Waits for older transactions without a lock timeout, because other statements don't wait behind it. Drops the
+ * incomplete index of an earlier attempt.
+ */
 async function createIndex(client: pg.Client, name: string, sql: string): Promise<void> {
   await client.query(`DROP INDEX CONCURRENTLY IF EXISTS "${name}"`);
   await client.query(sql);

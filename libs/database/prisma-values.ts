@@ -2,14 +2,14 @@ import { Prisma } from './generated/client.js';
 
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The fields that have a value, for Prisma's filters: to its types, one without is none. */
+/** The fields that are not undefined: the types of Prisma's filters don't accept undefined. */
 export function given<T extends object>(fields: T): Given<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
 }
 
 /**
- * A list for Prisma's `in`, whose last value is repeated until its length is a power of two. Each length is a statement of
- * its own, which every connection keeps prepared: so there are a few of them instead of hundreds.
+ * Pads a list for Prisma's `in` with its last value to a power of two. Each length is a separate statement that every
+ * connection keeps prepared, so this keeps them to a few instead of hundreds.
  */
 export function inList<T>(values: readonly T[]): T[] {
   const last = values.at(-1);
@@ -18,15 +18,15 @@ export function inList<T>(values: readonly T[]): T[] {
   return [...values, ...Array.from({ length: length - values.length }, () => last)];
 }
 
-/** An object as a Json column takes it; what JSON cannot say, such as undefined, is left out. */
+/** Converts an object for a Json column; drops values that JSON can't express, such as undefined. */
 export function jsonOf(value: object): Prisma.InputJsonObject {
   return JSON.parse(JSON.stringify(value)) as Prisma.InputJsonObject;
 }
 
-/** What a filter by a path of a Json column equals where the path leads to nothing. */
+/** The value to compare with in a filter by Json path, to find rows without that path. */
 export const NOT_THERE = Prisma.DbNull;
 
-/** The object that a Json column holds; of anything else, an empty one. */
+/** The object in a Json column; empty if the column holds anything else. */
 export function objectOf(json: Prisma.JsonValue): Prisma.JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {};
 }

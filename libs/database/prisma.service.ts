@@ -7,13 +7,13 @@ import { DatabaseConfig } from './database.config.js';
 import { PrismaClient } from './generated/client.js';
 
 /**
- * Prisma on a pool that the statements of the `*.sql.ts` files share.
- * Every query has a time limit on both sides: without one a frozen server holds its callers forever.
+ * Prisma on a pool that it shares with the statements of `*.sql.ts` files. Client and server both limit the time of
+ * every query: otherwise a frozen server would block callers forever.
  */
 @Injectable()
 export class PrismaService extends PrismaClient implements OnApplicationShutdown {
   readonly pool: pg.Pool;
-  /** Milliseconds after which a statement has been answered or given up, the wait for a connection included. */
+  /** Longest time until a statement succeeds or fails, in ms, including the wait for a connection. */
   readonly answerMs: number;
 
   constructor(config: DatabaseConfig, logger: Logger) {
@@ -21,9 +21,9 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     const pool = createPool(config, logger);
     super({
       adapter: new PrismaPg(pool, { statementNameGenerator: statementName }),
-      // Its errors quote the arguments of the failed query; the minimal form does not.
+      // Prisma's other error formats quote the arguments of the failed query.
       errorFormat: 'minimal',
-      // As long as Postgres lets a transaction wait for its next statement.
+      // The same limit as Postgres has for idle transactions.
       transactionOptions: { maxWait: config.connectTimeoutMs, timeout: IDLE_IN_TRANSACTION_MS },
     });
     this.answerMs = answerMs;
@@ -36,8 +36,8 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
   }
 
   /**
-   * Loads Prisma's query compiler, which would hold the event loop for a third of a second when the first request needs
-   * it. Never throws: whether the database answers is readiness's matter.
+   * Loads Prisma's query compiler, which would otherwise block the event loop for a third of a second at the first
+   * request. Never throws: the readiness check reports an unavailable database.
    */
   async warm(): Promise<void> {
     await this.apiKey.findUnique({ where: { id: '' } }).catch(() => undefined);

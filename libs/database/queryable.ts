@@ -1,16 +1,16 @@
 import type pg from 'pg';
 import type { Prisma } from './generated/client.js';
 
-/** A pool, or a connection of one: all that rooms need which run in processes and in commands alike. */
+/** A pool or one of its connections: enough for code that runs in both services and commands. */
 export type Queryable = Pick<pg.Pool, 'query'>;
 
-/** What Prisma hands to the work of a transaction; Prisma itself will do in its place. */
+/** The client of a Prisma transaction; PrismaClient itself is also accepted. */
 export type Transaction = Prisma.TransactionClient;
 
-/** What transactions and statements outside of them are run on. */
+/** Runs single statements, and connections for transactions. */
 export type Pool = Pick<pg.Pool, 'connect' | 'query'>;
 
-/** Runs statements as one transaction, which ends without a trace when one of them throws. Throws what `work` throws. */
+/** Runs `work` in one transaction, which is discarded when it throws. Throws what `work` throws. */
 export async function inTransaction<T>(pool: Pool, work: (client: Queryable) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let failure: Error | undefined;
@@ -23,7 +23,7 @@ export async function inTransaction<T>(pool: Pool, work: (client: Queryable) => 
     failure = error instanceof Error ? error : new Error('the transaction failed');
     throw error;
   } finally {
-    // A connection in the middle of a transaction must not go back to the pool.
+    // A connection with an open transaction must not go back to the pool.
     client.release(failure);
   }
 }
