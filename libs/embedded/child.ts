@@ -2,14 +2,14 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A program that runs beside this one, and ends with it. */
+/** A program that runs as a child of this process and ends with it. */
 export interface ChildCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** File that stdout and stderr are appended to, mode 0600. */
   readonly log: string;
-  /** What the system sends the child when this process dies without a word. */
+  /** Signal that the operating system sends to the child when this process dies unexpectedly. */
   readonly deathSignal: NodeJS.Signals;
   readonly cwd?: string;
   /** A command that runs the command, e.g. `unshare ... --`. */
@@ -18,16 +18,16 @@ export interface ChildCommand {
   readonly gid?: number | undefined;
 }
 
-/** How a program ended: by itself, with a code, or by a signal. */
+/** How a program ended: with an exit code, or by a signal. */
 export interface ChildExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** One signal of a stop, and the milliseconds the child then has before the next. */
+/** A signal to send, and the milliseconds to wait before the next. */
 export type StopStep = readonly [signal: NodeJS.Signals, waitMs: number];
 
-/** A process of ours in its own process group, so that Ctrl-C reaches only us and we stop it in the right order. */
+/** A child in its own process group, so that Ctrl-C reaches only this process, which stops its children in order. */
 export class Child {
   readonly pid: number;
   readonly exited: Promise<ChildExit>;
@@ -53,7 +53,7 @@ export class Child {
     if (this.running) this.process.kill(signal);
   }
 
-  /** Sends one signal after the other until the child is gone; SIGKILL ends the list whatever it says. */
+  /** Sends the signals in order until the child exits; SIGKILL always comes last. */
   stop(steps: readonly StopStep[]): Promise<ChildExit> {
     this.stopping ??= this.stopByForce(steps);
     return this.stopping;
@@ -71,13 +71,13 @@ export class Child {
     return await this.exited;
   }
 
-  /** The newest lines this child wrote. */
+  /** The last lines that this child wrote. */
   lastLines(count: number): string[] {
     return tail(this.log, this.logStart, count);
   }
 }
 
-/** Starts the command; throws when it can't be executed at all. */
+/** Starts the command. Throws when it can't be executed. */
 export async function startChild(order: ChildCommand): Promise<Child> {
   const [command, ...args] = [
     ...(order.wrap ?? []),
@@ -112,7 +112,7 @@ export async function startChild(order: ChildCommand): Promise<Child> {
 
 let deathSignalWorks: boolean | undefined;
 
-/** A command that ties a child's life to ours, where there is one (util-linux); elsewhere leftovers are ended at the next start. */
+/** Command prefix that ends a child when this process dies (util-linux); without it, the next start ends leftovers. */
 export function deathSignalWrap(signal: NodeJS.Signals): string[] {
   deathSignalWorks ??= spawnSync('setpriv', ['--pdeathsig', 'SIGTERM', 'true'], { timeout: 5_000 }).status === 0;
   return deathSignalWorks ? ['setpriv', '--pdeathsig', signal] : [];

@@ -5,7 +5,7 @@ import { runCommand } from './run-command.js';
 import { SetupError } from './setup-error.js';
 import { waitUntil } from './wait-until.js';
 
-/** Whether a process with this id runs; one of another user counts, an ended one that nobody collected does not. */
+/** Whether a process with this id runs, including other users' processes but not zombies. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -15,7 +15,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The letter of /proc, or '' on systems without it. */
+/** State letter in /proc, or '' on systems without it. */
 function processState(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -25,7 +25,7 @@ function processState(pid: number): string {
   }
 }
 
-/** The command line of a process, or '' when it is gone or can't be seen. */
+/** The command line of a process, or '' when it has ended or can't be read. */
 async function commandLine(pid: number): Promise<string> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ').trim();
@@ -35,7 +35,7 @@ async function commandLine(pid: number): Promise<string> {
   }
 }
 
-/** When a process started, in the system's own form: tells a process from a later one with the same id. */
+/** Start time of a process, in the system's own format; distinguishes it from a later process with the same id. */
 export async function startMark(pid: number): Promise<string> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -47,8 +47,8 @@ export async function startMark(pid: number): Promise<string> {
 }
 
 /**
- * Ends the server of an earlier run whose parent died without stopping it, and removes its pid file.
- * A pid file whose process is gone, or is no `name` at all, is removed only.
+ * Stops the server of an earlier run whose parent died without stopping it, and removes its pid file. If the process
+ * has ended or is not `name`, only removes the pid file.
  */
 export async function stopLeftover(pidFile: string, name: string, steps: readonly StopStep[]): Promise<void> {
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0]);
@@ -57,7 +57,7 @@ export async function stopLeftover(pidFile: string, name: string, steps: readonl
   await rm(pidFile, { force: true });
 }
 
-/** Ends a process that is no child of ours. Throws SetupError when it can't. */
+/** Stops a process that is not a child of this one. Throws SetupError when it can't. */
 export async function stopProcess(pid: number, steps: readonly StopStep[]): Promise<void> {
   for (const [signal, waitMs] of [...steps, ['SIGKILL', 5_000] as const]) {
     try {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { SetupError } from './setup-error.js';
 
-/** Paths of the server and of the program that makes a cluster. */
+/** Paths of the server and of initdb, which creates clusters. */
 export interface PostgresBinaries {
   readonly postgres: string;
   readonly initdb: string;
@@ -13,9 +13,9 @@ export interface PostgresBinaries {
 }
 
 /**
- * The Postgres that came with `npm ci`. Its package makes links to its libraries in an install script;
- * ours are made here, so that no install script has to run.
- * `spareFolder` takes the links when node_modules can't be written. Throws SetupError where there is no binary.
+ * Finds the Postgres installed by `npm ci`. Its package links its libraries in an install script; the links are created
+ * here instead, so that no install script has to run. They go to `spareFolder` if node_modules is not writable. Throws
+ * SetupError when there is no binary.
  */
 export async function findPostgres(spareFolder: string): Promise<PostgresBinaries> {
   const native = nativeFolder();

@@ -2,20 +2,20 @@ import { chown, stat } from 'node:fs/promises';
 import { runCommand } from './run-command.js';
 import { SetupError } from './setup-error.js';
 
-/** How to run Postgres, which refuses to run as root. */
+/** The user to run Postgres as, since it refuses to run as root. */
 export interface PostgresUser {
   readonly wrap: readonly string[];
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** `nobody` on every common system. */
+/** Uid and gid of `nobody` on common systems. */
 const NOBODY = 65_534;
 
 const AS_ROOT: readonly (PostgresUser & { readonly owner: number })[] = [
-  // Root outside, nobody inside: it reads everything root can, below a home folder of mode 0700 too.
+  // Root outside, nobody inside: the process can read everything root can, even below a home folder with mode 0700.
   { wrap: ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`, '--'], owner: 0 },
-  // Containers that forbid user namespaces mostly leave root this capability to hand on.
+  // Containers that forbid user namespaces usually let root pass on this capability.
   {
     wrap: [
       'setpriv',
@@ -31,8 +31,8 @@ const AS_ROOT: readonly (PostgresUser & { readonly owner: number })[] = [
 ];
 
 /**
- * Chooses the first way that works here, and makes the folder and what is in it belong to that user.
- * Throws SetupError when root has no way to run it.
+ * Chooses the first user that works here, and makes it the owner of the folder and its contents. Throws SetupError when
+ * root has no way to run Postgres.
  */
 export async function choosePostgresUser(
   folder: string,

@@ -10,32 +10,32 @@ import { runCommand } from './run-command.js';
 import { SetupError } from './setup-error.js';
 import { waitUntil } from './wait-until.js';
 
-/** Where a Postgres of our own keeps its data, and what it makes at its first start. */
+/** Settings of an embedded Postgres: its folder, its superuser, and the database to create. */
 export interface PostgresOptions {
-  /** Holds the cluster, its port and its spare library links; made when absent, mode 0700. */
+  /** Holds the cluster, its port, and spare library links; created if missing, with mode 0700. */
   readonly folder: string;
   /** Password of the user `darkroom`, the cluster's superuser. */
   readonly password: string;
-  /** Database that is made when absent. */
+  /** Database to create if it does not exist. */
   readonly database: string;
   /** File for the server's log. */
   readonly log: string;
-  /** False: a crash of the machine may lose the cluster. For tests. */
+  /** False: a machine crash may lose the cluster. For tests. */
   readonly durable?: boolean;
-  /** Keeps the port of an earlier start at any price: the address is in other processes' hands. */
+  /** Uses exactly this port, because other processes already have the address. */
   readonly port?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A running server that we started. */
+/** A running server that this process started. */
 export interface EmbeddedService {
-  /** Address with credentials. */
+  /** URL with credentials. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
   readonly exited: Promise<ChildExit>;
   lastLines(count: number): string[];
-  /** Ends the server cleanly, then by force; resolves when it is gone. */
+  /** Stops the server, by force if necessary; resolves when it has exited. */
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,10 @@ const STOP: readonly StopStep[] = [
   ['SIGQUIT', 5_000],
 ];
 
-/** Starts Postgres on 127.0.0.1; makes the cluster at the first start. Throws SetupError for what the operator can put right. */
+/**
+ * Starts Postgres on 127.0.0.1, and creates the cluster at the first start. Throws SetupError for problems that the
+ * operator can fix.
+ */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedService> {
   const { folder, signal } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -95,7 +98,7 @@ function settings(port: number, durable: boolean): string[] {
     max_connections: 200,
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // The details of a failed statement quote rows, and rows hold prompts.
+    // The details of a failed statement quote rows, and rows contain prompts.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',
     ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
@@ -113,7 +116,7 @@ async function makeCluster(
 ): Promise<void> {
   const version = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(() => undefined);
   if (version !== undefined) return;
-  // Made beside and moved, so that an interrupted start never leaves half a cluster.
+  // Created under another name and then renamed, so that an interrupted start never leaves an incomplete cluster.
   const unfinished = `${data}.new`;
   const passwordFile = `${data}.password`;
   await rm(unfinished, { recursive: true, force: true, maxRetries: 5 });

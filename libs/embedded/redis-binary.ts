@@ -10,9 +10,9 @@ export interface RedisBinary {
 }
 
 interface FindOptions {
-  /** Where a fetched server is kept; the first that can be written is used. */
+  /** Folders for a downloaded server; the first writable one is used. */
   readonly toolFolders: readonly string[];
-  /** Told once, before a download begins. */
+  /** Called once, before a download begins. */
   readonly onDownload?: () => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -22,8 +22,9 @@ const HELP =
   'Fedora: `sudo dnf install valkey`), or give the address of a Redis server in REDIS_URL.';
 
 /**
- * redis-server or valkey-server on PATH, else one fetched earlier, else on Debian and Ubuntu the distribution's
- * own package unpacked into a folder of ours: no root, no system service. Throws SetupError saying what to do.
+ * Finds redis-server or valkey-server on PATH, or a server downloaded earlier. Otherwise, on Debian and Ubuntu,
+ * downloads the distribution's package and unpacks it, without root or a system service. Throws SetupError that says
+ * what to do.
  */
 export async function findRedis({ toolFolders, onDownload, signal }: FindOptions): Promise<RedisBinary> {
   for (const name of ['redis-server', 'valkey-server']) {
@@ -61,7 +62,7 @@ async function download(folder: string, signal: AbortSignal | undefined): Promis
   const work = await mkdtemp(join(folder, 'apt-'));
   try {
     const apt = await privateApt(work);
-    // Fails as a whole when any foreign source does; the download below decides.
+    // apt-get update fails if any configured source does, so only the download's result counts.
     const updated = await runCommand(['apt-get', ...apt, '-q', 'update'], { timeoutMs: 120_000, signal });
     const packages = ['redis-tools', ...(await missingLibraries(apt, signal))];
     const fetched = await runCommand(['apt-get', ...apt, '-q', 'download', ...packages], {
@@ -76,7 +77,7 @@ async function download(folder: string, signal: AbortSignal | undefined): Promis
       const extracted = await runCommand(['dpkg-deb', '-x', join(work, archive), root], { timeoutMs: 60_000, signal });
       if (!extracted.ok) throw failure(extracted.reason);
     }
-    // One program with several names; the package of tools carries it under another one.
+    // redis-server is the same program as redis-check-rdb, which the redis-tools package contains.
     await symlink('redis-check-rdb', join(root, 'usr', 'bin', 'redis-server'));
     const target = join(folder, 'redis');
     await rm(target, { recursive: true, force: true });
@@ -93,7 +94,7 @@ function failure(reason: string): SetupError {
   return new SetupError(`No Redis server was found, and fetching one with apt-get failed (${reason}). ${HELP}`);
 }
 
-/** Options that keep apt's lists, cache and locks in our folder, so that it needs no root and changes nothing. */
+/** Options that keep apt's lists, cache, and locks in our folder, so that it needs no root and changes nothing else. */
 async function privateApt(work: string): Promise<string[]> {
   await mkdir(join(work, 'lists', 'partial'), { recursive: true });
   await mkdir(join(work, 'cache', 'archives', 'partial'), { recursive: true });

@@ -8,21 +8,21 @@ import { findRedis } from './redis-binary.js';
 import { SetupError } from './setup-error.js';
 import { waitUntil } from './wait-until.js';
 
-/** Where a Redis of our own keeps its data. */
+/** Settings of an embedded Redis. */
 export interface RedisOptions {
-  /** Holds the append-only file, the configuration and the port; made when absent, mode 0700. */
+  /** Holds the append-only file, the configuration, and the port; created if missing, with mode 0700. */
   readonly folder: string;
-  /** Letters, digits, - and _ only. */
+  /** Only letters, digits, - and _. */
   readonly password: string;
   /** File for the server's log. */
   readonly log: string;
-  /** Where a fetched server program is kept. */
+  /** Folders for a downloaded server. */
   readonly toolFolders: readonly string[];
   /** False: nothing is written to disk. For tests. */
   readonly durable?: boolean;
-  /** More lines of its configuration. */
+  /** Additional lines for its configuration. */
   readonly lines?: readonly string[];
-  /** Keeps the port of an earlier start at any price: the address is in other processes' hands. */
+  /** Uses exactly this port, because other processes already have the address. */
   readonly port?: number | undefined;
   readonly onDownload?: () => void;
   readonly signal?: AbortSignal | undefined;
@@ -31,7 +31,10 @@ export interface RedisOptions {
 const START_MS = 60_000;
 const STOP: readonly StopStep[] = [['SIGTERM', 15_000]];
 
-/** Starts Redis on 127.0.0.1, append-only, never evicting. Throws SetupError for what the operator can put right. */
+/**
+ * Starts Redis on 127.0.0.1, append-only and without eviction. Throws SetupError for problems that the operator can
+ * fix.
+ */
 export async function startRedis(options: RedisOptions): Promise<EmbeddedService> {
   const { folder, password, signal } = options;
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -87,7 +90,7 @@ function settings(port: number, { folder, password, durable = true, lines = [] }
     'save ""',
     `appendonly ${durable ? 'yes' : 'no'}`,
     'appendfsync everysec',
-    // BullMQ's jobs must never be dropped for want of memory.
+    // Redis must never evict BullMQ's jobs when it runs out of memory.
     'maxmemory-policy noeviction',
     ...lines,
     '',
@@ -99,7 +102,7 @@ async function keptPort(folder: string): Promise<number | undefined> {
   return /^\d{2,5}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A server of an earlier run is the one that knows our password. */
+/** Stops the server of an earlier run; only that one accepts our password. */
 async function stopLeftover(port: number, password: string): Promise<void> {
   if (await portIsFree(port)) return;
   if (!(await ask(port, password, 'PING')).includes('+PONG')) return;
@@ -107,7 +110,7 @@ async function stopLeftover(port: number, password: string): Promise<void> {
   await waitUntil(() => portIsFree(port), { timeoutMs: 15_000 });
 }
 
-/** One command over a connection of its own; '' when there is no answer within two seconds. */
+/** Sends one command on its own connection; returns '' without a response within two seconds. */
 function ask(port: number, password: string, command: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';

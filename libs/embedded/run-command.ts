@@ -9,20 +9,20 @@ interface CommandOptions {
   readonly gid?: number | undefined;
 }
 
-/** How a command ended and what it wrote. */
+/** How a command ended, and its output. */
 export interface CommandResult {
   readonly ok: boolean;
   readonly stdout: string;
-  /** Why it failed, one line. */
+  /** Why it failed, in one line. */
   readonly reason: string;
 }
 
-/** Enough for any list of packages. */
+/** Enough for any package list. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 /**
- * Runs a short command to its end, which is forced, together with all it has started, when the time is over.
- * A failure is a result; only an abort throws, after everything is gone.
+ * Runs a short command. After the time limit, kills it and everything it started. A failure is a result; only an abort
+ * throws, after everything has ended.
  */
 export async function runCommand(command: readonly string[], options: CommandOptions): Promise<CommandResult> {
   options.signal?.throwIfAborted();
@@ -68,12 +68,12 @@ function run([file = '', ...args]: readonly string[], options: CommandOptions): 
   });
 }
 
-/** The command leads a process group of its own. */
+/** Kills the command and everything it started: the command leads its own process group. */
 function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It ended in the meantime.
+    // It has already ended.
   }
 }

@@ -1,4 +1,4 @@
-/** Something the operator can put right; the message is a full sentence that says how, and is shown without a stack. */
+/** A problem that the operator can fix. The message is a full sentence that says how, and is shown without a stack. */
 export class SetupError extends Error {
   override readonly name = 'SetupError';
 }

@@ -1,14 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 interface WaitOptions {
-  /** Milliseconds until it gives up. */
+  /** Time limit, in ms. */
   readonly timeoutMs: number;
-  /** Milliseconds between two looks; without it a quarter of what it has waited for, 10 at least and 100 at most. */
+  /** Milliseconds between checks; by default a quarter of the time waited so far, from 10 to 100. */
   readonly everyMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Looks again and again until the condition holds; false when the time is over. Throws what the condition throws, or the signal's reason. */
+/**
+ * Checks until the condition holds; returns false after the time limit. Throws the condition's error, or the signal's
+ * reason.
+ */
 export async function waitUntil(
   condition: () => boolean | Promise<boolean>,
   { timeoutMs, everyMs, signal }: WaitOptions,
@@ -19,7 +22,7 @@ export async function waitUntil(
     if (await condition()) return true;
     const waited = performance.now() - start;
     if (waited >= timeoutMs) return false;
-    // Looks cost whoever answers them, and slow down what is waited for.
+    // Frequent checks would slow down what is waited for.
     await delay(everyMs ?? Math.min(Math.max(waited / 4, 10), 100));
   }
 }
