@@ -24,8 +24,8 @@ const DAY_MS = 86_400_000;
 const ASSETS = { png: PNG, jpeg: JPEG } as const;
 
 /**
- * Signs an image as a provider does: C2PA credentials by a certificate made for the test. `padding` makes them larger;
- * a segment of a JPEG has room for 65 KB.
+ * Signs an image the way a provider does, with C2PA credentials from a test certificate. `padding` makes them larger; a
+ * JPEG segment holds up to 65 KB.
  */
 export async function withCredentials(image: Buffer, type: 'png' | 'jpeg', padding = 100): Promise<Buffer> {
   const signer = await testSigner();
@@ -52,7 +52,7 @@ export async function withCredentials(image: Buffer, type: 'png' | 'jpeg', paddi
   return Buffer.from(await asset.getDataRange());
 }
 
-/** What a validator finds in a file: every status it gives, or that there are no credentials. */
+/** Validates a file's credentials: every status that the validator reports, or that there are none. */
 export async function credentialsOf(image: Buffer, type: 'png' | 'jpeg'): Promise<{ valid: boolean; found: string[] }> {
   const asset = new ASSETS[type](new Uint8Array(image));
   const boxes = asset.getManifestJUMBF();

@@ -8,8 +8,8 @@ interface DeclaredPixels {
 type Reader = (head: Buffer) => DeclaredPixels | undefined;
 
 /**
- * The pixels an image's first bytes declare, read without a decoder; turned on its side it may be the other way round.
- * Undefined while too few bytes are there, or when they are not as the format wants them.
+ * The width and height declared in an image's first bytes, read without a decoder; an orientation tag may swap them.
+ * Undefined while there are too few bytes, or when they don't match the format.
  */
 export function declaredPixels(head: Buffer, type: InputType): DeclaredPixels | undefined {
   return READERS[type](head);
@@ -32,7 +32,7 @@ function webpPixels(head: Buffer): DeclaredPixels | undefined {
   return { width: (packed & 0x3fff) + 1, height: ((packed >> 14) & 0x3fff) + 1 };
 }
 
-/** From segment to segment, up to the one that begins the frame. */
+/** Skips from segment to segment, up to the start of the frame. */
 function jpegPixels(head: Buffer): DeclaredPixels | undefined {
   let offset = 2;
   while (offset + 9 <= head.length && head[offset] === 0xff) {
@@ -44,7 +44,7 @@ function jpegPixels(head: Buffer): DeclaredPixels | undefined {
   return undefined;
 }
 
-/** SOF0 to SOF15 without the three of that range that are tables. */
+/** SOF0 to SOF15, without the three markers in that range that are tables. */
 function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }

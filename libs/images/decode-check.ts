@@ -2,17 +2,17 @@ import type { ImageHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { inTurn, openImage } from './sharp.js';
 
-/** Decodes every pixel once and keeps none. Throws ImageError when the image is damaged or cut short. */
+/** Decodes every pixel and discards the result. Throws ImageError when the image is damaged or truncated. */
 export async function checkDecodes(bytes: Buffer, { width, height }: ImageHeader): Promise<void> {
   try {
-    // One channel of all pixels: the cheapest result for which the decoder must read to the last row.
+    // Extracting one channel is the cheapest operation that makes the decoder read to the last row.
     await inTurn(() => openImage(bytes).extractChannel(0).raw().toBuffer(), width * height);
   } catch (cause) {
     throw undecodable(cause);
   }
 }
 
-/** The one thing a caller is told when a decoder gave up. */
+/** The error that callers see when a decoder fails. */
 export function undecodable(cause: unknown): ImageError {
   if (cause instanceof ImageError) return cause;
   return new ImageError('invalid_image_file', 'The image cannot be decoded: it is damaged or incomplete.', cause);

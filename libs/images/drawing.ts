@@ -6,8 +6,8 @@ const FONT_FAMILY = 'DejaVu Sans';
 let fontsRegistered: Promise<unknown> | undefined;
 
 /**
- * Opens an SVG that this program wrote, text escaped, nothing referenced from outside. Never hand it bytes or
- * markup of a caller. The first call is what makes SVG readable in this process at all.
+ * Opens an SVG that this program wrote, with escaped text and no external references. Never pass it a caller's bytes or
+ * markup. The first call enables SVG in this process.
  */
 export function openDrawing(svg: string): Sharp {
   sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] });
@@ -15,8 +15,8 @@ export function openDrawing(svg: string): Sharp {
 }
 
 /**
- * Makes font files known to the text of drawings, once per process: without a system font it would stay blank.
- * `files` are absolute paths.
+ * Registers font files for the text of drawings, once per process: without a system font, text would be blank. `files`
+ * are absolute paths.
  */
 export async function registerFonts(files: readonly string[]): Promise<void> {
   fontsRegistered ??= Promise.all(

@@ -7,7 +7,7 @@ import { json, text } from 'node:stream/consumers';
 const tools = createRequire(join(process.cwd(), 'tools', 'package.json'));
 const program = tools.resolve('exiftool-vendored.pl/bin/exiftool');
 
-/** What ExifTool reads in a file, by group and name, for example `XMP-dc:Identifier`. It needs Perl. */
+/** The metadata that ExifTool reads from a file, by group and name, for example `XMP-dc:Identifier`. Needs Perl. */
 export async function readMetadata(image: Buffer): Promise<Record<string, unknown>> {
   const child = spawn('perl', [program, '-json', '-G1', '-a', '-'], { stdio: ['pipe', 'pipe', 'pipe'] });
   const ended = once(child, 'close');

@@ -1,12 +1,12 @@
 import { ImageError } from './image-error.js';
 
-/** Segments or chunks of a file at most: images have some ten, the largest with small chunks a few thousand. */
+/** Maximum segments or chunks of a file: images have about ten, the largest with small chunks a few thousand. */
 export const MAX_FILE_PARTS = 10_000;
-/** Bytes of all color profiles of a file at most. */
+/** Maximum bytes of all color profiles of a file. */
 const MAX_PROFILE_BYTES = 4_000_000;
-/** Bytes of metadata that are searched for how the image is turned; later ones are not looked at. */
+/** Bytes of EXIF that are searched for the orientation; EXIF beyond this is ignored. */
 const MAX_EXIF_BYTES = 1_000_000;
-/** Bytes of XMP of a file at most that are kept: whoever opens the image later has to read all of it. */
+/** Maximum bytes of XMP kept in a file, because any program that opens the image has to read all of it. */
 const MAX_XMP_BYTES = 1_000_000;
 
 interface Range {
@@ -15,40 +15,41 @@ interface Range {
 }
 
 /**
- * What becomes of a part of a file: `pixels` and `profile` decide how it looks and stay; `exif` says how it is turned
- * and is only read; `xmp` and `credentials` (C2PA) say where it comes from and may stay in a result. The rest is
- * dropped: `other` because it may be personal, `harmless` (resolution, padding) only when the file is written anew.
+ * What happens to a part of a file. `pixels` and `profile` decide how the image looks and stay. `exif` contains the
+ * orientation and is only read. `xmp` and `credentials` (C2PA) state the image's origin and may stay in a result. The
+ * rest is dropped: `other` because it may be personal, `harmless` (resolution, padding) only when the file is
+ * rewritten.
  */
 export type PartKind = 'pixels' | 'profile' | 'exif' | 'xmp' | 'credentials' | 'harmless' | 'other';
 
-/** What is to be seen in a file's image. */
+/** Size and transparency of an image. */
 export interface ImagePixels {
   readonly width: number;
   readonly height: number;
   readonly hasAlpha: boolean;
 }
 
-/** What is added to a file so that it says more about itself: behind its first parts, and at its end. */
+/** Bytes that add metadata to a file: some after its first parts, some at its end. */
 export interface Insertion {
   readonly head: Buffer;
   readonly end: Buffer;
 }
 
-/** The parts of a file in the order they come, and which ranges of its bytes are worth keeping. */
+/** The parts of a file in order, and the byte ranges worth keeping. */
 export class FileParts {
-  /** Ranges that make the image; neighbors are one. */
+  /** Ranges of the image itself; adjacent ranges are merged. */
   readonly kept: Range[] = [];
-  /** The same, and what says how it is turned. */
+  /** `kept`, and the EXIF that contains the orientation. */
   readonly readable: Range[] = [];
-  /** Ranges that make the image, and its XMP. */
+  /** `kept`, and the file's XMP. */
   readonly withXmp: Range[] = [];
   isAnimated = false;
   hasCredentials = false;
-  /** What is to be seen, where the parts alone say so; undefined where a decoder has to be asked. */
+  /** Size and transparency if the parts alone determine them; undefined if only a decoder can tell. */
   pixels: ImagePixels | undefined;
-  /** Where the last part ends. */
+  /** Offset where the last part ends. */
   end = 0;
-  /** Where the parts end that must come first: this is where something can be inserted. */
+  /** Offset after the parts that must come first, where metadata can be inserted. */
   headEnd = 0;
   private count = 0;
   private profileBytes = 0;
@@ -60,12 +61,12 @@ export class FileParts {
     return this.xmpBytes > 0 && this.xmpBytes <= MAX_XMP_BYTES;
   }
 
-  /** Whether something in it may be personal, or is more than is kept. */
+  /** Whether the file may contain personal data, or more XMP than is kept. */
   get mustBeCleaned(): boolean {
     return this.hasOther || this.xmpBytes > MAX_XMP_BYTES;
   }
 
-  /** The next part ends at this offset. Throws ImageError `invalid_image_file` beyond what any image needs. */
+  /** Adds the part that ends at this offset. Throws ImageError `invalid_image_file` beyond what any image needs. */
   add(end: number, kind: PartKind): void {
     const bytes = end - this.end;
     this.count += 1;

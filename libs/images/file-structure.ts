@@ -21,10 +21,10 @@ const INSERTERS: Record<ImageType, (xmp: string, pixels: ImagePixels, parts: Fil
   gif: gifXmp,
 };
 const NAMES: Record<ImageType, string> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP', gif: 'GIF' };
-/** Bytes walked between two breaths of the event loop; the worst of them cost a step for every two. */
+/** Bytes walked before yielding to the event loop; the worst input takes one step per two bytes. */
 export const WALK_BYTES = 131_072;
 
-/** An image file taken apart into what makes the image and what is only said about it. */
+/** An image file, separated into the image itself and its metadata. */
 export class FileStructure {
   private constructor(
     private readonly bytes: Buffer,
@@ -33,8 +33,8 @@ export class FileStructure {
   ) {}
 
   /**
-   * Walks through the file in slices, without a copy. Throws ImageError `invalid_image_file` when it is damaged or has
-   * more parts than any image needs.
+   * Walks through the file in slices, without copying it. Throws ImageError `invalid_image_file` when it is damaged or
+   * has more parts than any image needs.
    */
   static async of(bytes: Buffer, type: ImageType): Promise<FileStructure> {
     const parts = new FileParts();
@@ -50,42 +50,47 @@ export class FileStructure {
     return this.parts.isAnimated;
   }
 
-  /** What is to be seen, if the file's parts say so and nothing turns it; undefined where a decoder has to be asked. */
+  /**
+   * Size and transparency if the file's parts determine them and there is no orientation; undefined if only a decoder
+   * can tell.
+   */
   get pixels(): ImagePixels | undefined {
     return this.parts.pixels;
   }
 
-  /** How many ranges of the file the image is made of. */
+  /** Number of byte ranges that make up the image. */
   get ranges(): number {
     return this.parts.kept.length;
   }
 
-  /** Whether it has content credentials (C2PA), which no longer hold once anything else in the file is changed. */
+  /** Whether it has content credentials (C2PA), which any other change to the file invalidates. */
   get hasCredentials(): boolean {
     return this.parts.hasCredentials;
   }
 
-  /** Whether it has XMP, and not more of it than is kept. */
+  /** Whether it has XMP, and no more than is kept. */
   get hasXmp(): boolean {
     return this.parts.hasXmp;
   }
 
-  /** Whether it has metadata that may be personal, or something behind its end. */
+  /** Whether it has metadata that may be personal, or trailing bytes. */
   get mustBeCleaned(): boolean {
     return this.parts.mustBeCleaned || this.parts.end < this.bytes.length;
   }
 
-  /** The file without metadata and trailing bytes; pixels and color profile stay as they are. */
+  /** The file without metadata and trailing bytes; pixels and color profile are unchanged. */
   async image(): Promise<Buffer> {
     return this.copy(this.parts.kept, { exif: false, xmp: false });
   }
 
-  /** The same with the file's own XMP. */
+  /** Like `image`, with the file's own XMP. */
   async imageWithXmp(): Promise<Buffer> {
     return this.copy(this.parts.withXmp, { exif: false, xmp: true });
   }
 
-  /** The same as `image`, with this XMP; the pixels are those of its header. One copy, however large it is. */
+  /**
+   * Like `image`, with the given XMP and the pixels of the image's header. Copies the file once, however large it is.
+   */
   async marked(xmp: string, pixels: ImagePixels): Promise<Buffer> {
     const { kept, headEnd } = this.parts;
     const { head, end } = INSERTERS[this.type](xmp, pixels, this.parts);
@@ -94,7 +99,7 @@ export class FileStructure {
     return this.write([...before, head, ...after, end], { exif: false, xmp: true });
   }
 
-  /** The image with what says how it is turned: all that a decoder needs to read its header. */
+  /** The image and its orientation: all that a decoder needs to read its header. */
   async readable(): Promise<Buffer> {
     return this.copy(this.parts.readable, { exif: true, xmp: false });
   }
@@ -118,7 +123,7 @@ export class FileStructure {
   }
 }
 
-/** Watches an image file while it arrives, so that one no image needs is refused before all of it is there. */
+/** Checks an image file while it arrives, to reject an unusable one before it is complete. */
 export class FileWatch {
   private walk: FileWalk | undefined;
 
@@ -126,7 +131,7 @@ export class FileWatch {
     this.walk = new FileWalk(READERS[type](new FileParts()));
   }
 
-  /** Throws ImageError `invalid_image_file`: damaged, or more parts than any image needs. */
+  /** Throws ImageError `invalid_image_file` when it is damaged or has more parts than any image needs. */
   take(piece: Buffer): void {
     if (this.walk?.ended === false) this.walk.take(piece);
   }

@@ -1,37 +1,37 @@
-/** Passes over what it is given until the place it looks for: how many bytes, and whether that is the place. */
+/** Scans bytes for a position: returns how many bytes it passed, and whether it found the position. */
 type Search = (bytes: Buffer) => { readonly passed: number; readonly found: boolean };
 
 type Step = { readonly read: number } | { readonly skip: number } | { readonly search: Search };
 
-/** The bytes that were asked for, and where the file goes on after them. */
+/** The requested bytes, and the offset after them. */
 interface Answer {
   readonly bytes: Buffer;
   readonly offset: number;
 }
 
-/** Reads a file from its first byte on by asking for the next few of them, wherever they are cut into pieces. */
+/** Reads a file from its first byte by requesting the next few bytes, however the file is split into pieces. */
 export type FileReader = FileReading<void>;
-/** A part of that, which answers with what it found. */
+/** One part of a file's reader, which returns what it found. */
 export type FileReading<Found> = Generator<Step, Found, Answer>;
 
 const NOTHING = Buffer.alloc(0);
 
-/** Up to some forty bytes, to be looked at. */
+/** Requests up to about forty bytes. */
 export function* read(bytes: number): Generator<Step, Answer, Answer> {
   return yield { read: bytes };
 }
 
-/** However many, unseen; answers where the file goes on. */
+/** Skips any number of bytes without reading them; returns the offset after them. */
 export function* skip(bytes: number): Generator<Step, number, Answer> {
   return (yield { skip: bytes }).offset;
 }
 
-/** Answers the offset of the place. What a search leaves unpassed it is shown again, with what follows. */
+/** Returns the offset of the position. Bytes that the search did not pass are presented again, followed by more. */
 export function* search(look: Search): Generator<Step, number, Answer> {
   return (yield { search: look }).offset;
 }
 
-/** Hands a file to its reader piece by piece. One piece costs at most a step for each of its bytes, and no memory. */
+/** Feeds a file to its reader piece by piece. A piece costs at most one step per byte, and no memory. */
 export class FileWalk {
   private readonly reader: FileReader;
   private asked: IteratorResult<Step, void>;
@@ -44,7 +44,7 @@ export class FileWalk {
     this.asked = reader.next();
   }
 
-  /** The reader has seen the end of the image; what follows is of no interest. */
+  /** Whether the reader has reached the end of the image; later bytes are ignored. */
   get ended(): boolean {
     return this.asked.done === true;
   }

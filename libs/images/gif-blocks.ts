@@ -4,13 +4,13 @@ import { ImageError } from './image-error.js';
 
 const HEADER_BYTES = 13;
 const VERSION_OFFSET = 3;
-/** In a header's and an image's flags: a color table follows, of two to the power of so many (the last three bits) and one. */
+/** Flag of the header and of images: a color table of 2^(n+1) entries follows, where n is the last three bits. */
 const TABLE_FLAG = 0x80;
 const TABLE_SIZE = 0x07;
 const [EXTENSION, IMAGE, TRAILER] = [0x21, 0x2c, 0x3b];
 const [PLAIN_TEXT, GRAPHIC_CONTROL, APPLICATION] = [0x01, 0xf9, 0xff];
 const APPLICATION_BYTES = 11;
-/** What applications say, by their names and codes: how often to repeat, colors, XMP, C2PA. */
+/** Application extensions by name and code: repetition, colors, XMP, and C2PA. */
 const APPLICATIONS: ReadonlyMap<string, PartKind> = new Map([
   ['NETSCAPE2.0', 'pixels'],
   ['ANIMEXTS1.0', 'pixels'],
@@ -18,7 +18,9 @@ const APPLICATIONS: ReadonlyMap<string, PartKind> = new Map([
   ['XMP DataXMP', 'xmp'],
   ['C2PA_GIF\x01\0\0', 'credentials'],
 ]);
-/** Behind XMP, which is not cut into blocks: whatever byte of it is read as a length, this leads to the end of the blocks. */
+/**
+ * Follows XMP, which is not split into blocks: whichever of its bytes a reader takes as a length, it gets to the end.
+ */
 const XMP_TRAILER = Buffer.from([0x01, ...Array.from({ length: 256 }, (_, index) => 0xff - index), 0x00]);
 
 /** A GIF's blocks up to its trailer. */
@@ -33,13 +35,13 @@ export function* readGif(parts: FileParts): FileReader {
       return;
     }
     if (kind === EXTENSION) {
-      // What repeats an animation is looked for right behind the header, and nowhere else by some.
+      // Some readers look for an animation's repeat count only directly after the header.
       const isFirst = parts.headEnd === parts.end;
       const part = yield* readExtension(parts);
       if (isFirst && part === 'NETSCAPE2.0') parts.headEnd = parts.end;
     } else if (kind === IMAGE) {
       const { bytes: descriptor } = yield* read(9);
-      // The color table, and the byte before the data.
+      // Skip the color table and the byte before the data.
       yield* skip(tableBytes(descriptor.readUInt8(8)) + 1);
       parts.add(yield* search(blocksEnd), 'pixels');
       images += 1;
@@ -50,7 +52,7 @@ export function* readGif(parts: FileParts): FileReader {
   }
 }
 
-/** Answers with the name of the application whose extension it was. */
+/** Returns the name of the extension's application. */
 function* readExtension(parts: FileParts): FileReading<string> {
   const { bytes: head } = yield* read(2);
   const [label, size] = [head.readUInt8(0), head.readUInt8(1)];
@@ -68,7 +70,7 @@ function tableBytes(flags: number): number {
   return (flags & TABLE_FLAG) === 0 ? 0 : 3 * 2 ** ((flags & TABLE_SIZE) + 1);
 }
 
-/** Blocks, each with its length before it, up to one of length 0. */
+/** Finds the end of blocks, each with its length in front, up to one of length 0. */
 function blocksEnd(bytes: Buffer): { passed: number; found: boolean } {
   let at = 0;
   while (at < bytes.length) {
@@ -80,13 +82,13 @@ function blocksEnd(bytes: Buffer): { passed: number; found: boolean } {
   return { passed: at, found: false };
 }
 
-/** An extension with this XMP, before the image, for readers that stop there. */
+/** An extension with this XMP, inserted before the image for readers that stop there. */
 export function gifXmp(xmp: string): Insertion {
   const name = Buffer.from([EXTENSION, APPLICATION, APPLICATION_BYTES, ...Buffer.from('XMP DataXMP')]);
   return { head: Buffer.concat([name, Buffer.from(xmp), XMP_TRAILER]), end: Buffer.alloc(0) };
 }
 
-/** Makes a GIF's header say that it may have extensions. */
+/** Makes a GIF's header declare the version that allows extensions. */
 export function mendGifHeader(bytes: Buffer): void {
   bytes.write('89a', VERSION_OFFSET, 'latin1');
 }

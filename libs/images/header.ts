@@ -4,18 +4,18 @@ import { MAX_IMAGE_EDGE, MAX_IMAGE_PIXELS, imageTooLarge } from './limits.js';
 import { inTurn, openImage } from './sharp.js';
 import { sniffImageType, sniffInputType, type ImageType, type InputType } from './sniff.js';
 
-/** What an image file says of itself before any pixel is decoded. */
+/** What an image file declares before any pixel is decoded. */
 export interface ImageHeader {
   readonly type: ImageType;
-  /** Pixels, as seen upright. */
+  /** In pixels, after applying the orientation. */
   readonly width: number;
   readonly height: number;
   readonly hasAlpha: boolean;
-  /** Whether the file asks to be turned or mirrored for viewing. */
+  /** Whether the file has an orientation that rotates or mirrors it. */
   readonly isTurned: boolean;
-  /** Whether its colors are not plain RGB or gray (CMYK and the like). */
+  /** Whether its colors are neither RGB nor gray (for example CMYK). */
   readonly isForeignColor: boolean;
-  /** Whether it has more than one frame; pixels are those of one. */
+  /** Whether it has more than one frame; width and height are those of one frame. */
   readonly isAnimated: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface InputHeader extends ImageHeader {
 }
 
 /**
- * Reads the header of a caller's image and checks type, structure, frames and pixel count; decodes nothing.
+ * Reads the header of a caller's image and checks its type, structure, frames, and pixel count, without decoding it.
  * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_too_large).
  */
 export async function readHeader(bytes: Buffer): Promise<InputHeader> {
@@ -35,8 +35,9 @@ export async function readHeader(bytes: Buffer): Promise<InputHeader> {
 }
 
 /**
- * The same of a provider's image, which may be a GIF, and that be animated. Every pixel of it is decoded later, so that the
- * decoder is not asked for what the file's own structure says: with a small image, that is a third of the work.
+ * Like `readHeader` for a provider's image, which may also be a GIF, even an animated one. All its pixels are decoded
+ * later, so the header is read from the file's structure where possible: with a small image, that saves a third of the
+ * work.
  */
 export async function readResultHeader(bytes: Buffer): Promise<ImageHeader> {
   const type = sniffImageType(bytes);
@@ -70,7 +71,7 @@ async function byStructure(structure: FileStructure, type: ImageType): Promise<S
 }
 
 async function byDecoder(structure: FileStructure, type: ImageType): Promise<StillHeader> {
-  // Without megabytes of text or XMP, which the decoder would unpack and hand over as strings.
+  // Leave out large text and XMP, which the decoder would unpack and return as strings.
   const bytes = await structure.readable();
   try {
     const found = await inTurn(() => openImage(bytes).metadata());
@@ -85,7 +86,7 @@ async function byDecoder(structure: FileStructure, type: ImageType): Promise<Sti
       isForeignColor: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
     };
   } catch (cause) {
-    // The decoder refuses by the header alone, in words only.
+    // The decoder reports this limit only in its message.
     if (cause instanceof Error && cause.message.includes('exceeds pixel limit')) throw imageTooLarge();
     throw new ImageError('invalid_image_file', 'The image file is damaged: its header cannot be read.', cause);
   }

@@ -1,4 +1,4 @@
-/** The error codes of the contract that bytes of an image can cause. */
+/** Error codes that the bytes of an image can cause. */
 export type ImageErrorCode =
   | 'invalid_image_file'
   | 'unsupported_image_media_type'
@@ -8,7 +8,7 @@ export type ImageErrorCode =
   | 'invalid_mask'
   | 'upstream_invalid_response';
 
-/** Bytes that are no acceptable image. The message is safe to show to callers. */
+/** Bytes that are not an acceptable image. The message is safe to show to callers. */
 export class ImageError extends Error {
   override readonly name = 'ImageError';
 

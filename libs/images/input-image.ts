@@ -7,7 +7,7 @@ import { inTurn, openImage } from './sharp.js';
 import { contentTypeOf, sniffImageType, type InputContentType } from './sniff.js';
 import { stripMetadata } from './strip-metadata.js';
 
-/** An image that was checked to the last pixel, stands upright and carries no metadata. */
+/** A fully decoded and checked image, upright and without metadata. */
 export interface InputImage {
   readonly bytes: Buffer;
   readonly contentType: InputContentType;
@@ -16,7 +16,7 @@ export interface InputImage {
   readonly hasAlpha: boolean;
 }
 
-/** 0..100; an input that must be encoded again should lose nothing anyone can see. */
+/** 0..100; an input that must be re-encoded should lose nothing visible. */
 const INPUT_QUALITY = 95;
 
 /**

@@ -8,15 +8,15 @@ const START_OF_SCAN = 0xda;
 const COMMENT = 0xfe;
 const FILL = 0xff;
 const JFIF = 0xe0;
-/** Bytes of a segment's content that tell what it is. */
+/** Bytes of a segment's content that identify it. */
 const NAME_BYTES = 40;
 const XMP_NAME = 'http://ns.adobe.com/xap/1.0/\0';
-/** XMP that did not fit into one segment. */
+/** XMP that did not fit in one segment. */
 const MORE_XMP_NAME = 'http://ns.adobe.com/xmp/extension/\0';
-/** How a box of JUMBF (ISO 19566-5) says in its description that it holds content credentials. */
+/** Marks a JUMBF box (ISO 19566-5) as content credentials, in its description. */
 const C2PA_BOX = 'jumdc2pa\x00\x11\x00\x10\x80\x00\x00\xaa\x00\x38\x9b\x71';
 
-/** A JPEG's segments up to its end mark; one with a scan reaches to the end of the scan. Throws ImageError. */
+/** Reads a JPEG's segments up to its end marker; a segment with a scan includes the scan's data. Throws ImageError. */
 export function* readJpeg(parts: FileParts): FileReader {
   const credentials: Credentials = new Set();
   parts.add(yield* skip(2), 'pixels');
@@ -41,20 +41,20 @@ function* readSegment(marker: number, parts: FileParts, credentials: Credentials
   const kind = kindOf(marker, name.toString('latin1'), credentials);
   const end = yield* skip(length - name.length);
   const isJfif = marker === JFIF && kind === 'pixels';
-  // JFIF is read only where it comes first.
+  // Readers accept JFIF only as the first segment.
   const isHead = isJfif && parts.kept.length === 1 && parts.kept[0]?.end === parts.headEnd;
   parts.add(marker === START_OF_SCAN ? yield* search(scanEnd) : end, kind);
   if (isHead) parts.headEnd = end;
 }
 
-/** Any number of fill bytes may stand before a marker. */
+/** Any number of fill bytes may precede a marker. */
 function fillEnd(bytes: Buffer): { passed: number; found: boolean } {
   let passed = 0;
   while (bytes[passed] === FILL) passed += 1;
   return { passed, found: passed < bytes.length };
 }
 
-/** Where the compressed pixels after a scan header end: at the first marker that is neither stuffing nor restart. */
+/** Finds the end of a scan's compressed pixels: the first marker that is neither stuffing nor a restart. */
 function scanEnd(bytes: Buffer): { passed: number; found: boolean } {
   let at = bytes.indexOf(0xff);
   while (at !== -1 && at + 1 < bytes.length) {
@@ -65,7 +65,7 @@ function scanEnd(bytes: Buffer): { passed: number; found: boolean } {
   return { passed: at === -1 ? bytes.length : at, found: false };
 }
 
-/** JFIF, the color profile and Adobe's color mark say how pixels are read; other application data is metadata. */
+/** JFIF, the color profile, and Adobe's color marker define how pixels are read; other application data is metadata. */
 function kindOf(marker: number, name: string, credentials: Credentials): PartKind {
   if (marker === COMMENT) return 'other';
   if (marker < 0xe0 || marker > 0xef) return 'pixels';
@@ -81,12 +81,12 @@ function kindOfApp1(name: string): PartKind {
   return name.startsWith(XMP_NAME) || name.startsWith(MORE_XMP_NAME) ? 'xmp' : 'other';
 }
 
-/** The numbers of the boxes that hold content credentials: a box may be cut into many segments, which repeat its number. */
+/** Numbers of boxes with content credentials: a box may be split into many segments, each with the box's number. */
 type Credentials = Set<string>;
 
 /**
- * A segment with a piece of a box names `JP`, the box's number (two bytes), the piece's (four), and the box's length and
- * type. Only the first piece tells what the box holds.
+ * A segment with a piece of a box contains `JP`, the box's number (two bytes), the piece's number (four), and the box's
+ * length and type. Only the first piece tells what the box contains.
  */
 function isCredentials(name: string, known: Credentials): boolean {
   if (!name.startsWith('JP') || name.slice(12, 16) !== 'jumb') return false;
@@ -95,7 +95,7 @@ function isCredentials(name: string, known: Credentials): boolean {
   return known.has(box);
 }
 
-/** A segment with this XMP; there is room for 65,502 bytes of it. */
+/** A segment with this XMP, which may have up to 65,502 bytes. */
 export function jpegXmp(xmp: string): Insertion {
   const content = Buffer.from(XMP_NAME + xmp);
   const start = Buffer.from([FILL, 0xe1, 0, 0]);

@@ -4,17 +4,17 @@ import { ImageError } from './image-error.js';
 export const MAX_UPLOAD_BYTES = 50_000_000;
 /** Largest image fetched from a caller's URL, in bytes (20 MB). */
 export const MAX_REMOTE_IMAGE_BYTES = 20_000_000;
-/** Largest reference image kept for several requests, in bytes (20 MB). */
+/** Largest uploaded reference image, in bytes (20 MB). */
 export const MAX_KEPT_IMAGE_BYTES = 20_000_000;
 /** Largest mask file, in bytes (4 MB). */
 export const MAX_MASK_BYTES = 4_000_000;
-/** Largest decoded image, in pixels (64 megapixels): width times height of its one frame. */
+/** Largest decoded image, in pixels (64 megapixels): width times height of one frame. */
 export const MAX_IMAGE_PIXELS = 64_000_000;
-/** Longest edge that all three formats can store, in pixels. */
+/** Longest edge that PNG, JPEG, and WebP can all store, in pixels. */
 export const MAX_IMAGE_EDGE = 16_383;
 /** Shortest edge of an input image, in pixels. */
 export const MIN_IMAGE_EDGE = 64;
-/** Largest image taken from a provider, in bytes (64 MB). */
+/** Largest image accepted from a provider, in bytes (64 MB). */
 export const MAX_IMAGE_BYTES = 64_000_000;
 /** Longest time one decode or encode may take, in seconds. */
 export const MAX_CODEC_SECONDS = 60;
@@ -29,7 +29,7 @@ export function assertInputPixels(width: number, height: number): void {
   );
 }
 
-/** What a caller is told of too many pixels, whoever counted them. */
+/** The error for too many pixels, wherever they were counted. */
 export function imageTooLarge(): ImageError {
   return new ImageError(
     'image_too_large',

@@ -5,14 +5,14 @@ import { read, skip, type FileReader } from './file-walk.js';
 const SIGNATURE_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 const HEADER_BYTES = 13;
-/** Whether there is an alpha channel, by the color type of the header. */
+/** Whether the image has an alpha channel, by the header's color type. */
 const ALPHA: ReadonlyMap<number | undefined, boolean> = new Map([
   ...[0, 2, 3].map((type) => [type, false] as const),
   ...[4, 6].map((type) => [type, true] as const),
 ]);
-/** How the text chunk that holds XMP begins: its keyword, the end of that, and that it is not compressed. */
+/** Start of the text chunk that holds XMP: its keyword, a terminator, and flags for no compression. */
 const XMP_START = 'XML:com.adobe.xmp\0\0\0';
-/** What decides the pixels and how their colors are meant; all else is metadata. */
+/** Chunks that define the pixels and their colors; all others are metadata. */
 const KINDS: ReadonlyMap<string, PartKind> = new Map([
   ...['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'sRGB', 'gAMA', 'cHRM', 'cICP', 'sBIT'].map(
     (type) => [type, 'pixels'] as const,
@@ -23,14 +23,14 @@ const KINDS: ReadonlyMap<string, PartKind> = new Map([
   ...['pHYs', 'bKGD', 'hIST', 'sPLT', 'mDCV', 'cLLI'].map((type) => [type, 'harmless'] as const),
 ]);
 
-/** A PNG's chunks up to its end mark. */
+/** Reads a PNG's chunks up to its end marker. */
 export function* readPng(parts: FileParts): FileReader {
   parts.add(yield* skip(SIGNATURE_BYTES), 'pixels');
   for (let type = ''; type !== 'IEND';) {
     const { bytes: head } = yield* read(8);
     type = head.toString('latin1', 4, 8);
     if (type === 'acTL') parts.isAnimated = true;
-    // One makes colors transparent, the other may turn the image.
+    // tRNS makes colors transparent, and eXIf may contain an orientation.
     if (type === 'tRNS' || type === 'eXIf') parts.pixels = undefined;
     const bytes = head.readUInt32BE(0) + CHECKSUM_BYTES;
     if (type === 'iTXt') yield* readText(bytes, parts);
@@ -40,7 +40,7 @@ export function* readPng(parts: FileParts): FileReader {
   }
 }
 
-/** What comes first and says how large the image is. */
+/** Reads the header chunk, which contains the size. */
 function* readHead(bytes: number, parts: FileParts): FileReader {
   const { bytes: head } = yield* read(Math.min(bytes, HEADER_BYTES));
   if (bytes === HEADER_BYTES + CHECKSUM_BYTES) parts.pixels = pixelsOf(head);
@@ -59,9 +59,9 @@ function* readText(bytes: number, parts: FileParts): FileReader {
   parts.add(yield* skip(bytes - start.length), kind);
 }
 
-/** A chunk with this XMP, before the pixels, for readers that stop there. */
+/** A chunk with this XMP, inserted before the pixels for readers that stop there. */
 export function pngXmp(xmp: string): Insertion {
-  // Behind the keyword stand an empty language and no translation of the keyword.
+  // After the keyword come an empty language tag and an empty translated keyword.
   const body = Buffer.from(`iTXt${XMP_START}\0\0${xmp}`);
   const chunk = Buffer.alloc(4 + body.length + CHECKSUM_BYTES);
   chunk.writeUInt32BE(body.length - 4, 0);

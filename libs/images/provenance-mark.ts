@@ -1,16 +1,16 @@
 const SOURCE_TYPES = 'http://cv.iptc.org/newscodes/digitalsourcetype/';
 
-/** What a mark tells of an image. Ids and names hold no characters that XML gives a meaning. */
+/** What a mark states about an image. Ids and names contain no characters that are special in XML. */
 export interface ProvenanceMark {
   readonly taskId: string;
   readonly action: 'generation' | 'edit';
-  /** Name and version of the product. */
+  /** The product's name and version. */
   readonly tool: string;
 }
 
 /**
- * XMP that says that a model made the image: what IPTC calls the digital source type, which search engines and
- * platforms read. It names the task and nothing of who asked for what.
+ * XMP that states that a model generated the image (IPTC's digital source type, which search engines and platforms
+ * read). It contains the task id, and nothing about the user or the prompt.
  */
 export function markXmp({ taskId, action, tool }: ProvenanceMark): string {
   const source = action === 'edit' ? 'compositeWithTrainedAlgorithmicMedia' : 'trainedAlgorithmicMedia';

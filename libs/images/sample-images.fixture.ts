@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 
-/** A smooth image in which every pixel differs from its neighbors; the same on every machine. */
+/** A smooth image in which every pixel differs from its neighbors; identical on every machine. */
 export function gradient(width: number, height: number, channels: 3 | 4 = 3): Buffer {
   const pixels = Buffer.alloc(width * height * channels);
   for (let y = 0; y < height; y++) {
@@ -16,7 +16,7 @@ export function gradient(width: number, height: number, channels: 3 | 4 = 3): Bu
   return pixels;
 }
 
-/** Encoded form of `gradient`. */
+/** An encoded `gradient`. */
 export function gradientImage(
   width: number,
   height: number,
@@ -28,7 +28,7 @@ export function gradientImage(
     .toBuffer();
 }
 
-/** An image of so many frames, each turned upside down after the other, a tenth of a second each, shown three times. */
+/** A GIF that shows `frames` frames for a tenth of a second each, alternately upside down, three times. */
 export function animatedGif(width: number, height: number, frames: number): Promise<Buffer> {
   const upright = gradient(width, height);
   const pixels = Buffer.concat(
@@ -39,12 +39,12 @@ export function animatedGif(width: number, height: number, frames: number): Prom
     .toBuffer();
 }
 
-/** The decoded pixels of an image, as stored. */
+/** The decoded pixels of an image, without applying an orientation. */
 export function pixelsOf(bytes: Buffer): Promise<Buffer> {
   return sharp(bytes).raw().toBuffer();
 }
 
-/** One PNG chunk with a right checksum. */
+/** One PNG chunk with a valid checksum. */
 export function pngChunk(type: string, content: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), content]);
   const chunk = Buffer.alloc(body.length + 8);
@@ -54,7 +54,7 @@ export function pngChunk(type: string, content: Buffer): Buffer {
   return chunk;
 }
 
-/** Puts a chunk right behind a PNG's header. */
+/** Inserts a chunk directly after a PNG's header. */
 export function withPngChunk(png: Buffer, type: string, content: Buffer): Buffer {
   const headerEnd = 8 + 25;
   return Buffer.concat([png.subarray(0, headerEnd), pngChunk(type, content), png.subarray(headerEnd)]);

@@ -4,18 +4,21 @@ import { ImageError } from './image-error.js';
 import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
 import { sniffImageType } from './sniff.js';
 
-// Whatever the bytes claim to be, only these four decoders can ever be reached, and GIF's by providers' bytes alone: callers'
-// GIFs are refused by their first bytes (`header.ts`). The sandbox alone adds SVG, in
-// `drawing.ts`, for text it wrote itself; callers' bytes enter through `openImage`, which no SVG passes.
+// Whatever the bytes claim to be, only these four decoders can run. GIF is only for providers' images: callers' GIFs
+// are rejected by their first bytes (`header.ts`). Only the sandbox also enables SVG, in `drawing.ts`, for text that it
+// wrote itself; callers' bytes go through `openImage`, which rejects SVG.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['Png', 'Jpeg', 'Webp', 'Nsgif'].map((codec) => `VipsForeignLoad${codec}Buffer`),
 });
 sharp.cache(false);
-// One thread per image: images run beside each other, as many as there are cores.
+// One thread per image, because several images are processed in parallel.
 sharp.concurrency(1);
 
-/** Pixels above which images are worked on one at a time: decoders may hold all of them, at eight bytes each. */
+/**
+ * Images with more pixels are processed one at a time, because decoders may keep all pixels in memory, at eight bytes
+ * each.
+ */
 const LARGE_PIXELS = 16_777_216;
 
 class Turns {
@@ -40,17 +43,17 @@ const all = new Turns(Math.max(1, Math.min(3, availableParallelism())));
 const large = new Turns(1);
 
 /**
- * Runs image work when one of this process's slots is free. There are as many as cores and never all four threads
- * of Node's pool, which also serve files and name look-ups. Of large images (64 megapixels may take half a gigabyte)
- * there is one at a time, so `pixels` is named wherever they are decoded.
+ * Runs image work when a slot of this process is free. There is a slot per core, but at most three, because Node's pool
+ * of four threads also serves files and DNS lookups. Large images run one at a time (64 megapixels may take half a
+ * gigabyte), so pass `pixels` wherever an image is decoded.
  */
 export async function inTurn<T>(work: () => Promise<T>, pixels = 0): Promise<T> {
   return pixels > LARGE_PIXELS ? large.run(() => all.run(work)) : all.run(work);
 }
 
 /**
- * Opens untrusted bytes for decoding, within the pixel and time limits; nothing is decoded yet.
- * Throws ImageError unless the first bytes are those of a png, jpeg, webp or gif. Of a gif's frames it is the first.
+ * Opens untrusted bytes for decoding, within the pixel and time limits; does not decode yet. Throws ImageError unless
+ * the first bytes are those of a png, jpeg, webp, or gif. Of a gif, it opens the first frame.
  */
 export function openImage(bytes: Buffer): Sharp {
   if (sniffImageType(bytes) === undefined) {
@@ -61,7 +64,7 @@ export function openImage(bytes: Buffer): Sharp {
   });
 }
 
-/** Opens pixels of our own: `width * height * channels` bytes, row by row. */
+/** Opens raw pixels that this program created: `width * height * channels` bytes, row by row. */
 export function openPixels(pixels: Buffer, width: number, height: number, channels: 3 | 4): Sharp {
   return sharp(pixels, { raw: { width, height, channels } }).timeout({ seconds: MAX_CODEC_SECONDS });
 }

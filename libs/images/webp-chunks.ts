@@ -21,8 +21,8 @@ const XMP_FLAG = 0x04;
 const ANIMATION_FLAG = 0x02;
 
 /**
- * A WebP's chunks, as far as its header says that they go. A text file that begins like a WebP is impossible: four
- * printable characters, read as a size, exceed every file limit.
+ * Reads a WebP's chunks, up to the size in its header. A text file can't be mistaken for a WebP: four printable
+ * characters, read as a size, exceed every file limit.
  */
 export function* readWebp(parts: FileParts): FileReader {
   const { bytes: header, offset } = yield* read(HEADER_BYTES);
@@ -35,7 +35,7 @@ export function* readWebp(parts: FileParts): FileReader {
     const [type, size] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
     const padded = size + (size % 2);
     if (type === 'ANIM') parts.isAnimated = true;
-    // The extended header is the first chunk, or none that a decoder would heed.
+    // Decoders accept the extended header only as the first chunk.
     if (type === EXTENDED && parts.end === HEADER_BYTES && size > 0) {
       isExtended = true;
       const flags = (yield* read(1)).bytes.readUInt8(0);
@@ -44,20 +44,20 @@ export function* readWebp(parts: FileParts): FileReader {
       parts.headEnd = parts.end;
     } else {
       parts.add(yield* skip(padded), (isOver ? undefined : KINDS.get(type)) ?? 'other');
-      // Without an extended header a decoder stops here, and one that we add must not bring what follows to life.
+      // Without an extended header, decoders stop here. A header that we add must not activate later chunks.
       if (!isExtended && PIXELS.includes(type)) isOver = true;
     }
   }
   if (parts.end < fileEnd) parts.add(yield* skip(fileEnd - parts.end), 'other');
 }
 
-/** Which metadata a file has. `exif` may be: then the header is believed. */
+/** The metadata in a file. With `exif`, the file's own EXIF flag is kept. */
 export interface WebpMetadata {
   readonly exif: boolean;
   readonly xmp: boolean;
 }
 
-/** Makes a WebP's header say what is in it: its size, and no metadata but this. */
+/** Corrects a WebP's header: its size, and flags for only this metadata. */
 export function mendWebpHeader(bytes: Buffer, { exif, xmp }: WebpMetadata): void {
   bytes.writeUInt32LE(bytes.length - 8, 4);
   if (bytes.length <= FLAGS_OFFSET || bytes.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== EXTENDED) return;
@@ -65,7 +65,7 @@ export function mendWebpHeader(bytes: Buffer, { exif, xmp }: WebpMetadata): void
   bytes.writeUInt8(flags | (xmp ? XMP_FLAG : 0), FLAGS_OFFSET);
 }
 
-/** A chunk with this XMP, and an extended header, which announces it, for a file that has none. */
+/** A chunk with this XMP. A file without an extended header also gets one, to announce the chunk. */
 export function webpXmp(xmp: string, { width, height, hasAlpha }: ImagePixels, { headEnd }: FileParts): Insertion {
   const end = chunkOf('XMP ', Buffer.from(xmp));
   if (headEnd > HEADER_BYTES) return { head: Buffer.alloc(0), end };

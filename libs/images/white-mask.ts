@@ -3,8 +3,8 @@ import type { InputImage } from './input-image.js';
 import { inTurn, openImage } from './sharp.js';
 
 /**
- * A mask as diffusion servers take it: white where callers' masks are transparent, black where they are opaque, and
- * gray in between. Throws ImageError when it can't be decoded.
+ * Converts a mask to the form of diffusion servers: white where the caller's mask is transparent, black where it is
+ * opaque, and gray in between. Throws ImageError when it can't be decoded.
  */
 export async function whiteMask(mask: InputImage): Promise<InputImage> {
   const bytes = await inTurn(() =>

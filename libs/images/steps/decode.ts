@@ -3,8 +3,8 @@ import { makeThumbnail, THUMBNAIL_EDGE } from '../thumbnail.js';
 import type { Step } from './step.js';
 
 /**
- * Decodes the provider's own file to its last pixel, once: what its thumbnail is made of is checked by that. An image that is
- * small itself needs no thumbnail, and a file that we wrote no check.
+ * Decodes the provider's own file completely, once; creating the thumbnail does so too. A small image needs no
+ * thumbnail, and a file that we encoded needs no check.
  */
 export const decode: Step = {
   name: 'decode',

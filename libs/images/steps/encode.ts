@@ -4,7 +4,7 @@ import { readResultHeader } from '../header.js';
 import { inTurn } from '../sharp.js';
 import { changesOf, type FinishOrder, type ImageInWork, type Step } from './step.js';
 
-/** Writes the changed image; one that is right already keeps its bytes. */
+/** Encodes the changed image; an image that already matches the order keeps its bytes. */
 export const encode: Step = {
   name: 'encode',
   async run(image, order) {

@@ -18,29 +18,29 @@ interface Received {
   readonly isAnimated: boolean;
 }
 
-/** An image as it is stored and served; every figure is measured from its bytes. */
+/** An image as it is stored and served; all values are measured from its bytes. */
 export interface FinishedImage {
   readonly bytes: Buffer;
   readonly contentType: ImageContentType;
   readonly format: ImageType;
   readonly width: number;
   readonly height: number;
-  /** Hex digest of the bytes. */
+  /** Digest of the bytes, in hex. */
   readonly sha256: string;
   readonly provenance: Provenance;
   readonly isAnimated: boolean;
-  /** WebP; undefined where none is ordered, or the image is small itself. */
+  /** WebP; undefined if none was ordered or the image is already small. */
   readonly thumbnail: Buffer | undefined;
-  /** As the provider sent it, upright. */
+  /** The provider's image, after applying the orientation. */
   readonly received: Received;
 }
 
 const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance, decode];
 
 /**
- * Makes a provider's image exactly what was ordered. One that already is keeps its pixels and encoding, and
- * what its file tells about where it comes from.
- * Throws ImageError (upstream_invalid_response) when the bytes are no usable image, or the signal's reason.
+ * Makes a provider's image exactly what was ordered. If it already matches, it keeps its pixels, its encoding, and the
+ * metadata about its origin. Throws ImageError (upstream_invalid_response) when the bytes are not a usable image, or
+ * the signal's reason.
  */
 export async function finishImage(bytes: Buffer, order: FinishOrder, signal: AbortSignal): Promise<FinishedImage> {
   signal.throwIfAborted();
@@ -65,7 +65,7 @@ async function inspect(bytes: Buffer): Promise<ImageInWork> {
   return { bytes, header, changes: undefined, isOriginal: true, provenance: 'none', thumbnail: undefined };
 }
 
-/** The header was read from these very pixels; other metadata changes none of them. */
+/** The header was read from these pixels, and changed metadata does not affect it. */
 async function measure(image: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
   const { bytes, provenance, thumbnail } = image;
   const { type, width, height, isAnimated } = image.header;

@@ -1,6 +1,6 @@
 import { changesOf, type Step } from './step.js';
 
-/** Brings the image to exactly the target's pixels: scaled to cover, cut at the edges, Lanczos. */
+/** Resizes the image to exactly the target's pixels: scaled to cover, cropped at the edges, Lanczos. */
 export const fit: Step = {
   name: 'fit',
   run(image, { target }) {

@@ -1,6 +1,6 @@
 import { changesOf, type Step } from './step.js';
 
-/** Puts white behind transparent pixels where transparency can't be stored or wasn't wanted. */
+/** Puts white behind transparent pixels for jpeg, which has no transparency, and for opaque backgrounds. */
 export const flatten: Step = {
   name: 'flatten',
   run(image, { format, background }) {

@@ -3,14 +3,14 @@ import { markXmp } from '../provenance-mark.js';
 import type { Provenance, Step } from './step.js';
 
 /**
- * Decides what the file says about where the image comes from, without touching a pixel:
+ * Decides what the file's metadata states about the image's origin, without touching a pixel:
  *
- * - A file that we wrote is marked.
- * - The provider's own file keeps its content credentials and XMP. If that is all the metadata it has, nothing changes.
- * - What may be personal (EXIF, text, comments, previews, trailing bytes) is removed. XMP stays then; credentials don't,
- *   because they hold a digest of the file and would be found to be broken: then the file is marked instead.
- * - A file of the provider without either is marked.
- * - Without an order to mark, all of it is removed.
+ * - A file that we encoded gets our mark.
+ * - The provider's own file keeps its content credentials and XMP. If it has no other metadata, it does not change.
+ * - Metadata that may be personal (EXIF, text, comments, previews, trailing bytes) is removed. XMP then stays, but
+ *   credentials don't: they contain a digest of the file and would no longer be valid, so it gets our mark instead.
+ * - A provider's file without either gets our mark.
+ * - If the order has no mark, all metadata is removed.
  */
 export const provenance: Step = {
   name: 'provenance',

@@ -4,43 +4,45 @@ import type { ProvenanceMark } from '../provenance-mark.js';
 import { openImage } from '../sharp.js';
 import type { ImageType } from '../sniff.js';
 
-/** What the finished image must be. */
+/** Requirements on the finished image. */
 export interface FinishOrder {
-  /** Exact pixels; undefined keeps the image's own. */
+  /** Exact size in pixels; undefined keeps the image's own. */
   readonly target: { readonly width: number; readonly height: number } | undefined;
   readonly format: ImageType;
   /** 0..100, the quality of jpeg and webp. */
   readonly compression: number | undefined;
   readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
-  /** What a file says that does not tell itself where it comes from; undefined removes what it tells. */
+  /** Mark for files that don't state their own origin; undefined removes all metadata about it. */
   readonly mark: ProvenanceMark | undefined;
-  /** Whether a small copy is wanted too. */
+  /** Whether to create a thumbnail too. */
   readonly thumbnail: boolean;
 }
 
-/** Whether a file tells where its image comes from: as its provider wrote it, by our mark, or not. */
+/** Whether a file states its image's origin: by the provider's own metadata, by our mark, or not at all. */
 export type Provenance = 'kept' | 'marked' | 'none';
 
-/** An image between two steps: its bytes, and the changes asked for so far, applied all at once when encoding. */
+/**
+ * An image between two steps: its bytes, and the changes requested so far, which are applied together when encoding.
+ */
 export interface ImageInWork {
   readonly bytes: Buffer;
   readonly header: ImageHeader;
   readonly changes: Sharp | undefined;
-  /** The bytes are as the provider sent them, not written by us. */
+  /** The bytes are the provider's own file; we did not encode them. */
   readonly isOriginal: boolean;
-  /** What is known of the bytes as they are. */
+  /** The origin that the current bytes state. */
   readonly provenance: Provenance;
-  /** WebP; undefined where none is ordered, or the image is small itself. */
+  /** WebP; undefined if none was ordered or the image is already small. */
   readonly thumbnail: Buffer | undefined;
 }
 
-/** One named change or check on the way to a finished image. */
+/** One named change or check in the finishing of an image. */
 export interface Step {
   readonly name: string;
   run(image: ImageInWork, order: FinishOrder): ImageInWork | Promise<ImageInWork>;
 }
 
-/** The pipeline that collects changes, opened upright at the first one. */
+/** The pipeline that collects changes, created for the first change, with the orientation applied. */
 export function changesOf(image: ImageInWork): Sharp {
   return image.changes ?? openImage(image.bytes).autoOrient();
 }

@@ -1,6 +1,6 @@
 import { changesOf, type Step } from './step.js';
 
-/** Turns the pixels the way the file says they are seen, since that note is dropped. */
+/** Re-encodes images with an orientation, because its tag is removed, and images with colors other than RGB or gray. */
 export const upright: Step = {
   name: 'upright',
   run: (image) =>
