@@ -2,7 +2,10 @@ import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
 import type { ModelSource } from './catalog-schema.js';
 
-/** What a model accepts: what its entry says, and for the rest what any of its providers does by default. */
+/**
+ * The values that a model accepts: those of its entry, and for the rest everything that any of its providers accepts by
+ * default.
+ */
 export function acceptedBy(entry: ModelSource, providers: readonly ProviderDescriptor[]): AcceptedValues {
   const { accepts = {} } = entry;
   const usual = providers.map((provider) => provider.accepts);
@@ -17,10 +20,10 @@ export function acceptedBy(entry: ModelSource, providers: readonly ProviderDescr
   };
 }
 
-/** Priced whether or not they are accepted: what older names of qualities are billed as. */
+/** Always priced, whether accepted or not, because requests with older quality names are billed at these. */
 const USUAL_PRICES = ['auto', 'low', 'medium', 'high'];
 
-/** The first quality with a price that no request can have. */
+/** The first quality that has a price but that no request can have. */
 export function uselessPrice(
   { qualities, editQualities }: AcceptedValues,
   perImage: Readonly<Record<string, number | Readonly<Record<string, number>>>>,

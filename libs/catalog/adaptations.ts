@@ -5,35 +5,35 @@ import type { SupportedOptions } from '#providers/provider-descriptor.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { Route } from './catalog.js';
 
-/** What of a request decides whether a route can do it as it is. */
+/** The parts of a request that decide whether a route can serve it unchanged. */
 export interface AskedImage {
   readonly action: 'generation' | 'edit';
-  /** Exact pixels to deliver; null = the provider chooses. */
+  /** Exact size of the result in pixels; null = the provider chooses. */
   readonly pixels: { readonly width: number; readonly height: number } | null;
   readonly quality: string | null;
   readonly moderation: string | null;
   readonly inputFidelity: string | null;
   readonly background: string | null;
-  /** How many reference images there are. */
+  /** Number of reference images. */
   readonly images: number;
   readonly mask: boolean;
-  /** How many images to make; absent: one. */
+  /** Number of images to generate; absent = one. */
   readonly n?: number | undefined;
 }
 
-/** Something that a route could do only in another way, or not at all, and the field that asks for it. */
+/** Something that a route would change or omit, and the field that requests it. */
 export interface Adaptation {
   readonly param: string;
-  /** In plain words. */
+  /** A sentence for callers. */
   readonly what: string;
 }
 
-/** Older names of qualities, which today's models don't know. */
+/** Older quality names, which current models don't know. */
 const OLD_QUALITIES: readonly (string | null)[] = ['standard', 'hd'];
 
 /**
- * What of a request would have to be adapted or left out at a route; empty when it can do exactly that. A strict task
- * may only be given to a route for which this is empty.
+ * Lists what a route would have to change or omit in a request; empty if it can do exactly what was requested. A strict
+ * task may only use routes for which this is empty.
  */
 export function adaptationsFor(route: Route, provider: ProviderEntry | undefined, ask: AskedImage): Adaptation[] {
   const found: Adaptation[] = [];
@@ -54,7 +54,9 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   return [...found, ...optionsLeftOut(takes, ask)];
 }
 
-/** Whether an image of exactly the size can be asked for; what is told only the proportions, says so by itself. */
+/**
+ * Whether an image of exactly this size can be requested. Ratio-only providers get their own adaptation, so they count.
+ */
 function makesPixels(
   size: string,
   offered: readonly string[] | undefined,
@@ -66,7 +68,7 @@ function makesPixels(
   return textOfSize(gridSize(sizeOf(size), takes)) === size;
 }
 
-/** Options of requests that providers of a type don't take. */
+/** Options that providers of this type don't take. */
 function optionsLeftOut(takes: SupportedOptions, ask: AskedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const leaveOut = (param: string, value: string | null, why = ''): void => {

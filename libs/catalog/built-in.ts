@@ -1,4 +1,4 @@
-/** What is served when nothing is set. */
+/** The catalog when nothing is configured. */
 export const SANDBOX_CATALOG = `
 providers:
   sandbox: { type: sandbox }
@@ -9,8 +9,8 @@ models:
 `;
 
 /**
- * What is served when OPENAI_API_KEY alone is set; `baseUrl` is where OPENAI_BASE_URL says that OpenAI is, `imageModel`
- * what OPENAI_IMAGE_MODEL says that it calls the image model.
+ * The catalog when only OPENAI_API_KEY is set. `baseUrl` is OPENAI_BASE_URL; `imageModel` is OPENAI_IMAGE_MODEL, the
+ * provider's name for the image model.
  */
 export const openAiCatalog = (baseUrl?: string, imageModel?: string): string => `
 providers:

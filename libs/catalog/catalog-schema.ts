@@ -3,12 +3,12 @@ import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
 
-/** What providers, models and keys may be called. */
+/** Names of providers, models, and keys. */
 export const ENTRY_NAME = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$';
 const name = { type: 'string', pattern: ENTRY_NAME } as const;
 const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
 
-/** Images of one request, at most: what OpenAI's API allows. */
+/** Maximum images of one request, the same as in OpenAI's API. */
 const MAX_IMAGES = 10;
 
 const QUALITY = '^[a-z0-9][a-z0-9_-]{0,31}$';
@@ -19,7 +19,7 @@ const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
 const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
 const CURRENCY = '^[A-Z]{3}$';
 
-/** What must be given where a pattern must match. */
+/** Explains each pattern in error messages. */
 export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [ENTRY_NAME]: 'up to 100 letters, digits, and . _ : -, and begin with a letter or digit',
   [QUALITY]: 'up to 32 lowercase letters, digits, _ and -, and begin with a letter or digit',
@@ -126,7 +126,7 @@ const provider = {
   },
 } as const;
 
-/** A provider of the console: its keys are sealed in the database, and it names no variable of the processes. */
+/** A provider in the console: its keys are stored encrypted in the database, so it names no environment variables. */
 const consoleProvider = {
   ...provider,
   properties: {
@@ -239,7 +239,7 @@ const model = {
   },
 } as const;
 
-/** What models.yaml may say; models.schema.json is this, for editors. */
+/** Schema of models.yaml; models.schema.json is a copy for editors. */
 export const CATALOG_SCHEMA = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'Models and providers of Darkroom',
@@ -258,7 +258,7 @@ export const CATALOG_SCHEMA = {
   },
 } as const;
 
-/** What the console's part of the catalog may say: the same of providers and models, or nothing. */
+/** Schema of the console's entries: like models.yaml's providers and models, but both may be empty. */
 export const CONSOLE_SCHEMA = {
   type: 'object',
   required: ['providers', 'models'],
@@ -269,14 +269,14 @@ export const CONSOLE_SCHEMA = {
   },
 } as const;
 
-/** A file as the schema describes it. */
+/** A file that matches the schema. */
 export interface CatalogFile {
   currency?: string;
   providers: Record<string, ProviderSource>;
   models: Record<string, ModelSource>;
 }
 
-/** A provider as the file says it, in the file's own names. */
+/** A provider entry, with the file's field names. */
 export interface ProviderSource {
   type: string;
   base_url?: string;
@@ -287,13 +287,13 @@ export interface ProviderSource {
   options?: Record<string, unknown>;
 }
 
-/** A key, by the environment variable that holds it or by its row in the database. */
+/** A key, identified by its environment variable or its database row. */
 export type KeySource = { name?: string; env: string } | { name: string; sealed: string };
 
-/** What the console adds, in the file's own words. */
+/** The console's entries, with the file's field names. */
 export type ConsoleEntries = Pick<CatalogFile, 'providers' | 'models'>;
 
-/** A model as the file says it. */
+/** A model entry, with the file's field names. */
 export interface ModelSource {
   kind: 'image' | 'chat';
   aliases?: string[];
@@ -303,7 +303,7 @@ export interface ModelSource {
   prices?: PriceSource[];
 }
 
-/** Values that a model accepts, as the file lists them. */
+/** Values that a model accepts, with the file's field names. */
 interface AcceptsSource {
   qualities?: string[];
   edit_qualities?: string[];
@@ -313,7 +313,7 @@ interface AcceptsSource {
   max_n?: number;
 }
 
-/** A route as the file says it; without `model` the provider knows the model by our name. */
+/** A route entry; without `model`, the provider uses our name of the model. */
 export interface RouteSource {
   provider: string;
   model?: string;
@@ -321,7 +321,7 @@ export interface RouteSource {
   capabilities?: { edits?: boolean; masks?: boolean; images?: number; max_n?: number; sizes?: string[] };
 }
 
-/** Prices from a time on, as the file says them, in units of its currency. */
+/** Prices from a day on, in units of the catalog's currency. */
 export interface PriceSource {
   from: string;
   per_image?: Record<string, number | Record<string, number>>;

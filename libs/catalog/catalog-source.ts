@@ -18,10 +18,10 @@ import { toCatalog } from './to-catalog.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What holds the secrets that a catalog names. */
+/** Injection token of the environment that contains the catalog's secrets. */
 export const CATALOG_ENVIRONMENT = Symbol('environment of the catalog');
 
-/** What the console adds, and the secrets of its keys by the rows that hold them. */
+/** The console's entries, and the secrets of their keys by row id. */
 export interface AddedEntries {
   readonly entries: ConsoleEntries;
   readonly secrets: ReadonlyMap<string, string>;
@@ -30,8 +30,9 @@ export interface AddedEntries {
 const NOTHING: AddedEntries = { entries: { providers: {}, models: {} }, secrets: new Map() };
 
 /**
- * The catalog in force: models.yaml and what the console adds. The file is read again and again; when it has changed,
- * it replaces the old one whole, or is refused whole with the reason in the log. Whoever asks should ask anew each time.
+ * The active catalog: models.yaml and the console's entries. The file is read at regular intervals; a changed file
+ * replaces the old one completely, or is rejected completely with the reason in the log. Read `current` each time it is
+ * needed, because it may change.
  */
 @Injectable()
 export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
@@ -55,15 +56,15 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Refuses every file that this finds problems in, and leaves out such entries of the console, from now on. Throws
-   * CatalogError when the file in force is such.
+   * From now on, rejects files in which `adapterProblems` finds problems, and skips such console entries. Throws
+   * CatalogError when the current file has problems.
    */
   check(adapterProblems: AdapterProblems): void {
     this.adapterProblems = adapterProblems;
     this.held = this.checked(this.own);
   }
 
-  /** Calls this after each change of the catalog in force. */
+  /** Calls the listener after each change of the active catalog. */
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
@@ -72,30 +73,30 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     return this.held.catalog;
   }
 
-  /** The catalog in force with its entries in the file's words, and what of the console is left out. */
+  /** The active catalog, its entries with the file's field names, and the skipped entries. */
   get merged(): MergedCatalog & Pick<OwnEntries, 'owner'> {
     return { ...this.held, owner: this.own.owner };
   }
 
-  /** Whether a name, of models an alias too, is the file's; the built-in catalog owns none. */
+  /** Whether models.yaml defines a name, including aliases of models; false for the built-in catalog's names. */
   isOfFile(section: keyof ConsoleEntries, name: string): boolean {
     const { owner, file } = this.own;
     if (owner !== 'file') return false;
     return section === 'providers' ? Object.hasOwn(file.providers, name) : modelNames(file).has(name);
   }
 
-  /** Whether a name of an entry is the built-in catalog's, whoever has it now. */
+  /** Whether the built-in catalog has an entry of this name, even if the console replaced it. */
   isBuiltIn(section: keyof ConsoleEntries, name: string): boolean {
     const { owner, file } = this.own;
     return owner === 'built-in' && Object.hasOwn(file[section], name);
   }
 
-  /** What would be left out if this were what the console adds. */
+  /** The problems that would exclude entries if these were the console's entries. */
   preview(added: AddedEntries): readonly EntryProblem[] {
     return this.merge(this.own, added).leftOut;
   }
 
-  /** Replaces what the console adds. */
+  /** Replaces the console's entries. */
   add(added: AddedEntries): void {
     this.added = added;
     this.hold(this.merge(this.own, added));
@@ -105,11 +106,11 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     this.watch();
   }
 
-  /** Begins to look for changes of the file. */
+  /** Starts checking the file for changes. */
   watch(): void {
     const { modelsFile, reloadMs } = this.config;
     if (modelsFile === undefined || this.timer !== undefined) return;
-    // Reading the text sees every way in which files are replaced; watching misses swapped links and network disks.
+    // Reading the text detects every kind of replacement; file watchers miss changed symbolic links and network drives.
     this.timer = setInterval(() => {
       this.reload(modelsFile).catch((error: unknown) => this.logger.warn('catalog.unreadable', { error }));
     }, reloadMs).unref();
@@ -123,7 +124,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** With the console's entries, once the file has proven good by itself. Throws CatalogError. */
+  /** Merges the console's entries, after checking the file alone. Throws CatalogError. */
   private checked(own: OwnEntries): MergedCatalog {
     const problems = this.adapterProblems(toCatalog(own.file, this.env, secretsIn(this.env)));
     if (problems.length > 0) throw new CatalogError(nameOf(this.config), problems.map(problemText));
@@ -164,7 +165,10 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** The catalog as it is now, for a command that calls nobody: secrets that are not set are empty. Throws like CatalogSource. */
+/**
+ * The current catalog for a command that calls no provider; secrets that are not set are empty. Throws like
+ * CatalogSource.
+ */
 export function readCatalog(
   config: CatalogConfig,
   env: Environment,

@@ -1,7 +1,7 @@
 import { IsOptional, IsString } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
-/** Where models, providers and prices are read from. */
+/** Where models, providers, and prices are read from. */
 export class CatalogConfig {
   @Setting(
     'MODELS_FILE',

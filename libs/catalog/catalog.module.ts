@@ -8,7 +8,7 @@ import { EditCatalog } from './edit-catalog.js';
 import { PROVIDER_KEYS, ProviderKeyStore } from './provider-key-store.js';
 import { RevisionRepository } from './revision.repository.js';
 
-/** This room's own: its key is no other room's. */
+/** Seals only provider keys; other modules use keys of their own. */
 const sealer = {
   provide: TextSealer,
   inject: [SecretsConfig],
@@ -16,10 +16,10 @@ const sealer = {
 };
 const parts = [CatalogSource, ConsoleCatalog, RevisionRepository, EditCatalog];
 
-/** Gives every room of a process the one catalog. */
+/** Provides the catalog to all modules of a process. */
 @Module({})
 export class CatalogModule {
-  /** `env` holds the secrets that a catalog names. */
+  /** `env` contains the secrets that the catalog's keys refer to. */
   static forRoot(env: Readonly<Record<string, string | undefined>>): DynamicModule {
     return {
       module: CatalogModule,

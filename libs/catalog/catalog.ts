@@ -1,10 +1,10 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 
-/** What a caller may ask a model for. */
+/** What a model generates. */
 export type ModelKind = 'image' | 'chat';
 
-/** Fields of a chat that order more than tokens, dearer tokens, or another model. */
+/** Chat fields that request more than tokens, more expensive tokens, or another model. */
 export const CHAT_EXTRAS = [
   'service_tier',
   'tools',
@@ -39,36 +39,36 @@ export const CHAT_EXTRAS = [
   'deferred',
 ];
 
-/** One way to have a model's work done. */
+/** One provider that can serve a model. */
 export interface Route {
   readonly provider: string;
-  /** What the provider calls the model. */
+  /** The provider's name for the model. */
   readonly model: string;
   /** Share among the routes of its rank. */
   readonly weight: number;
   readonly edits: boolean;
   readonly masks: boolean;
-  /** Most reference images a request may have. */
+  /** Maximum reference images of a request. */
   readonly images: number;
-  /** Most images that one call returns. */
+  /** Maximum images that one call returns. */
   readonly maxN: number;
-  /** Exact `<w>x<h>` the provider can make; undefined means any. */
+  /** Exact `<w>x<h>` sizes that the provider can generate; undefined means any. */
   readonly sizes: readonly string[] | undefined;
 }
 
-/** Amounts of money in millionths of the catalog's currency unit. */
+/** Prices in millionths of the catalog's currency unit. */
 interface ImagePrices {
-  /** By tier, then by quality; `auto` is what an unlisted quality costs. */
+  /** By tier, then by quality; `auto` is the price of qualities without their own. */
   readonly perImage: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
-/** What tokens cost, in units of the catalog's currency. */
+/** Prices of tokens, in millionths of the catalog's currency unit. */
 export interface TokenPrices {
   /** Per million tokens. */
   readonly input: number;
   readonly cachedInput: number | undefined;
   readonly output: number;
-  /** Fields of a chat that cost extra and may be used all the same. */
+  /** Chat fields that are accepted although they cost extra. */
   readonly covers?: readonly string[] | undefined;
 }
 
@@ -78,41 +78,44 @@ export interface PriceEntry {
   readonly from: Date;
   readonly images: ImagePrices | undefined;
   readonly tokens: TokenPrices | undefined;
-  /** 0..1: share of its price that an image costs which is cancelled after a provider began it; undefined = as docs/billing.md says. */
+  /**
+   * 0..1: share of the price charged for an image that is canceled after a provider started it; undefined = the rule in
+   * docs/billing.md.
+   */
   readonly cancelled: number | undefined;
 }
 
-/** A model that callers may name: who makes it, and what it costs. */
+/** A model that callers can use: its routes and its prices. */
 export interface ModelEntry {
   readonly name: string;
-  /** Other names that callers may use for it. */
+  /** Other names for it in requests. */
   readonly aliases: readonly string[];
   readonly kind: ModelKind;
   readonly ownedBy: string;
-  /** What image requests may say to it; means nothing for chats. */
+  /** Values that image requests may have; not used for chats. */
   readonly accepts: AcceptedValues;
-  /** Ranks in the order they are tried; the routes of one rank share the work by weight. */
+  /** Ranks in the order in which they are tried; the routes of a rank share its work by weight. */
   readonly ranks: readonly (readonly Route[])[];
-  /** Oldest first; empty means that it is free where all its providers are, and that nobody knows where they are not. */
+  /** Oldest first. Empty: the model is free if all its providers are free; otherwise its price is unknown. */
   readonly prices: readonly PriceEntry[];
 }
 
-/** Which models are served, by whom, and what they cost. Never changes; a changed file makes another one. */
+/** The served models, their providers, and their prices. Immutable; a changed file creates a new catalog. */
 export interface Catalog {
   /** ISO 4217. */
   readonly currency: string;
   readonly providers: ReadonlyMap<string, ProviderEntry>;
-  /** By their own names; `findModel` knows the aliases too. */
+  /** By model name; use `findModel` to include aliases. */
   readonly models: ReadonlyMap<string, ModelEntry>;
 }
 
-/** Something wrong with an entry: where it stands in the catalog, and what is wrong, to follow that place. */
+/** A problem of an entry: its path in the catalog, and a text that follows the path. */
 export interface EntryProblem {
   readonly path: readonly (string | number)[];
   readonly text: string;
 }
 
-/** All that is wrong with a catalog, each with its line. Values of secrets are never part of it. */
+/** All problems of a catalog, each with its line. Secret values are never included. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError';
   constructor(
@@ -123,12 +126,12 @@ export class CatalogError extends Error {
   }
 }
 
-/** The model that callers mean by its name or an alias, if it is served. */
+/** The model with this name or alias, if it is served. */
 export function findModel({ models }: Catalog, name: string): ModelEntry | undefined {
   return models.get(name) ?? [...models.values()].find(({ aliases }) => aliases.includes(name));
 }
 
-/** Like `findModel`, for models of that kind only. */
+/** Like `findModel`, but only for models of one kind. */
 export function modelOf(catalog: Catalog, kind: ModelKind, name: string): ModelEntry | undefined {
   const model = findModel(catalog, name);
   return model?.kind === kind ? model : undefined;
@@ -139,7 +142,7 @@ export function imageModelsOf(catalog: Catalog): string[] {
   return [...catalog.models.values()].filter(({ kind }) => kind === 'image').map(({ name }) => name);
 }
 
-/** Names of the providers that image models have routes of, in the catalog's order; what is drawn by the sandbox has none. */
+/** Names of the providers in image models' routes, in the catalog's order, without the sandbox. */
 export function imageProvidersOf({ models, providers }: Catalog): string[] {
   const images = [...models.values()].filter(({ kind }) => kind === 'image');
   const names = new Set(images.flatMap(({ ranks }) => ranks.flat().map(({ provider }) => provider)));
@@ -148,12 +151,12 @@ export function imageProvidersOf({ models, providers }: Catalog): string[] {
     .map(({ name }) => name);
 }
 
-/** The prices in force at a time, by the catalog's order. */
+/** The latest prices that apply at `when`; price entries are listed oldest first. */
 export function priceAt(model: ModelEntry, when: Date): PriceEntry | undefined {
   return model.prices.findLast(({ from }) => from <= when);
 }
 
-/** Whether nothing that can be asked to serve the model ever charges. */
+/** Whether all of the model's providers are free. */
 export function isFree(model: ModelEntry, catalog: Catalog): boolean {
   return model.ranks.flat().every(({ provider }) => catalog.providers.get(provider)?.free === true);
 }

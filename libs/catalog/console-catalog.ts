@@ -12,25 +12,25 @@ const NONE: Revision = { number: 0, entries: { providers: {}, models: {} } };
 
 type Entries<T> = Readonly<Record<string, T>>;
 
-/** An entry with whose it is, and why it is not in force. */
+/** An entry with its owner, and the reasons why it is not active. */
 interface ListedEntry<T> {
   readonly name: string;
   readonly owner: EntryOwner;
   readonly entry: T;
   readonly problems: string[];
-  /** It stands in the place of a built-in entry, which is back once this one is removed. */
+  /** It replaces a built-in entry, which becomes active again once this one is removed. */
   readonly replacesBuiltIn: boolean;
 }
 
-/** What models.yaml and the console say, side by side; of keys their names alone. */
+/** The entries of models.yaml and the console, with only the names of keys. */
 export interface ListedEntries {
   readonly providers: (ListedEntry<Omit<ProviderSource, 'keys'>> & { readonly keys: string[] })[];
   readonly models: ListedEntry<ModelSource>[];
 }
 
 /**
- * Brings what the console adds into the catalog of this process, and looks for changes again and again. While Postgres
- * does not answer, what was read last holds.
+ * Loads the console's entries into this process's catalog, and checks for changes at regular intervals. While Postgres
+ * is unavailable, the last entries stay active.
  */
 @Injectable()
 export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
@@ -47,12 +47,12 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     private readonly logger: Logger,
   ) {}
 
-  /** What this process knows to be in force. */
+  /** The active revision, as far as this process knows. */
   get revision(): Revision {
     return this.held;
   }
 
-  /** All entries: of the console, everything that it says; of the others, what is in force. */
+  /** All entries of the console, and the active ones of the file or built-in catalog. */
   list(): ListedEntries {
     const { entries, leftOut, owner } = this.source.merged;
     const listed = <T>(section: EntrySection, all: Entries<T>, added: Entries<T>): ListedEntry<T>[] => {
@@ -72,14 +72,14 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     return {
       providers: providers.map(({ entry: { keys = [], ...entry }, ...rest }) => ({
         ...{ ...rest, entry },
-        // The file names its keys by variables, which operators know them by.
+        // Operators know the file's keys by their environment variables.
         keys: keys.map((key) => key.name ?? ('env' in key ? key.env : '')),
       })),
       models: listed('models', entries.models, ours.models),
     };
   }
 
-  /** No work is begun before the console's models are known: Nest starts those who begin it later. */
+  /** Loads the console's models before any work starts: Nest initializes the modules that start work later. */
   async onModuleInit(): Promise<void> {
     this.timer = setInterval(() => void this.refresh(), this.config.reloadMs).unref();
     await this.refresh();
@@ -90,9 +90,9 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     await this.reading;
   }
 
-  /** Reads what is in force at this moment or later, unless it is known. Never throws. */
+  /** Reads the revision that is active now or later, unless already loaded. Never throws. */
   async refresh(): Promise<void> {
-    // A look that has begun already may have come too early.
+    // A read that has already started may miss the latest change.
     await this.reading;
     this.reading ??= this.read().finally(() => (this.reading = undefined));
     await this.reading;

@@ -18,14 +18,14 @@ import { toCatalog } from './to-catalog.js';
 
 const SECTIONS = { providers: 'provider', models: 'model' } as const;
 type Section = keyof typeof SECTIONS;
-/** What a provider without a name is called until it has one. */
+/** Temporary name of a provider that has no name yet. */
 const UNNAMED = 'new';
 type Action = 'added' | 'changed' | 'removed';
 
-/** A provider as it is to be. */
+/** The requested state of a provider. */
 export interface ProviderChange {
   readonly entry: Omit<ProviderSource, 'keys'>;
-  /** All its keys; one without its secret stays as it is. Absent: all stay. */
+  /** All its keys; a key without a secret keeps the stored one. Absent: all keys stay. */
   readonly keys?: readonly KeyChange[] | undefined;
 }
 
@@ -34,35 +34,35 @@ interface KeyChange {
   readonly key?: string;
 }
 
-/** A model as it is to be. */
+/** The requested state of a model. */
 export interface ModelChange {
   readonly entry: ModelSource;
 }
 
-/** With the revision that the change was made on. */
+/** A change with the revision that it is based on. */
 type Revised<Change> = Change & { readonly revision: number };
 
-/** A change, for the answer and the audit log. */
+/** A completed change, for the response and the audit log. */
 export interface Changed {
   readonly revision: number;
   readonly action: `${'provider' | 'model'}.${Action}` | 'catalog.restored';
-  /** Fields of the entry that are not as they were. */
+  /** Names of the changed fields. */
   readonly fields?: readonly string[];
-  /** What was added stands in the place of a built-in entry. */
+  /** The added entry replaces a built-in one. */
   readonly replaces_built_in?: boolean;
 }
 
 interface NextState {
-  /** The revision that the change was made on. */
+  /** The revision that the change is based on. */
   readonly on: number;
   readonly entries: ConsoleEntries;
-  /** Keys that were given, by their rows. */
+  /** Secrets of new keys, by row. */
   readonly given?: ReadonlyMap<SealedKey, string>;
-  /** The entry that was given, for which errors name its fields alone. */
+  /** The changed entry; errors in it omit its path. */
   readonly of?: readonly [Section, string];
 }
 
-/** Changes what the console adds to the catalog. What is wrong is told like what is wrong with models.yaml. */
+/** Changes the console's entries. Problems are worded like those of models.yaml. */
 @Injectable()
 export class EditCatalog {
   constructor(
@@ -73,8 +73,8 @@ export class EditCatalog {
   ) {}
 
   /**
-   * Adds a provider, or replaces it. Throws AppError `already_exists` when somebody else made a change meanwhile,
-   * `not_permitted` for what models.yaml says, `invalid_value` with the field of the entry.
+   * Adds or replaces a provider. Throws AppError `already_exists` when someone else made a change in the meantime,
+   * `not_permitted` for a name in models.yaml, and `invalid_value` with the entry's field.
    */
   async saveProvider(name: string, body: Revised<ProviderChange>, author: string): Promise<Changed> {
     const before = await this.begin(body.revision, 'providers', name);
@@ -86,8 +86,8 @@ export class EditCatalog {
   }
 
   /**
-   * A provider as it would be saved, with its keys open, to be tried out; without a name, it has no stored keys. Throws like
-   * `saveProvider`.
+   * The provider as it would be saved, with its keys decrypted, for testing it. Without a name, it has no stored keys.
+   * Throws like `saveProvider`.
    */
   async proposed(name: string | undefined, body: ProviderChange): Promise<ProviderEntry> {
     await this.added.refresh();
@@ -104,7 +104,7 @@ export class EditCatalog {
     return provider;
   }
 
-  /** Adds a model, or replaces it. Throws like `saveProvider`. */
+  /** Adds or replaces a model. Throws like `saveProvider`. */
   async saveModel(name: string, { revision, entry }: Revised<ModelChange>, author: string): Promise<Changed> {
     const before = await this.begin(revision, 'models', name);
     const aliases: unknown = entry.aliases;
@@ -137,7 +137,7 @@ export class EditCatalog {
     return { revision: await this.append({ on: revision, entries: { ...before, [section]: left } }, change), action };
   }
 
-  /** Brings back the state of a revision; 0 is the one before the first change. Throws like `saveProvider`. */
+  /** Restores the state of a revision; 0 is the state before the first change. Throws like `saveProvider`. */
   async restore(number: number, on: number, author: string): Promise<Changed> {
     const old = number === 0 ? { entries: { providers: {}, models: {} } } : await this.revisions.find(number);
     if (old === undefined) throw new AppError('not_found', 'There is no such revision.');
@@ -149,7 +149,7 @@ export class EditCatalog {
     };
   }
 
-  /** What is in force, once it is clear that the change was made on it. */
+  /** The current entries. Throws if the change is not based on them, or if the name is invalid or in models.yaml. */
   private async begin(on: number, section?: Section, name = ''): Promise<ConsoleEntries> {
     if (section !== undefined && !new RegExp(ENTRY_NAME).test(name)) {
       throw new AppError(
@@ -174,7 +174,7 @@ export class EditCatalog {
     return { revision, action, ...(this.source.isBuiltIn(section, target) && { replaces_built_in: true }) };
   }
 
-  /** The entry with its keys, and which of them were given now. */
+  /** The entry with its keys, and the secrets of the new keys. */
   private withKeys(body: ProviderChange, old: ProviderSource | undefined) {
     if ('keys' in body.entry)
       throw new AppError('invalid_value', 'keys go beside the entry, not in it.', { param: 'keys' });
@@ -196,7 +196,7 @@ export class EditCatalog {
     throw new AppError('invalid_value', `The key ${name} is missing.`, { param: 'keys' });
   }
 
-  /** The number of the new revision, which this process has taken in by then. */
+  /** The number of the new revision, which this process has loaded by then. */
   private async append({ on, entries, given = new Map(), of }: NextState, change: RevisionChange): Promise<number> {
     const form = consoleFormProblems(entries);
     if (form.length > 0) throw refusal(form, of);
@@ -219,7 +219,7 @@ function ownEntry<T>(entries: Readonly<Record<string, T>>, name: string): T | un
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** A key that nobody is shown must not be had by sending it to another address. */
+/** Stored keys are never shown, so they must not be readable by sending them to another address either. */
 function refuseOldKeysElsewhere(
   old: ProviderSource | undefined,
   entry: ProviderSource,
@@ -232,7 +232,7 @@ function refuseOldKeysElsewhere(
   });
 }
 
-/** Where a provider's keys are sent. */
+/** The addresses that a provider's keys are sent to. */
 function addressesOf({ type, base_url: baseUrl, options = {} }: ProviderSource): string {
   const others = Object.entries(options).filter(([name]) => name.endsWith('_url'));
   return JSON.stringify([type, baseUrl?.replace(/\/+$/, ''), others.sort()]);
@@ -248,7 +248,7 @@ function isOf(of: NextState['of'], { path }: EntryProblem): boolean {
   return of !== undefined && path[0] === of[0] && path[1] === of[1];
 }
 
-/** Names the field of the entry that was given; another entry by its whole place. */
+/** Uses the field's name for problems of the changed entry, and the full path for those of other entries. */
 function refusal(problems: readonly EntryProblem[], of: NextState['of']): AppError {
   const own = (problem: EntryProblem): EntryProblem['path'] =>
     isOf(of, problem) ? problem.path.slice(2) : problem.path;

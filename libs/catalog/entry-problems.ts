@@ -4,10 +4,10 @@ import { acceptedBy, uselessPrice } from './accepted-by.js';
 import type { EntryProblem } from './catalog.js';
 import type { CatalogFile, KeySource, ModelSource, ProviderSource } from './catalog-schema.js';
 
-/** The secret of a key, where it is set and can be read. */
+/** The secret of a key; undefined when it is not set or can't be decrypted. */
 export type SecretOf = (key: KeySource) => string | undefined;
 
-/** What a schema can't say; without `secretOf` nothing of secrets. */
+/** Problems that a schema can't express; without `secretOf`, missing secrets are not reported. */
 export function entryProblems(file: CatalogFile, secretOf: SecretOf | undefined): EntryProblem[] {
   const named = new Map(Object.keys(file.models).map((name) => [name, name]));
   return [
@@ -37,7 +37,7 @@ function missingSecret(key: KeySource): string {
     : 'was sealed with a SECRET_KEY that is not known here; enter it again';
 }
 
-/** `named` is what the names seen so far mean; it learns the model's aliases. */
+/** `named` maps the names seen so far to their models; the model's aliases are added to it. */
 function modelProblems(
   name: string,
   model: ModelSource,
@@ -80,7 +80,7 @@ function priceProblems(name: string, model: ModelSource, file: CatalogFile): Ent
   return problems;
 }
 
-/** More images of one call than the providers of a model return. */
+/** Reports image counts that exceed what the model's providers return per call. */
 function tooManyImages(name: string, model: ModelSource, file: CatalogFile): EntryProblem[] {
   const found: EntryProblem[] = [];
   const counts = model.routes.flatMap((route, index) => {
@@ -105,22 +105,22 @@ function atMost(images: number): string {
   return `${images === 1 ? 'one image' : `at most ${images} images`} from a call`;
 }
 
-/** What logs and timelines call a key. */
+/** The key's name in logs and timelines. */
 export function keyName(key: KeySource): string {
   return key.name ?? ('env' in key ? key.env.toLowerCase() : '');
 }
 
-/** The schema knows no other types. */
+/** The schema allows only types that have a descriptor. */
 export function descriptorOf({ type }: ProviderSource): ProviderDescriptor {
   return DESCRIPTORS[type] as ProviderDescriptor;
 }
 
-/** A listed provider; names such as `constructor` are none by themselves. */
+/** A listed provider; `hasOwn`, because names such as `constructor` exist on every object. */
 export function providerOf({ providers }: CatalogFile, name: string): ProviderSource | undefined {
   return Object.hasOwn(providers, name) ? providers[name] : undefined;
 }
 
-/** Descriptors of the listed providers among those of its routes. */
+/** Descriptors of the route's providers, without those that are not listed. */
 export function descriptorsOf({ routes }: ModelSource, file: CatalogFile): ProviderDescriptor[] {
   return routes.flatMap(({ provider }) => providerOf(file, provider) ?? []).map(descriptorOf);
 }

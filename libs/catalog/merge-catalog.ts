@@ -3,26 +3,26 @@ import type { Catalog, EntryProblem } from './catalog.js';
 import type { CatalogFile, ConsoleEntries, ModelSource, ProviderSource } from './catalog-schema.js';
 import { descriptorOf, entryProblems, type SecretOf } from './entry-problems.js';
 
-/** Who says what an entry is. */
+/** Where an entry is defined. */
 export type EntryOwner = 'file' | 'console' | 'built-in';
 
-/** The entries that a process begins with: models.yaml, or without one the built-in catalog. */
+/** The entries that a process starts with: those of models.yaml, or else of the built-in catalog. */
 export interface OwnEntries {
   readonly owner: 'file' | 'built-in';
   readonly file: CatalogFile;
 }
 
-/** What keeps adapters from being made of a catalog's providers. */
+/** Finds the problems that keep adapters from being created for a catalog's providers. */
 export type AdapterProblems = (catalog: Catalog) => readonly EntryProblem[];
 
-/** All entries in force, and those of the console and the built-in catalog that are not, with the reason. */
+/** All active entries, and the problems of skipped console and built-in entries. */
 export interface MergedCatalog {
   readonly catalog: Catalog;
   readonly entries: CatalogFile;
   readonly leftOut: readonly EntryProblem[];
 }
 
-/** How entries become a catalog, and what is known of their secrets. */
+/** How entries become a catalog, and how to find their secrets. */
 export interface MergeParts {
   readonly secretOf: SecretOf | undefined;
   readonly make: (entries: CatalogFile) => Catalog;
@@ -30,15 +30,15 @@ export interface MergeParts {
 }
 
 const SECTIONS = ['providers', 'models'] as const;
-/** Where entries stand. */
+/** The section of an entry. */
 export type EntrySection = (typeof SECTIONS)[number];
 
 const TAKEN = 'is not used, because models.yaml has this name';
 
 /**
- * Puts the console's entries beside those of models.yaml. A name belongs to the first that has it: the file, the
- * console, the built-in catalog. An entry of the console that does not fit what the file says is left out, and never
- * the file's.
+ * Merges the console's entries with those of models.yaml or the built-in catalog. For a name defined twice, the order
+ * of precedence is: the file, the console, the built-in catalog. Entries that don't fit the rest are skipped, but never
+ * those of the file.
  */
 export function mergeCatalog(own: OwnEntries, added: ConsoleEntries, parts: MergeParts): MergedCatalog {
   const isFile = own.owner === 'file';
@@ -68,7 +68,9 @@ export function mergeCatalog(own: OwnEntries, added: ConsoleEntries, parts: Merg
   }
 }
 
-/** Problems of the entries, and of the options of the console's providers, which nobody else checks before they are used. */
+/**
+ * Problems of the entries, and of the options of the console's providers, which are checked nowhere else before use.
+ */
 function formProblems(entries: CatalogFile, added: ConsoleEntries, secretOf: SecretOf | undefined): EntryProblem[] {
   const options = Object.entries(entries.providers).filter(([name, entry]) => added.providers[name] === entry);
   return [
@@ -82,7 +84,7 @@ function consoleOptionProblems(name: string, { options = {}, ...entry }: Provide
   const path = ['providers', name, 'options'];
   return [
     ...optionProblems(options, schema).map(({ path: at, text }) => ({ path: [...path, ...at], text })),
-    // Whoever may use the console may not thereby read the workers' files.
+    // Console users must not be able to read the workers' files this way.
     ...fileOptions
       .filter((option) => typeof options[option] === 'string')
       .map((option) => ({ path: [...path, option], text: 'must be the content of the file, not its path' })),
@@ -93,12 +95,12 @@ function adapterMisfits(entries: CatalogFile, own: OwnEntries, parts: MergeParts
   return parts.adapterProblems(parts.make(entries)).filter(({ path }) => !belongsTo(own, path));
 }
 
-/** What the file says was checked by itself; of the built-in catalog nothing is sacred. */
+/** The file's entries have been checked separately, so they stay; built-in entries may be skipped. */
 function belongsTo({ owner, file }: OwnEntries, [section, name]: EntryProblem['path']): boolean {
   return owner === 'file' && Object.hasOwn(file[section as EntrySection], String(name));
 }
 
-/** What requests may call the models. */
+/** All names and aliases that requests may use for the models. */
 export function modelNames({ models }: ConsoleEntries): ReadonlySet<string> {
   return new Set(Object.entries(models).flatMap(([name, { aliases = [] }]) => [name, ...aliases]));
 }
@@ -107,7 +109,7 @@ function without<T>(entries: Readonly<Record<string, T>>, isTaken: (name: string
   return Object.fromEntries(Object.entries(entries).filter(([name]) => !isTaken(name)));
 }
 
-/** Models without the aliases that mean another one already. */
+/** Removes aliases that already belong to another model. */
 function freed(models: Record<string, ModelSource>, isTaken: (name: string) => boolean): Record<string, ModelSource> {
   const kept = ({ aliases, ...model }: ModelSource): ModelSource =>
     aliases === undefined ? model : { ...model, aliases: aliases.filter((alias) => !isTaken(alias)) };

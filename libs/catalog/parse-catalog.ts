@@ -18,20 +18,20 @@ const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
 const matchesSchema = ajv.compile<CatalogFile>(CATALOG_SCHEMA);
 const matchesConsole = ajv.compile<ConsoleEntries>(CONSOLE_SCHEMA);
 
-/** The secrets of environment variables. */
+/** Reads secrets from environment variables. */
 export function secretsIn(env: Environment): SecretOf {
   return (key) => ('env' in key ? env[key.env] : undefined);
 }
 
 /**
- * Reads a catalog; `source` is what errors call it, `env` holds the secrets that it names. Throws CatalogError with
- * every problem and its line.
+ * Parses a catalog. `source` is its name in errors; `env` contains the secrets that it refers to. Throws CatalogError
+ * with every problem and its line.
  */
 export function parseCatalog(text: string, source: string, env: Environment): Catalog {
   return toCatalog(parseEntries(text, source, secretsIn(env)), env, secretsIn(env));
 }
 
-/** The entries of a file, as it says them; without `secretOf`, no secret need be set. Throws like `parseCatalog`. */
+/** Parses the entries of a file; without `secretOf`, secrets need not be set. Throws like `parseCatalog`. */
 export function parseEntries(text: string, source: string, secretOf: SecretOf | undefined): CatalogFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -46,17 +46,17 @@ export function parseEntries(text: string, source: string, secretOf: SecretOf | 
   throw new CatalogError(source, [...new Set(problems.map((problem) => `${at(problem.path)}${problemText(problem)}`))]);
 }
 
-/** What is wrong with the form of the console's entries. */
+/** Schema problems of the console's entries. */
 export function consoleFormProblems(entries: unknown): EntryProblem[] {
   return matchesConsole(entries) ? [] : schemaProblems(matchesConsole.errors ?? []);
 }
 
-/** A problem with the place of its entry. */
+/** The text of a problem, with the entry's path. */
 export function problemText({ path, text }: EntryProblem): string {
   return `${path.join('.') || 'the file'} ${text}`;
 }
 
-/** `line 12: `, of the node or the nearest one around it. */
+/** The line of the node or the nearest node around it, as `line 12: `. */
 function lineOf(document: Document, lines: LineCounter, path: Path): string {
   for (let length = path.length; length > 0; length--) {
     const container = document.getIn(path.slice(0, length - 1), true) as Node | undefined;

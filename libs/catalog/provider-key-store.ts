@@ -3,17 +3,17 @@ import { ulid } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
 import { TextSealer, UnreadableSecret } from '#secrets/sealed-text.js';
 
-/** For the TextSealer of this store. */
+/** Purpose of this store's TextSealer. */
 export const PROVIDER_KEYS = 'provider keys';
 
-/** A provider's key as its row holds it. */
+/** A provider key as its database row stores it. */
 export interface SealedKey {
   readonly id: string;
   readonly keyId: string;
   readonly sealed: Uint8Array<ArrayBuffer>;
 }
 
-/** Keys of providers that were given in the console, sealed. They are opened to call the provider, and never shown. */
+/** Provider keys entered in the console, stored encrypted. They are decrypted to call the provider, and never shown. */
 @Injectable()
 export class ProviderKeyStore {
   constructor(
@@ -21,13 +21,13 @@ export class ProviderKeyStore {
     private readonly sealer: TextSealer,
   ) {}
 
-  /** A row for a key, to be written with the revision that names it. */
+  /** Creates the row for a key, to be saved with the revision that refers to it. */
   seal(secret: string): SealedKey {
     const id = `pkey_${ulid()}`;
     return { id, ...this.columns(id, secret) };
   }
 
-  /** Keys by their rows, without those under a SECRET_KEY that is not known. One under the previous SECRET_KEY is sealed anew. */
+  /** Decrypts all keys, by row id; skips those of an unknown SECRET_KEY, and re-encrypts those of the previous one. */
   async open(): Promise<Map<string, string>> {
     const opened = new Map<string, string>();
     for (const row of await this.prisma.providerKey.findMany()) {
@@ -45,7 +45,7 @@ export class ProviderKeyStore {
     return opened;
   }
 
-  /** How many keys are under another SECRET_KEY than the current one. */
+  /** Number of keys that are not encrypted with the current SECRET_KEY. */
   async outdated(): Promise<number> {
     const rows = await this.prisma.providerKey.groupBy({ by: ['keyId'], _count: true });
     const sealed = Buffer.alloc(0);

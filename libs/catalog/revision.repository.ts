@@ -5,38 +5,38 @@ import { PrismaService } from '#database/prisma.service.js';
 import type { ConsoleEntries } from './catalog-schema.js';
 import type { SealedKey } from './provider-key-store.js';
 
-/** So many changes can be undone. */
+/** Number of revisions kept for undo. */
 const KEPT = 100;
 
-/** One state of what the console adds to the catalog. */
+/** One state of the console's entries. */
 export interface Revision {
-  /** From 1 on; 0 before the first change. */
+  /** Counts from 1; 0 is the state before the first change. */
   readonly number: number;
   readonly entries: ConsoleEntries;
 }
 
-/** How one revision came to be. */
+/** How a revision was created. */
 export interface RevisionChange {
   /** An AuditAction. */
   readonly action: string;
-  /** Name of the entry, or number of the revision that was restored. */
+  /** Name of the entry, or number of the restored revision. */
   readonly target: string;
-  /** Email address of who did it. */
+  /** Email address of the user who made the change. */
   readonly author: string;
 }
 
-/** A revision as it is listed. */
+/** A revision in a list. */
 export interface RevisionSummary extends RevisionChange {
   readonly number: number;
   readonly createdAt: Date;
 }
 
-/** What the console adds to the catalog, one row for each state it had; the one with the highest number is in force. */
+/** The console's entries, one row per revision; the one with the highest number is active. */
 @Injectable()
 export class RevisionRepository {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** The number of the revision in force. */
+  /** The number of the active revision. */
   async newest(): Promise<number> {
     const row = await this.prisma.catalogRevision.findFirst({
       orderBy: { number: 'desc' },
@@ -45,7 +45,7 @@ export class RevisionRepository {
     return row?.number ?? 0;
   }
 
-  /** The revision in force, or one before it; undefined where that is none or not kept any more. */
+  /** The active revision, or an earlier one; undefined if there is none or it is no longer kept. */
   async find(number?: number): Promise<Revision | undefined> {
     const row = await this.prisma.catalogRevision.findFirst({
       ...(number === undefined ? {} : { where: { number } }),
@@ -54,7 +54,7 @@ export class RevisionRepository {
     return row === null ? undefined : { number: row.number, entries: row.entries as unknown as ConsoleEntries };
   }
 
-  /** All that are kept, newest first. */
+  /** All kept revisions, newest first. */
   async list(): Promise<RevisionSummary[]> {
     return await this.prisma.catalogRevision.findMany({
       orderBy: { number: 'desc' },
@@ -63,8 +63,8 @@ export class RevisionRepository {
   }
 
   /**
-   * Puts a revision and its new keys in force; false when another one came first. What is too old to be undone is removed,
-   * and with it the keys that no revision names any more.
+   * Activates a revision and saves its new keys; false when another change came first. Deletes revisions that are too
+   * old for undo, and keys that no remaining revision refers to.
    */
   async append({ number, entries }: Revision, change: RevisionChange, keys: readonly SealedKey[]): Promise<boolean> {
     const keyIds = sealedIn(entries);

@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const MICROS = 1_000_000;
 
-/** The catalog of entries in which there are no problems. A secret that is not set is empty. */
+/** Converts entries without problems to a catalog. Secrets that are not set are empty. */
 export function toCatalog(file: CatalogFile, env: Environment, secretOf: SecretOf): Catalog {
   const toProvider = providerMaker(env, secretOf);
   return {
@@ -48,7 +48,7 @@ function toModel(name: string, entry: ModelSource, file: CatalogFile): ModelEntr
   };
 }
 
-/** A route without a weight stands alone; weighted ones next to each other are one rank. */
+/** A route without a weight is a rank of its own; adjacent routes with weights form one rank. */
 function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
   const ranks: RouteSource[][] = [];
   for (const route of routes) {
