@@ -1,32 +1,32 @@
 import type { FieldProblem } from './field-rule.js';
 import { brokenPixelRule, IMAGE_SIZES, parsePixelSize, PIXEL_FORM, type ImageSize } from './pixel-table.js';
 
-/** What finished images can be encoded as. */
+/** Formats of finished images. */
 export const OUTPUT_FORMATS = ['png', 'jpeg', 'webp', 'gif'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** What `response_format` may name. */
+/** Values of `response_format`. */
 export const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
-/** What a request that names no `response_format` can be answered with. */
+/** Response formats for requests without a `response_format`. */
 export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
 export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 
-/** The values that a model accepts in the fields of an image request whose values differ between models. */
+/** The values that a model accepts in image request fields whose values differ between models. */
 export interface AcceptedValues {
-  /** Of generations. */
+  /** For generations. */
   readonly qualities: readonly string[];
   readonly editQualities: readonly string[];
   readonly outputFormats: readonly OutputFormat[];
   /** Ratios and `auto`. */
   readonly sizes: readonly ImageSize[];
-  /** Whether `<w>x<h>` is a size, too. */
+  /** Whether `<w>x<h>` is accepted too. */
   readonly pixelSizes: boolean;
-  /** Largest `n`: images of one request. */
+  /** Largest `n`, the number of images of one request. */
   readonly maxN: number;
 }
 
-/** What gpt-image-2 accepts, and every model whose entry and providers say nothing else. */
+/** Accepted by gpt-image-2, and by every model whose entry and providers don't say otherwise. */
 export const BASE_VALUES: AcceptedValues = {
   qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
   editQualities: ['standard', 'low', 'medium', 'high', 'auto'],
@@ -36,7 +36,7 @@ export const BASE_VALUES: AcceptedValues = {
   maxN: 1,
 };
 
-/** Why the model does not accept the value of a field, with those that it accepts; what is of another type is left to other rules. */
+/** Why the model does not accept a field's value, with the accepted ones. Other rules check the value's type. */
 export function valueProblem(
   accepted: AcceptedValues,
   action: 'generation' | 'edit',
@@ -57,7 +57,7 @@ export function valueProblem(
   }
 }
 
-/** What a request gets that names no size or format: the usual, or the first that the model accepts. */
+/** Size and format of a request that names none: the usual ones, or else the first that the model accepts. */
 export function usualValues(
   { sizes, outputFormats }: AcceptedValues,
   action: 'generation' | 'edit',

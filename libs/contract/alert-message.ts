@@ -1,18 +1,21 @@
-/** What is told of an alert: that it fires (or gets worse, or still does), that it is over, or that a channel works. */
+/** Types of alert messages: firing (also when it gets worse or continues), resolved, or a test of the channel. */
 export const ALERT_MESSAGES = ['alert.firing', 'alert.resolved', 'alert.test'] as const;
 export type AlertMessageType = (typeof ALERT_MESSAGES)[number];
 
-/** What an alert is about. */
+/** The conditions that raise alerts. */
 export const ALERT_KINDS = ['budget', 'failure_rate', 'provider_down', 'queue_wait', 'overall_failure_rate'] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
-/** How an alert reaches people: by a webhook as every other, by one in the shape of Slack's, or by email. */
+/** How alerts are delivered: an ordinary webhook, one in Slack's format, or email. */
 export const CHANNEL_KINDS = ['webhook', 'slack', 'email'] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
-/** What a channel is told: the envelope of every webhook, and sentences for people. Never a prompt, an image or a secret. */
+/**
+ * The message sent to a channel: the envelope of every webhook, and sentences for people. Never contains prompts,
+ * images, or secrets.
+ */
 export interface AlertMessage {
-  /** The same for all channels, attempts and resends of one message. */
+  /** The same for all channels, attempts, and resends of a message. */
   readonly id: string;
   readonly object: 'event';
   readonly type: AlertMessageType;
@@ -21,24 +24,24 @@ export interface AlertMessage {
   /** ISO 8601 */
   readonly timestamp: string;
   readonly data: {
-    /** The same for all messages of one alert; null: a test. */
+    /** The same for all messages of an alert; null for a test. */
     readonly alert_id: string | null;
     readonly kind: AlertKind | null;
-    /** What it is about: the name of a key, account or provider. */
+    /** Name of the key, account, or provider that the alert is about. */
     readonly subject: string | null;
     readonly title: string;
-    /** What happened, how bad it is, and what to do. */
+    /** What happened, how severe it is, and what to do. */
     readonly text: string;
-    /** ISO 8601; null: a test. */
+    /** ISO 8601; null for a test. */
     readonly started_at: string | null;
-    /** ISO 8601; null while it fires. */
+    /** ISO 8601; null while the alert is firing. */
     readonly resolved_at: string | null;
-    /** The page of the console that shows the cause. Kept as a path, sent as an address. */
+    /** Console page that shows the cause: stored as a path, sent as a URL. */
     readonly url: string;
   };
 }
 
-/** The body that Slack and those that take its webhooks understand. */
+/** The body for Slack and services compatible with its webhooks. */
 export function slackBody({ type, data: { title, text, url } }: AlertMessage): object {
   const mark = { 'alert.firing': ':red_circle:', 'alert.resolved': ':large_green_circle:', 'alert.test': ':bell:' };
   const section = (words: string) => ({ type: 'section', text: { type: 'mrkdwn', text: words } });
@@ -52,7 +55,7 @@ export function slackBody({ type, data: { title, text, url } }: AlertMessage): o
   };
 }
 
-/** The three characters that Slack reads as its own. */
+/** Escapes the three characters that are special in Slack messages. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

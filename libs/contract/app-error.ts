@@ -1,19 +1,19 @@
 import { errorKind, publicCode, type ErrorCode, type ErrorType } from './error-codes.js';
 
 interface AppErrorDetails {
-  /** The request field at fault, e.g. `image_urls[3]`. */
+  /** The request field that caused the error, e.g. `image_urls[3]`. */
   readonly param?: string;
-  /** The task this error belongs to, once one was accepted. */
+  /** The task that the error belongs to, if one was accepted. */
   readonly taskId?: string;
-  /** Seconds to wait before another try. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter?: number;
-  /** What happened, for the log only. */
+  /** The cause, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * An error that knows its fate: its code decides status and class, its message is safe to show.
- * Anything else that is thrown is a bug and becomes a plain `internal_error`.
+ * An expected error: its code determines the status and class, and its message is safe to show. Any other error is a
+ * bug and becomes `internal_error`.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -37,7 +37,7 @@ export class AppError extends Error {
   }
 }
 
-/** The inner `error` object of every error answer, and the error of a failed task. */
+/** The `error` object of every error response, and the error of a failed task. */
 export interface ErrorDetail {
   type: ErrorType;
   code: string | null;
@@ -45,7 +45,7 @@ export interface ErrorDetail {
   param: string | null;
 }
 
-/** The one error body. */
+/** The body of every error response. */
 export interface ErrorBody {
   type: 'error';
   error: ErrorDetail & { task_id?: string };
@@ -54,7 +54,7 @@ export interface ErrorBody {
   code?: number;
 }
 
-/** What a caller is told of an AppError. */
+/** The part of an AppError that callers see. */
 export function errorDetail(error: AppError): ErrorDetail {
   return {
     type: errorKind(error.code).type,

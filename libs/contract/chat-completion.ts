@@ -1,18 +1,18 @@
-/** Token counts in OpenAI's words for chat. */
+/** Token counts, with the field names of OpenAI's chat API. */
 export interface ChatUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly total_tokens: number;
 }
 
-/** A call of a tool that the model asks for; its arguments are JSON as text. */
+/** A tool call that the model requests; its arguments are JSON text. */
 export interface ChatToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
 }
 
-/** A generated image beside the text, as OpenRouter and LiteLLM send it. */
+/** A generated image next to the text, in the format of OpenRouter and LiteLLM. */
 export interface ChatImage {
   readonly type: 'image_url';
   readonly image_url: { readonly url: string };
@@ -21,7 +21,7 @@ export interface ChatImage {
 
 export type ChatFinish = 'stop' | 'length' | 'tool_calls';
 
-/** One of the answers to a chat. */
+/** One choice of a chat completion. */
 export interface ChatChoice {
   readonly content: string | null;
   readonly toolCalls?: readonly ChatToolCall[];
@@ -29,17 +29,17 @@ export interface ChatChoice {
   readonly finish: ChatFinish;
 }
 
-/** What every object of one answer has in common. */
+/** Fields that all objects of one completion share. */
 export interface ChatHead {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
   readonly model: string;
-  /** Names what made the answer. */
+  /** Identifies what generated the completion. */
   readonly fingerprint: string;
 }
 
-/** The body of a chat that is answered at once. */
+/** The body of a chat completion that is not streamed. */
 export function chatCompletion(head: ChatHead, choices: readonly ChatChoice[], usage?: ChatUsage): object {
   return {
     ...common(head, 'chat.completion'),
@@ -59,7 +59,7 @@ export function chatCompletion(head: ChatHead, choices: readonly ChatChoice[], u
   };
 }
 
-/** One event of a chat that is streamed. */
+/** One event of a streamed chat completion. */
 export function chatChunk(head: ChatHead, index: number, delta: object, finish: ChatFinish | null = null): object {
   return {
     ...common(head, 'chat.completion.chunk'),
@@ -67,12 +67,12 @@ export function chatChunk(head: ChatHead, index: number, delta: object, finish: 
   };
 }
 
-/** The last event before the end for those who asked for it. */
+/** The last event before the end, for callers who requested usage. */
 export function usageChunk(head: ChatHead, usage: ChatUsage): object {
   return { ...common(head, 'chat.completion.chunk'), choices: [], usage };
 }
 
-/** What ends a stream of chat. */
+/** Marks the end of a chat stream. */
 export const STREAM_END = '[DONE]';
 
 function common({ id, created, model, fingerprint }: ChatHead, object: string): object {

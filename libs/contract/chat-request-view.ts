@@ -13,7 +13,7 @@ export class ChatMessageView {
   content?: string | object[] | null;
 }
 
-/** Body of POST /v1/chat/completions as the OpenAPI document shows it: all other fields are passed on. */
+/** Body of POST /v1/chat/completions in the OpenAPI document: all other fields are passed on. */
 export class ChatCompletionBody {
   @ApiProperty({ example: 'gpt-5.5', description: 'A chat model, or an image model, of GET /v1/models.' })
   model!: string;
@@ -66,7 +66,7 @@ class ChatImageView {
   index!: number;
 }
 
-/** The answer's message; its other fields are the provider's. */
+/** The response's message; its other fields are the provider's. */
 class ChatAnswerMessageView {
   @ApiProperty({ example: 'assistant' })
   role!: string;
@@ -92,7 +92,7 @@ class ChatChoiceView {
   finish_reason!: string | null;
 }
 
-/** What a chat has used; images count as tokens too. */
+/** Token usage of a chat; images count as tokens too. */
 class ChatUsageView {
   @ApiProperty({ type: 'integer' })
   prompt_tokens!: number;
@@ -104,7 +104,7 @@ class ChatUsageView {
   total_tokens!: number;
 }
 
-/** The provider's answer; fields it has besides are passed on. */
+/** The provider's response; other fields are passed on. */
 export class ChatCompletionView {
   @ApiProperty({ example: 'chatcmpl-1' })
   id!: string;

@@ -1,6 +1,6 @@
-/** What a user enters in a client; docs/clients.md says more. */
+/** Values to enter in a client; see docs/clients.md for more. */
 export interface ClientRecipe {
-  /** The client's name in a sentence. */
+  /** The client's name, as used in a sentence. */
   readonly client: string;
   readonly where: string;
   /** Whether the fields are environment variables. */
@@ -12,7 +12,9 @@ interface Recipe extends Omit<ClientRecipe, 'fields'> {
   readonly fields: (url: string, key: string, model: string) => ClientRecipe['fields'];
 }
 
-/** No client needs a setting of its key: an image comes as link and as base64, and sizes may be pixels. */
+/**
+ * No client needs special key settings: by default, an image comes as both link and base64, and sizes may be in pixels.
+ */
 const RECIPES: Readonly<Record<string, Recipe>> = {
   openwebui: {
     client: 'Open WebUI',
@@ -91,18 +93,18 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
   },
 };
 
-/** Clients that there is a recipe for. */
+/** Names of the clients that have a recipe. */
 export const RECIPE_CLIENTS: readonly string[] = Object.keys(RECIPES);
 
-/** Where to find the API, and what with. */
+/** The API's address, and the key and model to use. */
 interface ClientAccess {
-  /** Where clients reach the API, without /v1. */
+  /** URL at which clients reach the API, without /v1. */
   readonly address: string;
   readonly key: string;
   readonly model?: string;
 }
 
-/** What to enter where; undefined for a client without a recipe. */
+/** The values to enter in a client; undefined for a client without a recipe. */
 export function clientRecipe(
   name: string,
   { address, key, model = 'gpt-image-2' }: ClientAccess,
@@ -111,7 +113,7 @@ export function clientRecipe(
   return recipe && { ...recipe, fields: recipe.fields(`${address.replace(/\/$/, '')}/v1`, key, model) };
 }
 
-/** Every client that there is a recipe for, and its name in a list. */
+/** All clients that have a recipe, with their labels for a list. */
 export const RECIPE_NAMES: readonly (readonly [name: string, label: string])[] = Object.entries(RECIPES).map(
   ([name, { client }]) => [name, client.replace(/^the /, '')],
 );

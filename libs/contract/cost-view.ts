@@ -3,7 +3,7 @@ import { decimalOf } from './money.js';
 
 const NOTHING = decimalOf(0);
 
-/** What a task costs its caller. */
+/** What a task costs the caller. */
 export class CostView {
   @ApiProperty({
     type: String,
@@ -25,14 +25,14 @@ export class CostView {
   state!: 'reserved' | 'settled' | 'refunded' | 'unpriced';
 }
 
-/** Amounts in millionths; `reserved` is null when the price was not known. */
+/** Amounts in millionths; `reserved` is null if the price was unknown. */
 export interface ViewedCost {
   readonly reserved: number | null;
   readonly currency: string;
   readonly settled?: number | null;
 }
 
-/** The cost of a task in some status. */
+/** The cost of a task with this status. */
 export function costView(status: string, { reserved, settled, currency }: ViewedCost): CostView {
   const isFree = status === 'failed' || (status === 'cancelled' && settled === 0);
   if (isFree) return { amount: NOTHING, currency, state: 'refunded' };
@@ -58,7 +58,7 @@ class QuotedCost {
   exact!: boolean;
 }
 
-/** What POST /v1/images/...?dry_run=true answers: nothing was made, stored or charged. */
+/** Response of POST /v1/images/...?dry_run=true: nothing was generated, stored, or charged. */
 export class QuoteResponse {
   @ApiProperty({ enum: ['quote'] })
   object!: 'quote';
@@ -90,7 +90,7 @@ export class QuoteResponse {
   within_budget!: boolean;
 }
 
-/** A quote of what was asked for; `left` in millionths, null when no budget binds the caller. */
+/** The quote of a request; `left` is in millionths, or null if no budget applies to the caller. */
 export function quoteResponse(
   asked: Pick<QuoteResponse, 'model' | 'size' | 'resolution' | 'quality'>,
   cost: { readonly reserved: number | null; readonly currency: string; readonly exact: boolean },

@@ -1,6 +1,6 @@
 /**
- * Every error code a caller can meet, with the status and class it always has.
- * `retry` becomes the `x-should-retry` header that the OpenAI SDKs obey; absent = the SDK's own rule.
+ * Status and class of every error code. `retry` becomes the `x-should-retry` header, which the OpenAI SDKs follow; if
+ * absent, the SDK decides.
  */
 interface ErrorKind {
   readonly status: number;
@@ -95,23 +95,23 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/** Whether a text, such as the code of a failed task, is one of the codes. */
+/** Whether a text, such as the code of a failed task, is an error code. */
 export function isErrorCode(text: string | null): text is ErrorCode {
   return text !== null && Object.hasOwn(ERROR_KINDS, text);
 }
 
-/** The status, class and retry advice of a code. */
+/** Status, class, and retry advice of a code. */
 export function errorKind(code: ErrorCode): ErrorKind {
   return ERROR_KINDS[code];
 }
 
-/** Codes that share a public name with another of another status or advice. */
+/** Codes whose public name also belongs to a code with a different status or retry advice. */
 const PUBLIC_CODES: Partial<Record<ErrorCode, string>> = {
   unknown_model: 'model_not_found',
   chat_upstream_error: 'upstream_error',
 };
 
-/** The code as callers see it. */
+/** The code that callers see. */
 export function publicCode(code: ErrorCode): string {
   return PUBLIC_CODES[code] ?? code;
 }

@@ -17,7 +17,7 @@ class ErrorDetailView {
   task_id?: string;
 }
 
-/** ErrorBody as the OpenAPI document shows it. */
+/** ErrorBody, as the OpenAPI document shows it. */
 export class ErrorResponse {
   @ApiProperty({ enum: ['error'] })
   type!: 'error';

@@ -3,7 +3,7 @@ import { AppError } from './app-error.js';
 import type { ErrorCode } from './error-codes.js';
 import { fieldsOf } from './request-fields.js';
 
-/** What is wrong with a field; `at` points inside it, e.g. `[3]`. */
+/** A problem of a field; `at` points to a part of it, e.g. `[3]`. */
 export interface FieldProblem {
   readonly code: ErrorCode;
   readonly message: string;
@@ -14,7 +14,7 @@ type FindProblem = (value: unknown, property: string) => FieldProblem | undefine
 
 const RULES = new Map<string, FindProblem>();
 
-/** A check that class-validator has no constraint for, and that names its own error code. */
+/** A check that class-validator does not provide, with its own error code. */
 export function Rule(name: string, find: FindProblem): PropertyDecorator {
   RULES.set(name, find);
   return (target, property) => {
@@ -27,7 +27,7 @@ export function Rule(name: string, find: FindProblem): PropertyDecorator {
   };
 }
 
-/** class-validator's constraints in the order in which they are told, and the code each stands for. */
+/** class-validator's constraints, in the order in which they are reported, and their error codes. */
 const CODES: Readonly<Record<string, ErrorCode>> = {
   isDefined: 'missing_required_parameter',
   isString: 'invalid_type',
@@ -44,8 +44,8 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
 };
 
 /**
- * Throws AppError for the first thing wrong, in the order in which the class declares its fields. `further` judges what
- * the class finds right, by rules that only its caller knows.
+ * Throws AppError for the first problem, in the order of the class's fields. `further` checks valid fields by rules
+ * that only the caller knows.
  */
 export function assertFields(
   fields: object,

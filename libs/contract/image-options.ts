@@ -1,8 +1,8 @@
 import type { OutputFormat } from './accepted-values.js';
 
 /**
- * What a request may ask of a provider besides prompt, images, and size. A new field is declared in the request's class
- * (image-request.ts), here, and used by the adapters that know it.
+ * What a request may ask of a provider besides prompt, images, and size. Declare a new field in the request's class
+ * (image-request.ts) and here, and use it in the adapters that support it.
  */
 export interface ImageOptionValues {
   readonly quality: string | null;
@@ -14,11 +14,11 @@ export interface ImageOptionValues {
   readonly outputCompression: number | null;
   /** The caller's name for its end user. */
   readonly user: string | null;
-  /** A digest by which the provider knows the end user. Tasks from before it existed have none. */
+  /** A digest that identifies the end user to the provider. Older tasks don't have it. */
   readonly safetyIdentifier?: string | null;
 }
 
-/** The same as adapters get them: undefined = not asked for. */
+/** The same options for adapters: undefined = not requested. */
 export type RequestedOptions = {
   readonly [Name in keyof ImageOptionValues]:
     Exclude<ImageOptionValues[Name], null> | (null extends ImageOptionValues[Name] ? undefined : never);
@@ -37,7 +37,7 @@ const FIELDS = {
 
 type Fields = { readonly [Name in keyof ImageOptionValues as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };
 
-/** The options of a checked request; what it does not say is null, and the format is png. */
+/** The options of a validated request; absent ones are null, and the default format is png. */
 export function optionsOf(fields: Fields): ImageOptionValues {
   const given = Object.entries(FIELDS).map(([name, field]) => [name, wellFormed(fields[field] ?? null)] as const);
   return {
@@ -46,13 +46,13 @@ export function optionsOf(fields: Fields): ImageOptionValues {
   };
 }
 
-/** A task's options for an adapter. */
+/** A task's options, for an adapter. */
 export function requestedOptions(options: ImageOptionValues): RequestedOptions {
   const names = Object.keys(FIELDS) as (keyof ImageOptionValues)[];
   return Object.fromEntries(names.map((name) => [name, options[name] ?? undefined])) as unknown as RequestedOptions;
 }
 
-/** Half of a surrogate pair can't be stored; it becomes the replacement character, as in any UTF-8 text. */
+/** Replaces unpaired surrogates, which can't be stored, with the replacement character, as UTF-8 encoders do. */
 export function wellFormed<T>(value: T): T | string {
   return typeof value === 'string' ? Buffer.from(value, 'utf8').toString('utf8') : value;
 }

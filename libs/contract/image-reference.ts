@@ -1,30 +1,30 @@
 import type { FieldProblem } from './field-rule.js';
 import { LongText, startOf, type Text } from './long-text.js';
 
-/** Most reference images one request can carry. */
+/** Maximum reference images of a request. */
 export const MAX_REFERENCE_IMAGES = 16;
 /** Longest data URI or JSON image_url, in characters. */
 export const MAX_REFERENCE_LENGTH = 20_971_520;
-/** Longest http(s) address, in characters; no server serves longer ones. */
+/** Longest http(s) URL, in characters; servers don't accept longer ones. */
 const MAX_ADDRESS_LENGTH = 8_192;
 
-/** What stands before the data, with any parameters; a form of `type` besides these is no image of ours. */
+/** Start of a data URI before its data, with any parameters. Other media types are not supported images. */
 const DATA_URI = /^data:image\/(?:png|jpeg|webp)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
 const IMAGE_DATA = /^data:image\//i;
-/** Longest start of a data URI that is looked at, in characters. */
+/** Number of characters in which the start of a data URI is searched. */
 const MAX_HEAD_LENGTH = 128;
 
-/** How many characters of a data URI stand before its data; undefined when the reference carries no image itself. */
+/** Number of characters before the data of a data URI; undefined if the reference is not a data URI. */
 export function dataUriStart(reference: Text): number | undefined {
   return DATA_URI.exec(startOf(reference, MAX_HEAD_LENGTH))?.[0].length;
 }
 
-/** What names an image, for whoever has looked whether it carries it itself: no such text is ever long. */
+/** The reference as a URL, after the caller has ruled out a data URI; URLs are short enough to be cut to the limit. */
 export function addressOf(reference: Text): string {
   return startOf(reference, MAX_ADDRESS_LENGTH);
 }
 
-/** What is wrong with the form of a reference; whether its address may be opened is decided where it is opened. */
+/** Problem of a reference's form; whether its URL may be opened is checked when it is opened. */
 export function referenceProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value !== 'string' && !(value instanceof LongText)) {
     return { code: 'invalid_type', message: `${name} must be a string` };
@@ -73,7 +73,7 @@ export function editImagesProblem(value: unknown, property: string): FieldProble
   return firstProblem(value, (item, at) => imageObjectProblem(item, property + at));
 }
 
-/** One `{image_url}` object: an item of `images`, or `mask`. */
+/** An `{image_url}` object: an item of `images`, or `mask`. */
 export function imageObjectProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { code: 'invalid_type', message: `${name} must be an object with image_url` };

@@ -13,11 +13,11 @@ import { RESPONSE_FORMATS, type OutputFormat, type ResponseFormat } from './acce
 import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH, textProblem } from './text-rules.js';
 
-/** The model of an edit that names none. */
+/** Model of edits that don't name one. */
 export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
 const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
 const MAX_USER_LENGTH = 2_048;
-/** OpenAI's own limit. */
+/** The same limit as OpenAI's. */
 const MAX_SAFETY_IDENTIFIER_LENGTH = 64;
 const MAX_CALLBACK_LENGTH = 2_048;
 
@@ -25,7 +25,7 @@ function OneOf(values: readonly string[]): PropertyDecorator {
   return IsIn([...values], { message: `$property must be one of ${values.join(', ')}` });
 }
 
-/** Decorates several at once. */
+/** Combines several decorators. */
 function all(...decorators: PropertyDecorator[]): PropertyDecorator {
   return (target, property) => {
     for (const decorate of decorators) decorate(target, property);
@@ -60,7 +60,7 @@ const CallbackUrl = Rule('callbackUrl', (value, property) => {
   return { code: 'invalid_value', message: `${property} must be a public https URL` };
 });
 
-/** A ratio or pixels. */
+/** A ratio, or pixels. */
 function Size(usual: string): PropertyDecorator {
   return all(
     ApiPropertyOptional({
@@ -77,7 +77,7 @@ function Size(usual: string): PropertyDecorator {
   );
 }
 
-/** A quality of the model. */
+/** A quality that the model accepts. */
 function Quality(list: string): PropertyDecorator {
   return all(
     ApiPropertyOptional({
@@ -91,8 +91,8 @@ function Quality(list: string): PropertyDecorator {
 }
 
 /**
- * What generations and edits have in common besides what each declares first. Which qualities, formats, sizes and how many
- * images a model accepts is checked against its entry in the catalog (`accepted-values`).
+ * Fields that generations and edits share, except for each class's first ones. The qualities, formats, sizes, and image
+ * counts of a model are checked against its catalog entry (`accepted-values`).
  */
 export class ImageOptions {
   @ApiPropertyOptional({
@@ -235,7 +235,7 @@ export class ImageReference {
   image_url!: Text;
 }
 
-/** What JSON and multipart edits have in common. */
+/** Fields that JSON and multipart edits share. */
 class EditOptions extends ImageOptions {
   @ApiPropertyOptional({ default: DEFAULT_IMAGE_MODEL, description: 'An image model of GET /v1/models.' })
   @IsOptional()
@@ -275,23 +275,23 @@ export class ImageEditRequest extends EditOptions {
   mask?: ImageReference;
 }
 
-/** Text parts of a multipart POST /v1/images/edits; its files are checked while they arrive. */
+/** Text parts of a multipart POST /v1/images/edits; files are checked while they arrive. */
 export class ImageEditForm extends EditOptions {}
 
-/** Says of the inherited `stream` that it can't be true: the call is answered with a task. */
+/** Documents that `stream` can't be true, because the response is a task. */
 function NotStreamed(requestClass: { readonly prototype: ImageOptions }): void {
   const description = 'This call is answered with a task: nothing is streamed.';
   ApiPropertyOptional({ type: Boolean, enum: [false], default: false, description })(requestClass.prototype, 'stream');
 }
 
-/** What the asynchronous forms take besides. */
+/** Additional field of the asynchronous requests. */
 const callbackUrl = {
   format: 'uri',
   maxLength: MAX_CALLBACK_LENGTH,
   description: 'Public HTTPS URL that is notified when the task ends.',
 };
 
-/** The JSON body of `POST /v1/images/generations/async`. */
+/** JSON body of `POST /v1/images/generations/async`. */
 @NotStreamed
 export class AsyncImageGenerationRequest extends ImageGenerationRequest {
   @ApiPropertyOptional(callbackUrl)
@@ -301,7 +301,7 @@ export class AsyncImageGenerationRequest extends ImageGenerationRequest {
   callback_url?: string;
 }
 
-/** The JSON body of `POST /v1/images/edits/async`. */
+/** JSON body of `POST /v1/images/edits/async`. */
 @NotStreamed
 export class AsyncImageEditRequest extends ImageEditRequest {
   @ApiPropertyOptional(callbackUrl)
@@ -311,7 +311,7 @@ export class AsyncImageEditRequest extends ImageEditRequest {
   callback_url?: string;
 }
 
-/** The text parts of a multipart `POST /v1/images/edits/async`; files are read apart. */
+/** Text parts of a multipart `POST /v1/images/edits/async`; files are read separately. */
 @NotStreamed
 export class AsyncImageEditForm extends ImageEditForm {
   @ApiPropertyOptional(callbackUrl)

@@ -4,7 +4,7 @@ import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
 
-/** One result of a sync call: a link, the bytes, or both where the request does not say which. */
+/** One result of a synchronous call: a link, the bytes, or both if the request does not choose. */
 export class ImageData {
   @ApiPropertyOptional({ format: 'uri', description: 'Works without authorization until it expires.' })
   url?: string;
@@ -13,7 +13,7 @@ export class ImageData {
   b64_json?: string;
 }
 
-/** 200 of generations and edits. */
+/** 200 response of generations and edits. */
 export class ImageResponse {
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created!: number;
@@ -37,7 +37,10 @@ export class ImageResponse {
   usage?: ImageUsage;
 }
 
-/** The 200 body of a completed task, `first` of whose images it describes; `data` has an item for each of them. */
+/**
+ * The 200 body of a completed task. `first` is the first image, whose properties it shows; `data` has one item per
+ * image.
+ */
 export function imageResponse(task: ResultTask, first: ResultImage, data: ImageData[]): ImageResponse {
   return {
     created: unixSeconds(task.createdAt),
@@ -50,7 +53,7 @@ export function imageResponse(task: ResultTask, first: ResultImage, data: ImageD
   };
 }
 
-/** What the events of a streamed image have in common. */
+/** Fields that all events of a streamed image share. */
 class ImageEvent {
   @ApiProperty({ description: 'Raw base64, without a data: prefix.' })
   b64_json!: string;
@@ -71,7 +74,7 @@ class ImageEvent {
   output_format!: string;
 }
 
-/** An image on its way. */
+/** A partial image. */
 export class ImagePartialEvent extends ImageEvent {
   @ApiProperty({ enum: ['image_generation.partial_image', 'image_edit.partial_image'] })
   type!: string;
@@ -80,7 +83,7 @@ export class ImagePartialEvent extends ImageEvent {
   partial_image_index!: number;
 }
 
-/** A finished image; the last events, one for each image. */
+/** A finished image; these events come last, one per image. */
 export class ImageCompletedEvent extends ImageEvent {
   @ApiProperty({ enum: ['image_generation.completed', 'image_edit.completed'] })
   type!: string;
@@ -98,7 +101,7 @@ interface EventTask extends ResultTask {
   };
 }
 
-/** A partial image; its size is the finished one's, `auto` while only the provider knows it. */
+/** A partial image. Its size is that of the finished image, or `auto` if only the provider knows it. */
 export function partialEvent(
   task: EventTask,
   partial: { readonly index: number; readonly format: string; readonly base64: string },
@@ -114,7 +117,7 @@ export function partialEvent(
   };
 }
 
-/** The event of a completed task's image; the last one tells what all of them used. */
+/** The event of a completed task's image; the last one contains the usage of all images. */
 export function completedEvent(
   task: ResultTask,
   image: ResultImage,

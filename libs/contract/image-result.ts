@@ -1,7 +1,7 @@
 import type { ErrorDetail } from './app-error.js';
 import type { ImageUsage } from './image-usage.js';
 
-/** What the wire shapes need to know of a finished image. */
+/** The properties of a finished image that responses show. */
 export interface ResultImage {
   readonly contentType: string;
   readonly width: number;
@@ -11,7 +11,7 @@ export interface ResultImage {
   readonly provenance?: 'kept' | 'marked' | 'none';
 }
 
-/** What the wire shapes need to know of a task. Times are Dates. */
+/** The properties of a task that responses show. Times are Dates. */
 export interface ResultTask {
   readonly id: string;
   readonly requestId: string;
@@ -33,7 +33,7 @@ export interface ResultTask {
   readonly usage: ImageUsage | null;
 }
 
-/** Whole seconds since 1970, rounded down, as answers tell times. */
+/** Whole seconds since 1970, rounded down, as in responses. */
 export function unixSeconds(date: Date): number {
   return Math.floor(date.getTime() / 1000);
 }

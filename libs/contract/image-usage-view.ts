@@ -8,7 +8,7 @@ class TokenDetails {
   image_tokens!: number;
 }
 
-/** ImageUsage as the OpenAPI document shows it. */
+/** ImageUsage, as the OpenAPI document shows it. */
 export class ImageUsageView {
   @ApiProperty({ type: 'integer' })
   input_tokens!: number;

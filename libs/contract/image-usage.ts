@@ -1,4 +1,4 @@
-/** Token usage of one image in OpenAI's shape; present only when the provider reported it. */
+/** Token usage of one image, in OpenAI's format; present only if the provider reported it. */
 export interface ImageUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;

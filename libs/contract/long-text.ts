@@ -4,25 +4,27 @@ import { StringDecoder } from 'node:string_decoder';
 const STEP = 65_536;
 
 /**
- * A long text of a JSON body, kept as the bytes it was sent as: an image as base64 would cost twice its size as a
- * string, and could not be read without holding up everybody else.
+ * A long text of a JSON body, kept as its original bytes: as a string, a base64 image would take twice its size, and
+ * reading it would block the event loop.
  */
 export class LongText {
-  /** `raw` stands between the quotes and is valid there. */
+  /** `raw` contains the bytes between the quotes, which must be valid there. */
   constructor(private readonly raw: Buffer) {}
 
-  /** At least its length in characters, exact where nothing is escaped and all is ASCII. */
+  /** Length in bytes: at least the length in characters, and equal to it for ASCII without escapes. */
   get length(): number {
     return this.raw.length;
   }
 
-  /** Its first characters; `characters` should be few. */
+  /** The first characters; use it only for a few. */
   start(characters: number): string {
     for (const piece of this.pieces(characters)) return piece;
     return '';
   }
 
-  /** The text in pieces of so many characters, the last one shorter. Throws when its bytes were given back. */
+  /**
+   * The text in pieces of `characters` characters; the last may be shorter. Throws when the bytes have been released.
+   */
   *pieces(characters: number): Generator<string> {
     let waiting = '';
     for (const some of this.decoded()) {
@@ -49,10 +51,10 @@ export class LongText {
   }
 }
 
-/** A text of a request, however it is kept. */
+/** A text of a request, as a string or a LongText. */
 export type Text = string | LongText;
 
-/** A text in pieces of so many characters, the last one shorter; nothing for an empty one. */
+/** The text in pieces of `characters` characters; the last may be shorter. Yields nothing for an empty text. */
 export function* piecesOf(text: Text, characters: number): Generator<string> {
   if (text instanceof LongText) {
     yield* text.pieces(characters);
@@ -61,12 +63,12 @@ export function* piecesOf(text: Text, characters: number): Generator<string> {
   for (let start = 0; start < text.length; start += characters) yield text.slice(start, start + characters);
 }
 
-/** Its first characters. */
+/** The first characters of a text. */
 export function startOf(text: Text, characters: number): string {
   return text instanceof LongText ? text.start(characters) : text.slice(0, characters);
 }
 
-/** Where the last escape begins that is not whole; else the length. */
+/** Start of an incomplete escape at the end of the text; the text's length if there is none. */
 function endOfWhole(text: string): number {
   let at = text.indexOf('\\');
   while (at !== -1) {

@@ -3,7 +3,7 @@ import { BASE_VALUES } from './accepted-values.js';
 import { MAX_REFERENCE_IMAGES } from './image-reference.js';
 import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
 
-/** Sizes in pixels that a model accepts. */
+/** Pixel sizes that a model accepts. */
 export class PixelSizes {
   @ApiProperty({ description: 'Whether this key may use them in generations; in edits it always may.' })
   generations!: boolean;
@@ -21,7 +21,7 @@ export class PixelSizes {
   max_pixels!: number;
 }
 
-/** What a model can be asked for. */
+/** What a model can generate. */
 export class ModelCapabilities {
   @ApiPropertyOptional({
     type: [String],
@@ -67,7 +67,7 @@ export class ModelCapabilities {
   streaming?: boolean;
 }
 
-/** How much a model may be asked for. */
+/** Limits of requests to a model. */
 export class ModelLimits {
   @ApiProperty({
     type: 'integer',
@@ -94,7 +94,7 @@ export class ModelLimits {
   prompt_characters?: number;
 }
 
-/** What a model costs now. */
+/** Current prices of a model. */
 export class ModelPrice {
   @ApiProperty({ example: 'USD' })
   currency!: string;
@@ -115,7 +115,7 @@ export class ModelPrice {
   per_million_tokens?: Record<string, number>;
 }
 
-/** One model in OpenAI's shape, and what is known of it. */
+/** A model in OpenAI's format, with additional properties. */
 export class ModelView {
   @ApiProperty({ example: 'gpt-image-2' })
   id!: string;
@@ -142,7 +142,7 @@ export class ModelView {
   price?: ModelPrice;
 }
 
-/** GET /v1/models. */
+/** Response of GET /v1/models. */
 export class ModelListResponse {
   @ApiProperty({ enum: ['list'] })
   object!: 'list';

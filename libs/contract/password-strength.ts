@@ -2,19 +2,19 @@ import type { ZxcvbnFactory } from '@zxcvbn-ts/core';
 
 /** How hard a password is to guess. */
 export interface PasswordStrength {
-  /** 0 to 4: guessed within 10^3, 10^6, 10^8 or 10^10 tries, or not even then. */
+  /** 0 to 4: guessed within 10^3, 10^6, 10^8, or 10^10 attempts, or more. */
   readonly score: number;
-  /** Whether it may be used. */
+  /** Whether the password is accepted. */
   readonly enough: boolean;
-  /** What makes it easy to guess, as a sentence; undefined when nothing does. */
+  /** Why it is easy to guess, as a sentence; undefined if it is not. */
   readonly weakness?: string;
 }
 
-/** What an attacker needs more than 10^8 tries for. */
+/** Lowest accepted score: more than 10^8 guesses. */
 const ENOUGH = 3;
-/** The estimate takes far longer than the password does: of a longer one, its beginning has to be enough. */
+/** Only this many characters are rated, because the time grows faster than the length; they must be strong enough. */
 const JUDGED_LENGTH = 40;
-/** Spellings such as p4$$word that are looked up; the library's own 100 make some passwords take a second. */
+/** Spellings such as p4$$word to look up; with the library's default of 100, some passwords take a second. */
 const SPELLINGS = 10;
 
 /** By the library's names for what it found. */
@@ -37,8 +37,8 @@ const WEAKNESSES: Readonly<Record<string, string>> = {
 let loaded: Promise<ZxcvbnFactory> | undefined;
 
 /**
- * Judges a password by lists and patterns, in about 10 ms; `personal` is what everybody knows of its owner, such as name
- * and email address. The lists are loaded with the first password that is judged: 22 MB of memory, 0.1 s.
+ * Rates a password with lists and patterns, in about 10 ms. `personal` contains what others know about its owner, such
+ * as name and email address. The lists are loaded for the first password: 22 MB of memory, 0.1 s.
  */
 export async function passwordStrength(password: string, personal: readonly string[]): Promise<PasswordStrength> {
   loaded ??= load();
@@ -55,7 +55,7 @@ async function load(): Promise<ZxcvbnFactory> {
   return new core.ZxcvbnFactory(options);
 }
 
-/** `ada.lovelace@example.org` is guessed whole and by its words. */
+/** `ada.lovelace@example.org` can be guessed as a whole or by its words. */
 function partsOf(text: string): string[] {
   return [text, ...text.split(/[^\p{L}\p{N}]+/u)].filter((part) => part.length > 2);
 }

@@ -1,4 +1,4 @@
-/** Sizes a generation can ask for: ratios, or `auto` to let the provider choose. */
+/** Sizes of a generation: ratios, or `auto` to let the provider choose. */
 export const IMAGE_SIZES = [
   'auto',
   '1:1',
@@ -19,7 +19,7 @@ export type ImageSize = (typeof IMAGE_SIZES)[number];
 
 export const RESOLUTIONS = ['1k', '2k', '4k'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
-/** The tier of a request that names none. */
+/** The tier of requests that don't name one. */
 export const DEFAULT_RESOLUTION: Resolution = '2k';
 
 /** Exact pixels of an image. */
@@ -28,7 +28,7 @@ export interface Pixels {
   readonly height: number;
 }
 
-/** The frozen table (contract, "The pixel table"): size -> pixels at 1k, 2k, 4k. */
+/** The frozen table (contract, "The pixel table"): size -> pixels at 1k, 2k, and 4k. */
 const TABLE: Readonly<Record<Exclude<ImageSize, 'auto'>, readonly [string, string, string]>> = {
   '1:1': ['1024x1024', '2048x2048', '2880x2880'],
   '3:2': ['1536x1024', '2048x1360', '3520x2336'],
@@ -51,37 +51,37 @@ const BY_PIXELS = new Map(
   ),
 );
 
-/** The exact pixels to deliver; null for `auto`, where the provider chooses. */
+/** Exact pixels of the result; null for `auto`, because the provider chooses. */
 export function pixelsFor(size: ImageSize, resolution: Resolution): Pixels | null {
   if (size === 'auto') return null;
   const [width, height] = TABLE[size][RESOLUTIONS.indexOf(resolution)]?.split('x') ?? [];
   return { width: Number(width), height: Number(height) };
 }
 
-/** The tiers by the area of their largest image in the table; no area of one tier is within another one's. */
+/** The tiers with the area of their largest image in the table; the areas of different tiers don't overlap. */
 const TIER_AREAS = RESOLUTIONS.map((tier) => {
   const images = Object.keys(TABLE).map((size) => pixelsFor(size as ImageSize, tier));
   return { tier, most: Math.max(...images.map((image) => (image === null ? 0 : image.width * image.height))) };
 });
 
-/** The tier that pixels of any size are billed as: of the image of the table whose area is the nearest above. */
+/** The tier at which an image of any size is billed: the first whose largest area is big enough, else 4k. */
 export function tierOfPixels({ width, height }: Pixels): Resolution {
   return TIER_AREAS.find(({ most }) => width * height <= most)?.tier ?? '4k';
 }
 
-/** Which entry of the table a `<w>x<h>` text is, for vendors that speak its words; undefined when none. */
+/** The table entry for a `<w>x<h>` text, for vendors that use ratios and tiers; undefined if there is none. */
 export function sizeOfPixels(text: string): { size: ImageSize; resolution: Resolution } | undefined {
   return BY_PIXELS.get(text);
 }
 
-/** False for `<w>x<h>`, which `parsePixelSize` reads. */
+/** Whether a text is a ratio or `auto`; for `<w>x<h>`, use `parsePixelSize`. */
 export function isImageSize(text: string): text is ImageSize {
   return (IMAGE_SIZES as readonly string[]).includes(text);
 }
 
 const PIXEL_SIZE = /^([1-9]\d{0,8})x([1-9]\d{0,8})$/;
 
-/** Reads `<w>x<h>`; undefined when the text is not of that form. */
+/** Parses `<w>x<h>`; undefined if the text does not have that form. */
 export function parsePixelSize(text: string): Pixels | undefined {
   const match = PIXEL_SIZE.exec(text);
   return match ? { width: Number(match[1]), height: Number(match[2]) } : undefined;
@@ -92,13 +92,13 @@ const MAX_EDGE = 3_840;
 const MAX_RATIO = 3;
 const MAX_PIXELS = 8_294_400;
 
-/** What pixels to deliver may be. */
+/** Limits of the result's pixels. */
 export const PIXEL_LIMITS = { min_edge: MIN_EDGE, max_edge: MAX_EDGE, max_ratio: MAX_RATIO, max_pixels: MAX_PIXELS };
 
-/** What `size` may be besides a ratio, as a sentence part. */
+/** Describes the pixel sizes that `size` accepts, as part of a sentence. */
 export const PIXEL_FORM = `<width>x<height> with edges of ${MIN_EDGE} to ${MAX_EDGE} pixels, a ratio of at most ${MAX_RATIO}:1 and at most ${MAX_PIXELS} pixels`;
 
-/** The first rule for pixels to deliver that these break, as a sentence part; undefined when all hold. */
+/** The first pixel limit that this size breaks, as part of a sentence; undefined if it breaks none. */
 export function brokenPixelRule({ width, height }: Pixels): string | undefined {
   const [short, long] = [Math.min(width, height), Math.max(width, height)];
   if (short < MIN_EDGE) return `the shortest edge must be at least ${MIN_EDGE} pixels`;

@@ -4,7 +4,7 @@ import { LongText } from './long-text.js';
 
 const knownFields = new WeakMap<object, readonly string[]>();
 
-/** The fields a request class declares, in its order. */
+/** The fields that a request class declares, in declaration order. */
 export function fieldsOf(requestClass: object['constructor']): readonly string[] {
   let fields = knownFields.get(requestClass);
   if (fields === undefined) {
@@ -15,16 +15,16 @@ export function fieldsOf(requestClass: object['constructor']): readonly string[]
   return fields;
 }
 
-/** A request that was read, and what of it was passed over. */
+/** A parsed request, and the names of ignored fields. */
 export interface ReadFields<T> {
   readonly request: T;
-  /** Names of the fields the class does not know; never their values. */
+  /** Names of the fields that the class does not declare; never their values. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Copies the known fields of a body into an instance of the class, still unchecked; `null` counts as absent.
- * Throws AppError `invalid_json` when the body is no JSON object.
+ * Copies the declared fields of a body to an instance of the class, without validating them; `null` counts as absent.
+ * Throws AppError `invalid_json` when the body is not a JSON object.
  */
 export function readFields<T extends object>(requestClass: new () => T, body: unknown): ReadFields<T> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -41,10 +41,13 @@ export function readFields<T extends object>(requestClass: new () => T, body: un
   return { request, ignored };
 }
 
-/** Longer than any text of a field may be, in characters. */
+/** Longer than any text field may be, in characters. */
 const TOO_LONG = 131_072;
 
-/** Images stand in lists and objects: a text of its own that looks like one is a text, or far too long for one. */
+/**
+ * Text fields become strings. Images are only in lists and objects, so an image here is either a text or too long for
+ * one.
+ */
 function plain(value: unknown): unknown {
   return value instanceof LongText ? value.start(TOO_LONG) : value;
 }
@@ -52,25 +55,25 @@ function plain(value: unknown): unknown {
 const MAX_NAMES = 32;
 const MAX_NAME_LENGTH = 64;
 
-/** Of fields that every request knows: why they may have no effect. */
+/** Why fields that every request has may have no effect. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   resolution: 'The field resolution has no effect with a size in pixels',
   output_compression: 'The field output_compression only applies to jpeg and webp',
 };
 
-/** Why a field is ignored, as the beginning of a sentence. */
+/** Why a field is ignored, as the start of a sentence. */
 export function whyIgnored(name: string): string {
   return Object.hasOwn(WITHOUT_EFFECT, name) ? (WITHOUT_EFFECT[name] ?? '') : `The field ${name} is not known here`;
 }
 
-/** The value of `x-ignored-params`. */
+/** Value of the `x-ignored-params` header. */
 export function ignoredParamsHeader(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const listed = shownNames(names).join(', ');
   return names.length > MAX_NAMES ? `${listed}, ...` : listed;
 }
 
-/** The first of the names, cut and cleaned so that any JSON key is safe in a header. */
+/** The first names, shortened and cleaned so that any JSON key is safe in a header. */
 export function shownNames(names: readonly string[]): string[] {
   return names.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH).replace(/[^A-Za-z0-9_.[\]-]/g, '_'));
 }

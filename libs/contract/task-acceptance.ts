@@ -9,7 +9,7 @@ class SubmittedTask {
   task_id!: string;
 }
 
-/** What a key of submit mode `apimart` gets at once, with status 200. */
+/** The immediate response, with status 200, for keys with submit mode `apimart`. */
 export class SubmittedResponse {
   @ApiProperty({ type: 'integer', enum: [200] })
   code!: number;
@@ -18,7 +18,7 @@ export class SubmittedResponse {
   data!: SubmittedTask[];
 }
 
-/** 202 of an asynchronous submit. */
+/** 202 response of an asynchronous submit. */
 export class TaskAcceptance extends SubmittedResponse {
   @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
   id!: string;
@@ -39,17 +39,17 @@ export class TaskAcceptance extends SubmittedResponse {
   created!: number;
 }
 
-/** The task in the shape of submit mode `apimart`; its code is in the body. */
+/** The response in the format of submit mode `apimart`, which has a code in the body. */
 export function submittedResponse(taskId: string): SubmittedResponse {
   return { code: 200, data: [{ status: 'submitted', task_id: taskId }] };
 }
 
-/** Path of a task, relative to the service. */
+/** Path of a task, relative to the service's URL. */
 export function pollUrl(taskId: string): string {
   return `/v1/tasks/${taskId}`;
 }
 
-/** What a caller who does not wait is told: the id wherever clients look for it. */
+/** The response to a caller that does not wait, with the task id in every place that clients read. */
 export function taskAcceptance(task: ResultTask): TaskAcceptance {
   return {
     ...submittedResponse(task.id),

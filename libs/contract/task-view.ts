@@ -3,7 +3,7 @@ import { costView, CostView, type ViewedCost } from './cost-view.js';
 import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
 import { whyIgnored } from './request-fields.js';
 
-/** Tasks that can be asked for at once. */
+/** Maximum tasks of one batch query. */
 export const MAX_BATCH = 50;
 
 class TaskImageView {
@@ -25,7 +25,7 @@ class TaskResultView {
   images!: TaskImageView[];
 }
 
-/** Pixels on an image's way: `<w>x<h>`. */
+/** Pixels of an image at each step: `<w>x<h>`. */
 export class TaskSizesView {
   @ApiProperty({ example: '2048x1152', description: 'What the request stands for, or `auto`.' })
   requested!: string;
@@ -55,7 +55,7 @@ export class TaskErrorView {
   http_status!: number;
 }
 
-/** One step of a task's way. Times are unix seconds with milliseconds. */
+/** One step in a task's timeline. Times are Unix seconds with milliseconds. */
 export class TaskEventView {
   @ApiProperty({ enum: ['accepted', 'started', 'provider_call', 'completed', 'failed', 'cancelled'] })
   event!: 'accepted' | 'started' | 'provider_call' | 'completed' | 'failed' | 'cancelled';
@@ -91,7 +91,7 @@ export class TaskEventView {
   charged?: 'no' | 'maybe' | 'yes';
 }
 
-/** A task as every answer channel shows it. Times are unix seconds, durations seconds. */
+/** A task, the same in all responses, events, and webhooks. Times are Unix seconds, durations seconds. */
 export class TaskView {
   @ApiProperty({ example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
   id!: string;
@@ -183,7 +183,7 @@ export class TaskView {
   cost?: CostView;
 }
 
-/** GET /v1/tasks/{task_id}. */
+/** Response of GET /v1/tasks/{task_id}. */
 export class TaskResponse {
   @ApiProperty({ type: 'integer', enum: [200] })
   code!: number;
@@ -192,13 +192,13 @@ export class TaskResponse {
   data!: TaskView;
 }
 
-/** POST /v1/tasks/batch. */
+/** Body of POST /v1/tasks/batch. */
 export class TaskBatchRequest {
   @ApiProperty({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MAX_BATCH })
   task_ids!: string[];
 }
 
-/** What POST /v1/tasks/batch answers. */
+/** Response of POST /v1/tasks/batch. */
 export class TaskBatchResponse {
   @ApiProperty({ type: 'integer', enum: [200] })
   code!: number;
@@ -210,7 +210,7 @@ export class TaskBatchResponse {
   missing!: string[];
 }
 
-/** GET /v1/tasks. */
+/** Response of GET /v1/tasks. */
 export class TaskListResponse {
   @ApiProperty({ enum: ['list'] })
   object!: 'list';
@@ -227,21 +227,21 @@ export class TaskListResponse {
 
 interface ViewedTask<T extends ResultImage> extends ResultTask {
   readonly images: readonly T[] | null;
-  /** Whether a provider may have charged for a task that was cancelled. */
+  /** Whether a provider may have charged for a canceled task. */
   readonly charged?: 'none' | 'unknown';
-  /** Milliseconds from acceptance to the end. */
+  /** Estimated milliseconds from acceptance to completion. */
   readonly estimatedMs?: number | null | undefined;
   readonly queuePosition?: number | undefined;
   readonly cost?: ViewedCost | null;
 }
 
-/** A signed address and when it stops working, in unix seconds. No address once the image is gone. */
+/** A signed URL and its expiry in Unix seconds. There is no URL once the image has been deleted. */
 export interface ImageLink {
   readonly url: string | undefined;
   readonly expiresAt: number;
 }
 
-/** The `data` of a task; `link` signs an address for an image. */
+/** The `data` of a task; `link` creates a signed URL for an image. */
 export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) => ImageLink): TaskView {
   const completed = task.status === 'completed';
   return {

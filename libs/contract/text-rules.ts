@@ -4,14 +4,14 @@ import type { FieldProblem } from './field-rule.js';
 export const MAX_PROMPT_LENGTH = 32_000;
 
 /**
- * What people, accounts and keys may be called: 1 to 100 characters, one of them to be seen. What can't be seen is
- * left out but for the joiners, which families of emoji, Persian and Hindi are written with.
+ * Names of users, accounts, and keys: 1 to 100 characters, at least one of them visible. Invisible characters are not
+ * allowed, except the joiners used in emoji sequences, Persian, and Hindi.
  */
 export const VISIBLE_NAME = /^(?=.*[^\s\p{C}])(?:[^\p{C}]|[\u200c\u200d]){1,100}$/u;
-/** Characters that no name has. */
+/** Characters not allowed in names. */
 export const INVISIBLE = /(?![\u200c\u200d])\p{C}/gu;
 
-/** A text of at most `max` code points that a database can hold. Whether it is a string is another rule's matter. */
+/** Requires at most `max` code points that the database can store. Another rule checks that the value is a string. */
 export function textProblem(value: unknown, property: string, max: number): FieldProblem | undefined {
   if (typeof value !== 'string') return undefined;
   if (longerThan(value, max)) {
@@ -23,7 +23,7 @@ export function textProblem(value: unknown, property: string, max: number): Fiel
   return undefined;
 }
 
-/** Counts code points, not UTF-16 units, and only when the unit count leaves it open. */
+/** Counts code points instead of UTF-16 units, and only when the number of units is not conclusive. */
 function longerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > 2 * max) return true;

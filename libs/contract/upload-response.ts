@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** 200 of POST /v1/uploads/images. */
+/** 200 response of POST /v1/uploads/images. */
 export class UploadResponse {
   @ApiProperty({
     format: 'uri',

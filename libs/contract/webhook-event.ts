@@ -3,16 +3,16 @@ import { ALERT_MESSAGES } from './alert-message.js';
 import { unixSeconds } from './image-result.js';
 import { TaskView } from './task-view.js';
 
-/** What is told: that a task has ended, and how. */
+/** Webhook events of tasks, one for each final status. */
 export const WEBHOOK_EVENTS = ['image.task.completed', 'image.task.failed', 'image.task.cancelled'] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
-/** What an endpoint's owner sends to try it out: no event of a task, and nothing to subscribe to. */
+/** Test event that an endpoint's owner can send; it belongs to no task and can't be subscribed to. */
 export const WEBHOOK_TEST = 'webhook.test';
 export const SENT_EVENTS = [...WEBHOOK_EVENTS, WEBHOOK_TEST, ...ALERT_MESSAGES] as const;
 export type SentEventType = (typeof SENT_EVENTS)[number];
 
-/** The body of a webhook, as OpenAI's own look and as Standard Webhooks asks. */
+/** The body of a webhook, in the format of OpenAI's webhooks and Standard Webhooks. */
 export class WebhookEvent {
   @ApiProperty({ example: 'evt_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'The header webhook-id too.' })
   id!: string;
@@ -38,7 +38,7 @@ class TestedEndpoint {
   endpoint_id!: string;
 }
 
-/** The body of a test: the envelope of every webhook, and a type of its own by which receivers know it. */
+/** The body of a test: the envelope of every webhook, with its own type so that receivers can recognize it. */
 export class WebhookTestEvent {
   @ApiProperty({ example: 'evt_3f0c9a3e5d5b4c0b8a53a1c0b3b1f7d2', description: 'The header webhook-id too.' })
   id!: string;
@@ -60,14 +60,14 @@ export class WebhookTestEvent {
 }
 
 /**
- * A task ends once, so its id names its event: the same for all receivers, attempts and resends. A test is its
- * delivery's alone.
+ * A task ends only once, so its id also identifies its event: it is the same for all receivers, attempts, and resends.
+ * A test uses the id of its delivery.
  */
 export function webhookEventId(id: string): string {
   return id.replace(/^(task|whd)_/, 'evt_');
 }
 
-/** What an endpoint is told that its owner tries out. */
+/** The test event for an endpoint. */
 export function webhookTestEvent(deliveryId: string, endpointId: string, at: Date): WebhookTestEvent {
   return {
     id: webhookEventId(deliveryId),
@@ -79,7 +79,7 @@ export function webhookTestEvent(deliveryId: string, endpointId: string, at: Dat
   };
 }
 
-/** What a receiver is told of a task that has ended. */
+/** The event of a task that has ended. */
 export function webhookEvent(type: WebhookEventType, endedAt: Date, data: TaskView): WebhookEvent {
   return {
     id: webhookEventId(data.id),
