@@ -7,7 +7,7 @@ import type { ProviderEntry, ProviderKey } from './provider-entry.js';
 import { SANDBOX } from './sandbox/descriptor.js';
 import { SUBMIT_POLL } from './submit-poll/descriptor.js';
 
-/** Every type of provider, by the name that the catalog calls it. */
+/** Every provider type, by its name in the catalog. */
 export const DESCRIPTORS: Readonly<Record<string, ProviderDescriptor>> = {
   ...SANDBOX,
   ...OPENAI,
@@ -16,7 +16,7 @@ export const DESCRIPTORS: Readonly<Record<string, ProviderDescriptor>> = {
   ...AI_SDK,
 };
 
-/** Where a provider is asked for a new image, without anything secret; null where that is not known before the call. */
+/** URL at which new images are ordered, without secrets; null if it is not known before the call. */
 export function imagesUrl({ type, baseUrl = '' }: ProviderEntry): string | null {
   const { imagesPath } = DESCRIPTORS[type] ?? {};
   if (imagesPath === undefined || !URL.canParse(baseUrl)) return null;
@@ -24,13 +24,13 @@ export function imagesUrl({ type, baseUrl = '' }: ProviderEntry): string | null 
   return origin + pathname;
 }
 
-/** Makes the adapter of one key of a provider; the key is absent where the provider has none. */
+/** Creates the adapter for one key of a provider; the key is undefined if the provider has none. */
 export type MakeProvider = (entry: ProviderEntry, key: ProviderKey | undefined) => ImageProvider;
 
-/** Loads all adapters. The function it answers with makes that of an entry, and throws Error when its options are wrong. */
+/** Loads all adapters. The returned function creates an entry's adapter, and throws Error if its options are wrong. */
 export async function loadAdapters(parts: AdapterParts): Promise<MakeProvider> {
   const adapters = new Map<string, MakeAdapter>();
-  // One after the other: they share modules, and jest's loader does not link one for two at the same time.
+  // Load them one after the other: they share modules, and jest's loader can't link a module for two of them at once.
   for (const [type, { load }] of Object.entries(DESCRIPTORS)) adapters.set(type, await load());
   return (entry, key) => {
     const make = adapters.get(entry.type);
@@ -39,7 +39,7 @@ export async function loadAdapters(parts: AdapterParts): Promise<MakeProvider> {
   };
 }
 
-/** What keeps adapters from being made of a catalog's providers, with where it stands in the catalog. */
+/** Problems that keep adapters from being created for a catalog's providers, with their paths in the catalog. */
 export function adapterProblems(
   providers: Iterable<ProviderEntry>,
   make: MakeProvider,
@@ -49,20 +49,20 @@ export function adapterProblems(
       make(entry, entry.keys[0]);
       return [];
     } catch (error) {
-      // Such messages begin with the field: options.slots.prompt must be ...
+      // These messages start with the field: options.slots.prompt must be ...
       const [field = '', ...words] = (error instanceof Error ? error.message : String(error)).split(' ');
       return [{ path: ['providers', entry.name, ...field.split('.')], text: words.join(' ') }];
     }
   });
 }
 
-/** The call that may take longest. */
+/** The call that may take the longest. */
 export interface LongestCall {
   readonly provider: string;
   readonly ms: number;
 }
 
-/** Of all calls to these providers; undefined where each ends at once when it is aborted. Throws what `make` throws. */
+/** The longest call to these providers; undefined if all calls end at once when aborted. Throws what `make` throws. */
 export function longestCall(providers: Iterable<ProviderEntry>, make: MakeProvider): LongestCall | undefined {
   const calls = [...providers].flatMap((entry) => {
     const { longestCallMs: ms } = make(entry, entry.keys[0]);
@@ -71,15 +71,17 @@ export function longestCall(providers: Iterable<ProviderEntry>, make: MakeProvid
   return calls.sort((a, b) => b.ms - a.ms)[0];
 }
 
-/** For finishing and storing an image that arrives in the last moment of its provider's time, in ms. */
+/** Time to finish and store an image that arrives at the end of its provider's time limit, in ms. */
 const FINISH_MS = 30_000;
 
-/** How long a stopping worker waits for what is in hand, in ms: a call that may be paid gets the time that its provider has. */
+/**
+ * How long a stopping worker waits for running calls, in ms: a call that may be charged gets its provider's time limit.
+ */
 export function graceFor(call: LongestCall | undefined): number {
   return (call?.ms ?? 0) + FINISH_MS;
 }
 
-/** What is wrong with a SHUTDOWN_GRACE_MS that is over before the longest call is; undefined when nothing is. */
+/** Problem of a SHUTDOWN_GRACE_MS that is shorter than the longest call; undefined if there is none. */
 export function graceProblem(graceMs: number, call: LongestCall | undefined): string | undefined {
   if (call === undefined || call.ms <= graceMs) return undefined;
   return (

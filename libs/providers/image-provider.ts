@@ -3,8 +3,8 @@ import type { RequestedOptions } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
 
 /**
- * A reference image or mask as a provider gets it: checked, upright, without metadata. When a job is resumed there are as
- * many as at its start, but empty.
+ * A validated reference image or mask, upright and without metadata. When a job is resumed, there are as many as at its
+ * start, but their bytes are empty.
  */
 export interface ProviderInputImage {
   readonly bytes: Buffer;
@@ -13,93 +13,93 @@ export interface ProviderInputImage {
   readonly height: number;
 }
 
-/** The images to make by one call. Pixels are exact; `undefined` lets the provider choose. */
+/** The images to generate with one call. Pixels are exact; `undefined` lets the provider choose. */
 export interface ProviderImageRequest extends RequestedOptions {
   readonly action: 'generation' | 'edit';
-  /** What the provider calls the model. */
+  /** The provider's name for the model. */
   readonly model: string;
   readonly prompt: string;
-  /** How many images; no more than the descriptor's `maxN`. */
+  /** Number of images, at most the descriptor's `maxN`. */
   readonly n: number;
   readonly width: number | undefined;
   readonly height: number | undefined;
-  /** Edge of the tier's 1:1 image, in pixels: what a provider that can't choose makes of no width and height. */
+  /** Edge of the tier's 1:1 image, in pixels; used if there is no width and height and the provider can't choose. */
   readonly squareEdge?: number | undefined;
-  /** Exact `<w>x<h>` that the route offers; undefined leaves it to the provider's own settings. */
+  /** Exact `<w>x<h>` sizes of the route; undefined leaves them to the provider's own settings. */
   readonly sizes?: readonly string[] | undefined;
   readonly images: readonly ProviderInputImage[];
   readonly mask: ProviderInputImage | undefined;
-  /** How many partial images the caller wants while it waits (0..3). */
+  /** Number of partial images that the caller wants (0..3). */
   readonly partialImages: number;
 }
 
-/** What an adapter must know of a call beside what is ordered. */
+/** The circumstances of a call, in addition to the order. */
 export interface ProviderCallContext {
-  /** Aborted on cancel, deadline, loss of the lease and shutdown. */
+  /** Aborted on cancellation, deadline, loss of the lease, and shutdown. */
   readonly signal: AbortSignal;
-  /** Same for every start of one task; a provider with idempotency passes it on. */
+  /** The same for every start of a task; sent to providers that support idempotency. */
   readonly idempotencyKey: string;
-  /** The provider's own job id of an earlier start, to resume instead of buying again. */
+  /** The provider's job id from an earlier start, to resume instead of paying again. */
   readonly resumeJobId: string | undefined;
-  /** Milliseconds since the provider named that job; 0 without one. */
+  /** Milliseconds since the provider named the job; 0 without a job. */
   readonly waitedMs: number;
-  /** Which start of this task it is, from 1. */
+  /** Number of this start of the task, from 1. */
   readonly startNumber: number;
-  /** W3C's header for the provider, where the operator lets it have one. */
+  /** W3C trace header for the provider, if the operator allows it. */
   readonly traceparent?: string | undefined;
-  /** Call as soon as the provider has named its job, before anything else. */
+  /** To be called as soon as the provider has named its job, before anything else. */
   readonly onAccepted: (providerJobId: string) => Promise<void>;
-  /** 0..100 of the provider's part. */
+  /** Percentage of the provider's work, 0..100. */
   readonly onProgress: (percent: number) => void;
   readonly onPartial: (image: Buffer, index: number) => void;
 }
 
-/** What a call that was paid for has brought. */
+/** Result of a successful call. */
 export interface ProviderImageResult {
-  /** The bytes of each image, one at least; read with a cap by the caller. */
+  /** The bytes of each image, at least one; the caller limits their size while reading. */
   readonly images: readonly Readable[];
-  /** Token usage in OpenAI's shape, when the provider reported it. */
+  /** Token usage in OpenAI's format, if the provider reported it. */
   readonly usage?: ImageUsage;
-  /** The size the vendor was asked for, `<w>x<h>`, a ratio or `auto`, where it may differ from what was ordered. */
+  /** The size sent to the vendor (`<w>x<h>`, a ratio, or `auto`), if it may differ from the ordered one. */
   readonly sentSize?: string;
-  /** What was asked for and could not be honored, in plain words. */
+  /** Requested features that could not be honored, as sentences for callers. */
   readonly warnings: readonly string[];
 }
 
-/** The vendor works on, and nobody need wait for it: the task is parked and asked for again by its job id. */
+/** The vendor is still working: the task is parked, and checked again later by its job id. */
 export interface ProviderPending {
   readonly pending: {
-    /** Milliseconds until it is worth asking again. */
+    /** Milliseconds until the next check is useful. */
     readonly checkAfterMs: number;
   };
 }
 
-/** A vendor of images. An adapter only translates: it never retries, stores or logs bodies. */
+/** An image vendor. An adapter only translates: it never retries, stores, or logs bodies. */
 export interface ImageProvider {
   readonly name: string;
-  /** Nothing is ever charged. */
+  /** Whether no call is ever charged. */
   readonly free: boolean;
-  /** What becomes of a task after a start that may have been charged and brought no image. */
+  /** Whether to retry a task after a start that may have been charged and returned no image. */
   readonly interrupted: 'retry' | 'fail';
-  /** Milliseconds after which it gives up a call; absent where calls end at once when they are aborted and cost nothing. */
+  /** Time limit of a call, in ms; absent if calls end at once when aborted and cost nothing. */
   readonly longestCallMs?: number;
-  /** Which pixels of a mask it paints anew: the transparent ones, as callers give it, unless it wants the white ones. */
+  /** Which pixels of a mask are repainted: the transparent ones, as in callers' masks, or the white ones. */
   readonly maskForm?: 'alpha' | 'white';
   /**
-   * Throws ProviderError, or the signal's reason when aborted. Answers pending only after `onAccepted`. A ProviderError is
-   * the last word on the call, and on the job it named: who can't be asked for a job just now answers pending.
+   * Throws ProviderError, or the signal's reason when aborted. Returns pending only after `onAccepted`. A ProviderError
+   * is final for the call and its job; while a job can't be checked, return pending instead.
    */
   generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }
 
-/** Whether a call was only cut short by a stop of this process: its job will be asked for again, so it is left running. */
+/** Whether a call was aborted only because this process stops; its job is left running and resumed later. */
 export function jobGoesOn(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'ShuttingDown';
 }
 
 /**
- * Whether another start may follow one that was charged like that: the one rule about buying twice. What was surely
- * charged is never bought again; what may have been, only where the provider's policy says so.
+ * Whether another start may follow one with this `charged` value; the only rule about paying twice. A start that was
+ * certainly charged is never repeated; one that may have been, only if the provider's policy allows it.
  */
 export function mayBuyAgain(
   provider: Pick<ImageProvider, 'free' | 'interrupted'>,

@@ -1,7 +1,7 @@
-/** Today's image models know no `standard` and `hd`, which older ones called their qualities. */
+/** Current image models don't know `standard` and `hd`, the quality names of older models. */
 const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'high' };
 
-/** The quality in a word that providers know; adds a warning when it is another one. */
+/** The quality in terms that providers know; adds a warning if the name changes. */
 export function knownQuality(quality: string | undefined, warnings: string[]): string | undefined {
   const known = quality === undefined ? undefined : QUALITIES[quality];
   if (known === undefined) return quality;

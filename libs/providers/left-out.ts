@@ -1,4 +1,4 @@
-/** Says that an option was left out, where one was given that the provider has no way to honor. */
+/** Adds a warning for an option that the provider can't honor, if it was given. */
 export function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
   if (value !== undefined && value !== 'auto') warnings.push(`The provider takes no ${name}, so it was left out.`);
 }

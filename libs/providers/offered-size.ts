@@ -1,12 +1,13 @@
-/** In pixels. */
+/** Size in pixels. */
 export interface Size {
   readonly width: number;
   readonly height: number;
 }
 
 /**
- * The size to ask for where only some are offered; what comes is fitted to the exact pixels afterwards. Of those that
- * cover the wanted image the one nearest in shape, then the smallest; where none does, nearest in shape, then the largest.
+ * The size to request if only some are offered; the result is resized to the exact pixels afterwards. Of the sizes that
+ * cover the wanted image: the one nearest in aspect ratio, then the smallest. If none does: the nearest in aspect
+ * ratio, then the largest.
  */
 export function offeredSize(wanted: Size, offered: readonly Size[]): Size {
   const covers = ({ width, height }: Size): boolean => width >= wanted.width && height >= wanted.height;
@@ -18,26 +19,26 @@ export function offeredSize(wanted: Size, offered: readonly Size[]): Size {
   return best;
 }
 
-/** The sizes of a model that makes any in steps. */
+/** The sizes of a model that supports any multiple of a step. */
 export interface SizeGrid {
-  /** Of each edge, in pixels. */
+  /** Step of each edge, in pixels. */
   readonly step: number;
   readonly minPixels: number;
   readonly maxPixels: number;
 }
 
-/** What gpt-image-2 makes, and models like it. */
+/** Sizes of gpt-image-2 and similar models. */
 export const FREE_SIZES: SizeGrid = { step: 16, minPixels: 655_360, maxPixels: 8_294_400 };
 
-/** What models make whose latents are an eighth of the image; of fewer pixels they make nothing sensible. */
+/** Sizes of models whose latents are an eighth of the image; below the minimum, their results are poor. */
 export const LATENT_SIZES: SizeGrid = { step: 8, minPixels: 262_144, maxPixels: Infinity };
 
-/** More than the inexactness of a root, far less than a pixel. */
+/** More than the rounding error of a root, and far less than a pixel. */
 const HAIR = 1e-6;
 
 /**
- * The size to ask for where all in steps are offered: the smallest of the wanted shape that covers the wanted image. Close
- * to the most pixels there may be none; then it is the largest of the shape.
+ * The size to request if all multiples of a step are offered: the smallest of the wanted aspect ratio that covers the
+ * wanted image. Near the maximum there may be none; then the largest of that ratio.
  */
 export function gridSize(wanted: Size, { step, minPixels, maxPixels }: SizeGrid): Size {
   const scaled = (scale: number, round: (steps: number) => number): Size => ({
@@ -49,13 +50,13 @@ export function gridSize(wanted: Size, { step, minPixels, maxPixels }: SizeGrid)
   return scaled(Math.min(1, Math.sqrt(maxPixels / area(wanted))), (steps) => Math.floor(steps + HAIR));
 }
 
-/** Of `<w>x<h>`. */
+/** Parses `<w>x<h>`. */
 export function sizeOf(text: string): Size {
   const [width, height] = text.split('x');
   return { width: Number(width), height: Number(height) };
 }
 
-/** As vendors write it, `<w>x<h>`. */
+/** Formats a size as `<w>x<h>`. */
 export function textOfSize({ width, height }: Size): string {
   return `${width}x${height}`;
 }
@@ -64,7 +65,7 @@ function area({ width, height }: Size): number {
   return width * height;
 }
 
-/** Between two shapes, the same for a shape and its turned twin. */
+/** Distance between two aspect ratios: the same for both of them inverted. */
 function distance(a: Size, b: Size): number {
   return Math.abs(Math.log((a.width * b.height) / (a.height * b.width)));
 }

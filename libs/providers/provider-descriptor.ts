@@ -3,26 +3,26 @@ import type { ImageProvider } from './image-provider.js';
 import type { SizeGrid } from './offered-size.js';
 import type { ProviderEntry, ProviderKey } from './provider-entry.js';
 
-/** Fetches an image from an address that a provider answered with. Throws AppError, or the signal's reason. */
+/** Downloads an image from a URL in a provider's response. Throws AppError, or the signal's reason. */
 export interface ImageFetcher {
   get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
 }
 
-/** What adapters are made of, besides their entry. */
+/** What adapters need besides their entry. */
 export interface AdapterParts {
-  /** The settings of a class that this process has loaded. */
+  /** Returns this process's settings of a config class. */
   readonly settings: <T extends object>(of: new () => T) => T;
-  /** Opens the addresses that providers answer with. */
+  /** Downloads from URLs in providers' responses. */
   readonly fetcher: ImageFetcher;
 }
 
-/** Makes the adapter of an entry for one of its keys. Throws Error when the entry's options are wrong. */
+/** Creates an entry's adapter for one of its keys. Throws Error if the entry's options are wrong. */
 export type MakeAdapter = (entry: ProviderEntry, key: ProviderKey | undefined, parts: AdapterParts) => ImageProvider;
 
-/** The models that a provider names, or why it names none, for operators. */
+/** The models that a provider lists, or why it lists none, for operators. */
 export type ListedModels = { readonly models: readonly string[] } | { readonly problem: string };
 
-/** Asks a provider for its models with one of its keys, which costs nothing. Throws the signal's reason. */
+/** Asks a provider for its models with one of its keys, free of charge. Throws the signal's reason. */
 export type ListModels = (
   entry: ProviderEntry,
   key: ProviderKey | undefined,
@@ -30,11 +30,14 @@ export type ListModels = (
   signal: AbortSignal,
 ) => Promise<ListedModels>;
 
-/** Which options of a request a type of provider takes as they are; `strict` refuses the others. */
+/** The request options that a provider type supports unchanged; `strict` rejects the others. */
 export interface SupportedOptions {
-  /** Pixels that can be asked for as they are: all in steps, those of the pixel table; `ratio`: only proportions can. */
+  /**
+   * Pixel sizes that can be requested unchanged: multiples of a step, or those of the pixel table; `ratio`: only aspect
+   * ratios.
+   */
   readonly size: SizeGrid | 'table' | 'ratio';
-  /** `any`; `current`: not the older names standard and hd; `none`. */
+  /** `any`; `current`: all but the older names standard and hd; `none`. */
   readonly quality: 'any' | 'current' | 'none';
   readonly moderation: 'always' | 'without images' | 'never';
   readonly inputFidelity: 'always' | 'with images' | 'never';
@@ -42,35 +45,36 @@ export interface SupportedOptions {
 }
 
 /**
- * A type of provider: all that is known of it before it is called. The catalog's schema and defaults, the answers to
- * `strict` and the registry of adapters are derived from it. It stands in the adapter's folder, and in `descriptors.ts`.
+ * A provider type, and all that is known about it before a call. The catalog's schema and defaults, the checks of
+ * `strict`, and the registry of adapters are derived from it. It is in the adapter's folder, and listed in
+ * `descriptors.ts`.
  */
 export interface ProviderDescriptor {
-  /** What the console calls the type. */
+  /** The type's name in the console. */
   readonly title: string;
-  /** Where it is when the catalog does not say. */
+  /** Default base URL. */
   readonly baseUrl?: string;
-  /** Below its base URL, where a new image is ordered; absent where its library or model decides. */
+  /** Where new images are ordered, relative to the base URL; absent if the library or model decides. */
   readonly imagesPath?: string;
-  /** What its entry must name. */
+  /** Fields that an entry must have. */
   readonly needs: readonly ('base_url' | 'keys')[];
-  /** Whether its calls cost nothing, unless the entry says otherwise: it runs on hardware of one's own. */
+  /** Whether its calls cost nothing, unless the entry says otherwise, because it runs on the operator's hardware. */
   readonly free: boolean;
-  /** Whether it answers chats, too. */
+  /** Whether it also supports chats. */
   readonly chat: boolean;
-  /** The setting with which all entries of the type are told what becomes of interrupted calls. */
+  /** The setting that decides for all entries of this type whether interrupted calls are retried. */
   readonly interruptedSetting?: string;
-  /** JSON Schema of what only this type knows; the console's form follows from it. */
+  /** JSON Schema of the type's own options; the console's form is generated from it. */
   readonly options: object;
-  /** Options that may name a file of the worker in place of its content. */
+  /** Options that may contain the path of a file on the worker instead of its content. */
   readonly fileOptions?: readonly string[];
   readonly takes: SupportedOptions;
-  /** What requests may say to its models whose entries say nothing else. */
+  /** Values that its models accept, unless their entries say otherwise. */
   readonly accepts: AcceptedValues;
-  /** Most images that one call for a model, by the provider's name of it, returns. */
+  /** Maximum images per call, by the provider's name of the model. */
   readonly maxN: (model: string) => number;
   /** Loads the adapter, which only workers need. */
   readonly load: () => Promise<MakeAdapter>;
-  /** Loads what asks it for its models; absent where nothing can be asked for free. */
+  /** Loads the model listing; absent if models can't be listed free of charge. */
   readonly loadModels?: () => Promise<ListModels>;
 }

@@ -1,27 +1,27 @@
-/** A credential of a provider. `name` is what logs and timelines call it. */
+/** A credential of a provider. `name` identifies it in logs and timelines. */
 export interface ProviderKey {
   readonly name: string;
   readonly secret: string;
 }
 
-/** A vendor, or one server of a kind, and how it may be used. */
+/** A vendor or a server, and the limits of its use. */
 export interface ProviderEntry {
   readonly name: string;
-  /** One of the names in `descriptors.ts`. */
+  /** A key of `DESCRIPTORS`. */
   readonly type: string;
-  /** Without a trailing slash; absent where the type needs none. */
+  /** Without a trailing slash; absent if the type needs none. */
   readonly baseUrl: string | undefined;
   readonly keys: readonly ProviderKey[];
   readonly limits: {
-    /** Calls at a time, of all workers together. */
+    /** Concurrent calls of all workers together. */
     readonly concurrency: number | undefined;
-    /** Calls begun in a minute, by all workers together. */
+    /** Calls that all workers together may start per minute. */
     readonly startsPerMinute: number | undefined;
   };
-  /** What becomes of a task whose call may have been charged without bringing an image. */
+  /** Whether to fail or retry a task whose call may have been charged without returning an image. */
   readonly interrupted: 'fail' | 'retry';
   /** Whether no call is ever charged. */
   readonly free: boolean;
-  /** What only its type knows. */
+  /** Options of its type. */
   readonly options: Readonly<Record<string, unknown>>;
 }

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 
-/** What callers read when a vendor blocks a prompt or an image. */
+/** Message for callers when a vendor blocks a prompt or an image. */
 export const BLOCKED = 'The provider’s safety system refused this request.';
 
 interface ProviderErrorFate {
@@ -8,22 +8,22 @@ interface ProviderErrorFate {
   readonly retryable: boolean;
   /** Whether the vendor may have charged for the failed start. */
   readonly charged: 'no' | 'maybe' | 'yes';
-  /** Seconds the vendor asked to wait. */
+  /** Seconds that the vendor asked to wait. */
   readonly retryAfter?: number;
   readonly param?: string;
-  /** The key was not let in or has had enough (401, 402, 403, 429); another one may do. */
+  /** The key was rejected or has reached its limit (401, 402, 403, 429); another key may work. */
   readonly keyRefused?: boolean;
-  /** The HTTP status of the vendor's answer, or the one that its body names; absent when it is 200, or nobody answered. */
+  /** HTTP status of the vendor's response, or the one in its body; absent if it is 200 or there was no response. */
   readonly status?: number | undefined;
-  /** The vendor's own words, as `providerMessage` leaves them. */
+  /** The vendor's own message, redacted by `providerMessage`. */
   readonly providerMessage?: string | undefined;
-  /** What happened, for the log only. */
+  /** The cause, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * A vendor's failure, classified where it is known. The message is safe to show to callers; `providerMessage` is for
- * operators alone: it goes to the task's row, and to no log, answer, webhook, metric or span.
+ * A vendor's failure, classified where its cause is known. The message is safe to show to callers. `providerMessage` is
+ * only for operators: it is stored in the task's row, and never put in a log, response, webhook, metric, or span.
  */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';

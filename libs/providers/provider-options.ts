@@ -1,7 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv';
 import type { ProviderEntry } from './provider-entry.js';
 
-/** The options of a provider can't be used; every problem is named. */
+/** A provider's options are invalid; lists every problem. */
 export class ProviderOptionsError extends Error {
   override readonly name = 'ProviderOptionsError';
 
@@ -10,13 +10,13 @@ export class ProviderOptionsError extends Error {
   }
 }
 
-/** One option that is wrong: where it stands below `options`, and what is wrong, to follow its name. */
+/** A problem of an option: its path below `options`, and a text that follows the path. */
 export interface OptionProblem {
   readonly path: readonly string[];
   readonly text: string;
 }
 
-/** Time limits of one call, in milliseconds. */
+/** Time limits of a call, in milliseconds. */
 export interface CallTimeouts {
   readonly connect_timeout_ms?: number;
   readonly first_byte_timeout_ms?: number;
@@ -26,7 +26,7 @@ export interface CallTimeouts {
 
 const timeout = { type: 'integer', minimum: 50, maximum: 3_600_000 } as const;
 
-/** Options of every type whose one call lasts as long as the generation. */
+/** Options of every type whose calls last as long as the generation. */
 export const callTimeouts = {
   connect_timeout_ms: { ...timeout, description: 'Time limit for connecting, in ms.' },
   first_byte_timeout_ms: { ...timeout, description: 'Time limit until the answer begins, in ms.' },
@@ -36,13 +36,13 @@ export const callTimeouts = {
 
 const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
 
-/** What a type's schema finds wrong with options. */
+/** Checks options against a type's schema. */
 export function optionProblems(options: unknown, schema: object): OptionProblem[] {
   const matches = ajv.compile(schema);
   return matches(options) ? [] : (matches.errors ?? []).map(problemOf);
 }
 
-/** The options of a provider as its type's schema has them. Throws ProviderOptionsError. */
+/** Reads a provider's options according to its type's schema. Throws ProviderOptionsError. */
 export function readOptions<T>({ options }: ProviderEntry, schema: object): T {
   const problems = optionProblems(options, schema);
   if (problems.length === 0) return options as T;

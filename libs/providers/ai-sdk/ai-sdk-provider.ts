@@ -13,19 +13,19 @@ import { blocked, libraryFailed, withoutImage } from './failures.js';
 import { GuardedFetch } from './guarded-fetch.js';
 import type { LibraryAnswer, LibraryCall, LibraryOrder, LibraryVendor, ModelInput } from './library-vendor.js';
 
-/** What a vendor's own library is called with. */
+/** Settings of one provider that is called through the AI SDK. */
 export interface AiSdkSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
   readonly vendor: LibraryVendor;
-  /** What the model takes beside a prompt. */
+  /** Inputs that the model takes in addition to a prompt. */
   readonly takes: readonly ModelInput[];
 }
 
 type LibraryFile = NonNullable<LibraryCall['mask']>;
 
-/** A vendor that the library of the AI SDK speaks to: one call, which is answered when the image is there. */
+/** A vendor called through the AI SDK: one call, which responds when the image is ready. */
 export class AiSdkProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;

@@ -19,7 +19,7 @@ async function load(): Promise<MakeAdapter> {
   return (entry, key, { settings, fetcher }) => aiSdkProvider(entry, key, fetcher, settings(ProviderProxyConfig));
 }
 
-/** Vendors whose own libraries for the AI SDK are used. */
+/** Vendors that are called through their AI SDK libraries. */
 export const AI_SDK = {
   fal: {
     title: 'fal',
@@ -42,7 +42,7 @@ export const AI_SDK = {
     options: AI_SDK_OPTIONS.google,
     takes: { ...takes, size: 'ratio' },
     accepts: BASE_VALUES,
-    // Gemini can't be told how many.
+    // Gemini does not let callers choose the number of images.
     maxN: (model) => (model.startsWith('imagen-') ? 4 : 1),
     load,
   },

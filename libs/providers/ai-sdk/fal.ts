@@ -5,7 +5,7 @@ import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize, type Size } from
 import type { LibraryVendor, ModelInput } from './library-vendor.js';
 import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts.js';
 
-/** https://fal.ai/docs: synchronous requests, image models, errors. One call is answered with the image's address. */
+/** https://fal.ai/docs: synchronous requests, image models, errors. One call returns the image's URL. */
 export const fal: LibraryVendor = {
   maskForm: 'white',
   keyHeaders: (secret) => ({ authorization: `Key ${secret}` }),
@@ -39,7 +39,7 @@ export const fal: LibraryVendor = {
   isWithheld: ({ providerMetadata }, index) => valueAt(providerMetadata, 'fal', 'images', index, 'nsfw') === true,
 };
 
-/** Models ignore the fields that they do not know, so the entry says which of them takes what. */
+/** Models ignore unknown fields, so the entry defines which inputs each model takes. */
 function refuseImages({ model, images, mask }: ProviderImageRequest, takes: readonly ModelInput[]): void {
   const most = takes.includes('images') ? Infinity : takes.includes('image') ? 1 : 0;
   if (images.length > most) {
@@ -53,6 +53,6 @@ function refuseImages({ model, images, mask }: ProviderImageRequest, takes: read
 }
 
 function askable(wanted: Size, offered: readonly string[] | undefined): Size {
-  // Steps of 16 suit every model that needs any, and few generate well what is much smaller than the rest.
+  // A step of 16 suits every model that needs one. Few models do well at sizes far below the usual ones.
   return offered === undefined ? gridSize(wanted, FREE_SIZES) : offeredSize(wanted, offered.map(sizeOf));
 }

@@ -10,7 +10,7 @@ import { AI_SDK_OPTIONS, type AiSdkOptions } from './options.js';
 
 const VENDORS = { fal, google } as const satisfies Record<string, LibraryVendor>;
 
-/** The provider of an entry of type fal or google. Throws ProviderOptionsError. */
+/** Creates the provider of an entry of type fal or google. Throws ProviderOptionsError. */
 export function aiSdkProvider(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
@@ -32,7 +32,7 @@ export function aiSdkProvider(
     proxy,
     headers: vendor.keyHeaders(key.secret),
     connectTimeoutMs: options.connect_timeout_ms ?? 10_000,
-    // The whole generation: the answer begins when the image is there.
+    // The time limit of the whole generation: the response starts when the image is ready.
     firstByteTimeoutMs: options.first_byte_timeout_ms ?? 600_000,
     idleTimeoutMs: options.idle_timeout_ms ?? 60_000,
     totalTimeoutMs: options.total_timeout_ms ?? 840_000,

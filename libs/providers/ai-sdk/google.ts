@@ -9,12 +9,12 @@ type Ratio = `${number}:${number}`;
 
 const GEMINI_RATIOS: readonly Ratio[] = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
 const IMAGEN_RATIOS: readonly Ratio[] = ['1:1', '3:4', '4:3', '9:16', '16:9'];
-/** Models of this line have tiers; the others know one. */
+/** These models have several tiers; all others have one. */
 const HAS_TIERS = /^gemini-[3-9]/;
-/** Pixels of the smallest tier's image, whatever its ratio; each tier has edges twice as long as the one before. */
+/** Pixels of an image in the smallest tier, whatever its ratio; each further tier doubles the edges. */
 const PIXELS_OF_1K = 1024 * 1024;
 
-/** https://ai.google.dev/gemini-api/docs: image generation, imagen, troubleshooting. One call is answered with base64. */
+/** https://ai.google.dev/gemini-api/docs: image generation, imagen, troubleshooting. One call returns base64. */
 export const google: LibraryVendor = {
   maskForm: 'alpha',
   keyHeaders: (secret) => ({ 'x-goog-api-key': secret }),
@@ -50,7 +50,7 @@ export const google: LibraryVendor = {
   isWithheld: () => false,
 };
 
-/** Imagen has no edits here and Gemini no masks. */
+/** This library does not support edits for Imagen, or masks for Gemini. */
 function refuseImages({ model, images, mask }: ProviderImageRequest, isGemini: boolean): void {
   if (images.length > 0 && !isGemini) throw cannotTake('image', `The provider of ${model} takes no reference images.`);
   if (mask !== undefined) throw cannotTake('mask', `The provider of ${model} takes no mask.`);
@@ -65,7 +65,7 @@ function nearestRatio(wanted: Size, ratios: readonly Ratio[]): Ratio {
   return shapes.find(({ width, height }) => width === best.width && height === best.height)?.ratio ?? '1:1';
 }
 
-/** The smallest whose image of the ratio covers the wanted one, give or take a hundredth. */
+/** The smallest tier whose image of this ratio covers the wanted one, with a tolerance of 1 %. */
 function tierFor(wanted: Size, ratio: Ratio): '1K' | '2K' | '4K' {
   const [across = 1, down = 1] = ratio.split(':').map(Number);
   const unit = Math.sqrt(PIXELS_OF_1K / (across * down));

@@ -8,30 +8,30 @@ import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { ImagePlaceholders } from './image-placeholders.js';
 
-/** Bytes of an answer of one image at most: 36 MB as base64. */
+/** Maximum bytes of a response with one image: 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
 
 interface Ways {
   readonly upstream: Upstream;
-  /** Of the upstream, without a slash at the end. */
+  /** Of the upstream, without a trailing slash. */
   readonly baseUrl: string;
   readonly fetcher: ImageFetcher;
   readonly vendor: LibraryVendor;
 }
 
 /**
- * The only way out for one call of the library. An order goes to the operator's server, once, with a key that the
- * library never sees; every other address is one of the vendor's answers and is opened as such, without any header.
- * Of images the library sees only names, on both ways.
+ * The `fetch` for one call of the library. It sends the order to the configured server, once, with a key that the
+ * library never sees. All other URLs come from the vendor's response and are fetched without headers. In both
+ * directions, the library sees placeholders instead of images.
  */
 export class GuardedFetch {
-  /** Whether the order was handed on, so that it may have been bought. */
+  /** Whether the order was sent, so that it may be charged. */
   hasOrdered = false;
   readonly placeholders = new ImagePlaceholders();
-  /** Why an image could not be fetched. */
+  /** Why an image could not be downloaded. */
   failure: ProviderError | undefined;
   private answer: JsonAnswer | undefined;
-  /** Images that the library asked for, and how many bytes the next ones may have. */
+  /** Number of images that the library requested, and how many bytes the next ones may have. */
   private fetched = 0;
   private left: number;
   private last: Promise<unknown> = Promise.resolve();
@@ -48,19 +48,25 @@ export class GuardedFetch {
   readonly fetch: Fetch = async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     if (typeof init?.body === 'string') return this.order(url, init.body);
-    // So many images were ordered. Whatever else the answer names is not wanted.
+    // Only as many images are downloaded as were ordered.
     this.fetched += 1;
     return new Response(this.fetched > this.n ? '' : await this.named(url));
   };
 
-  /** An image as the library hands it over: a name, base64, or bytes that are a name. Undefined when it could not be had. */
+  /**
+   * The image for a value from the library: a placeholder, base64, or a placeholder's bytes. Undefined if it could not
+   * be downloaded.
+   */
   imageOf(image: string | Uint8Array): readonly Buffer[] | undefined {
     const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
     if (text === '') return undefined;
     return this.placeholders.find(text) ?? this.answer?.bytesOf(text);
   }
 
-  /** The name of an image; empty when it can't be fetched. The library asks for all of them at once, and they come in turn. */
+  /**
+   * Downloads an image and returns its placeholder, or '' if it fails. The library requests all images at once; they
+   * are downloaded one after the other.
+   */
   private named(url: string): Promise<string> {
     const name = this.last.then(async () => {
       try {

@@ -1,30 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { inSlices } from '#bytes/bytes.js';
 
-/** A multiple of three, so that no padding falls between two slices. */
+/** A multiple of three, so that base64 has no padding between two slices. */
 const ENCODED_BYTES = 786_432;
 
 /**
- * Images on their way through the library. It sees names in their places, because it would encode, parse and copy them
- * whole, each in one go.
+ * Replaces images by placeholder texts for the library, which would otherwise encode, parse, and copy each image in one
+ * blocking step.
  */
 export class ImagePlaceholders {
   private readonly images = new Map<string, readonly Buffer[]>();
   private readonly prefix = `image${randomUUID().replaceAll('-', '')}n`;
 
-  /** The name, made of letters and digits that nobody else can know. */
+  /** Stores an image and returns its placeholder, of unguessable letters and digits. */
   put(image: readonly Buffer[]): string {
     const name = `${this.prefix}${this.images.size}`;
     this.images.set(name, image);
     return name;
   }
 
-  /** Undefined when it is no name. */
+  /** The image of a placeholder; undefined for any other text. */
   find(name: string): readonly Buffer[] | undefined {
     return this.images.get(name);
   }
 
-  /** A text of the library in pieces, with base64 in the place of each name. */
+  /** Splits the library's text into pieces, with placeholders replaced by base64. */
   async filled(text: string): Promise<Buffer[]> {
     const pieces: Buffer[] = [];
     for (const [index, part] of text.split(new RegExp(`(${this.prefix}\\d+)`)).entries()) {

@@ -1,12 +1,12 @@
 import { callTimeouts, type CallTimeouts } from '../provider-options.js';
 import type { ModelInput } from './library-vendor.js';
 
-/** What an entry of type fal or google may say under `options`. */
+/** The `options` of entries of type fal or google. */
 export interface AiSdkOptions extends CallTimeouts {
   readonly takes?: ModelInput[];
 }
 
-/** The options of a vendor; `inputs` is what its entry may say that models take. */
+/** The options of a vendor; `inputs` are the model inputs that its entry may declare. */
 function optionsOf(...inputs: readonly ModelInput[]) {
   const takes = { type: 'array', items: { enum: inputs }, description: 'Which inputs its models take.' };
   return {
@@ -16,5 +16,5 @@ function optionsOf(...inputs: readonly ModelInput[]) {
   } as const;
 }
 
-/** By type; of google the names of the models say what they take. */
+/** By type; google's models declare their inputs by their names. */
 export const AI_SDK_OPTIONS = { fal: optionsOf('image', 'images', 'mask'), google: optionsOf() } as const;

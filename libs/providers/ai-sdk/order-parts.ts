@@ -6,18 +6,18 @@ import type { LibraryCall } from './library-vendor.js';
 
 type LibraryFile = NonNullable<LibraryCall['mask']>;
 
-/** An input image as the libraries take it: its bytes, not an address. */
+/** An input image as the libraries take it: bytes, not a URL. */
 export function fileOf({ bytes, contentType }: ProviderInputImage): LibraryFile {
   return { type: 'file', data: bytes, mediaType: contentType };
 }
 
-/** The pixels that are wanted; a square of the tier where only that is known. */
+/** The requested pixels; the tier's square if only the tier is known. */
 export function wantedPixels({ width, height, squareEdge }: ProviderImageRequest): Size | undefined {
   if (width !== undefined && height !== undefined) return { width, height };
   return squareEdge === undefined ? undefined : { width: squareEdge, height: squareEdge };
 }
 
-/** Says what of the request no vendor of the library is told. */
+/** Adds warnings for options that none of the library's vendors take. */
 export function leaveOutOptions(request: ProviderImageRequest, warnings: string[]): void {
   leaveOut('quality', request.quality, warnings);
   leaveOut('moderation', request.moderation, warnings);
@@ -26,7 +26,7 @@ export function leaveOutOptions(request: ProviderImageRequest, warnings: string[
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
 }
 
-/** Images can't be left out like an option: another image would be paid for. */
+/** Unlike options, images can't be omitted: the caller would pay for a different image. */
 export function cannotTake(param: 'image' | 'mask', text: string): ProviderError {
   return new ProviderError('unsupported_parameter', text, { retryable: false, charged: 'no', param });
 }

@@ -1,39 +1,42 @@
 import type { Readable } from 'node:stream';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 
-/** One chat completion, as it goes to a provider. */
+/** One chat completion to send to a provider. */
 export interface ChatCall {
-  /** The JSON body, in pieces that follow each other. */
+  /** The JSON body, in consecutive pieces. */
   readonly body: readonly Buffer[];
-  /** What the body says, for who answers itself. Throws AppError when that is too much to be read at once. */
+  /**
+   * The parsed body, for providers that generate responses themselves. Throws AppError when it is too large to parse at
+   * once.
+   */
   readonly value: () => unknown;
   readonly key: ProviderKey | undefined;
-  /** Whether the caller asked for server-sent events. */
+  /** Whether the caller requested server-sent events. */
   readonly streamed: boolean;
-  /** How long the provider may take until its headers, in ms. */
+  /** How long the provider may take until its response headers, in ms. */
   readonly firstByteMs: number;
-  /** Aborted when the caller is gone or the time is over. */
+  /** Aborted when the caller disconnects or the time limit is reached. */
   readonly signal: AbortSignal;
 }
 
-/** What a provider answered, whatever the status. Its body must be read or destroyed. */
+/** A provider's response, with any status. Its body must be read or destroyed. */
 export interface ChatAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
 }
 
-/** The call never reached the provider, so nothing can have been generated for it. */
+/** The call never reached the provider, so nothing was generated. */
 export class ChatNotSent extends Error {
   override readonly name = 'ChatNotSent';
 }
 
-/** A protocol of chat. It only carries: it never retries, and never looks into a body that it passes on. */
+/** A chat protocol. It only transports: it never retries, and never reads a body that it passes on. */
 export interface ChatProvider {
   /**
-   * Answers once the headers are there. Throws ChatNotSent, the signal's reason when aborted, or the connection's
-   * error, after which it is unknown what the provider has done.
+   * Returns as soon as the response headers arrive. Throws ChatNotSent, the signal's reason when aborted, or the
+   * connection's error; after the latter, the outcome is unknown.
    */
   call(provider: ProviderEntry, call: ChatCall): Promise<ChatAnswer>;
   close(): Promise<void>;

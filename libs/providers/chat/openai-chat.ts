@@ -5,15 +5,16 @@ import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry } from '../provider-entry.js';
 import { ChatNotSent, type ChatAnswer, type ChatCall, type ChatProvider } from './chat-provider.js';
 
-/** Nothing is written to a connection that failed in one of these ways. */
+/** Errors after which nothing was sent on the connection. */
 const BEFORE_SENDING = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'],
-  // Of a proxy, which refused or has the wrong certificate: a call that was aborted throws its signal's reason.
+  // Errors of a proxy that refused the connection or has the wrong certificate; an aborted call throws its signal's
+  // reason instead.
   ...['UND_ERR_ABORTED', 'UND_ERR_PRX_TLS'],
 ]);
 const TLS_FAILURE = /^(?:ERR_TLS|ERR_SSL|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)/;
 
-/** A body is sent in pieces of as many bytes. */
+/** Bytes per piece of a body. */
 const PIECE_BYTES = 65_536;
 
 interface Endpoint {
@@ -21,15 +22,15 @@ interface Endpoint {
   readonly path: string;
 }
 
-/** OpenAI's chat completions, of OpenAI itself and of every server that speaks them. */
+/** Chat completions of OpenAI and every compatible server. */
 export class OpenAiChat implements ChatProvider {
   private readonly agent: Dispatcher;
-  /** Entries live as long as their catalog. */
+  /** Weak, because entries live only as long as their catalog. */
   private readonly endpoints = new WeakMap<ProviderEntry, Endpoint>();
 
-  /** `connectMs`: how long a connection may take to be made. */
+  /** `connectMs`: time limit for connecting. */
   constructor(connectMs: number, proxy?: ProviderProxyConfig) {
-    // Between two tokens a model may think as long as the whole call may take, which its signal limits.
+    // A model may pause between tokens as long as the whole call may take; the call's signal limits that.
     this.agent = providerAgent(proxy, { connectTimeoutMs: connectMs, bodyTimeout: 0 });
   }
 
@@ -42,7 +43,7 @@ export class OpenAiChat implements ChatProvider {
           'content-type': 'application/json',
           'content-length': String(lengthOf(call.body)),
           accept: call.streamed ? 'text/event-stream' : 'application/json',
-          // What is passed on byte for byte must be readable by whoever asked, and by us for its usage.
+          // The body is passed on unchanged, so the caller must be able to read it, and so must we for its usage.
           'accept-encoding': 'identity',
           'user-agent': 'darkroom',
           ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key.secret}` }),
@@ -73,7 +74,7 @@ export class OpenAiChat implements ChatProvider {
   }
 }
 
-/** Small bodies go out at once; of large ones no more is on its way than the provider takes. */
+/** Sends small bodies at once, and streams large ones as fast as the provider accepts them. */
 function bodyOf(pieces: readonly Buffer[]): Buffer | Readable {
   return lengthOf(pieces) <= PIECE_BYTES ? Buffer.concat(pieces) : Readable.from(slices(pieces), { objectMode: false });
 }

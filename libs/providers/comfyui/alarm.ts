@@ -1,15 +1,15 @@
-/** A pause that can be ended early. */
+/** A wait that can be ended early. */
 export class Alarm {
   private rung = false;
   private wake: (() => void) | undefined;
 
-  /** Ends the pause that is on, or the next one at once. */
+  /** Ends the current wait, or the next one as soon as it starts. */
   ring(): void {
     this.rung = true;
     this.wake?.();
   }
 
-  /** Whether it rang before the time was over. Throws the signal's reason. */
+  /** Returns whether `ring` was called before the time was over. Throws the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (!this.rung) {

@@ -11,26 +11,26 @@ import { executionError, refused } from './failures.js';
 import { PROMPT_PATH } from './options.js';
 import type { WorkflowNodes } from './workflow.js';
 
-/** A history holds the workflow and all events of one job. */
+/** A history response contains the workflow and all events of one job. */
 const MAX_ANSWER_BYTES = 16_000_000;
 const CANCEL_TIMEOUT_MS = 3_000;
-/** Folder below the server's input folder. */
+/** Subfolder in the server's input folder. */
 const SUBFOLDER = 'darkroom';
 
-/** An image where the server keeps it. */
+/** Location of an image on the server. */
 export interface SavedImage {
   readonly filename: string;
   readonly subfolder: string;
   readonly type: string;
 }
 
-/** Where a job is. */
+/** State of a job. */
 export type JobState =
   | { readonly kind: 'waiting' | 'running' | 'gone' }
   | { readonly kind: 'failed'; readonly messages: unknown; readonly providerMessage: string | undefined }
   | { readonly kind: 'finished'; readonly images: readonly SavedImage[] };
 
-/** The HTTP calls of a ComfyUI server. They throw ProviderError, or the signal's reason when aborted. */
+/** The HTTP calls of a ComfyUI server. Throw ProviderError, or the signal's reason when aborted. */
 export class ComfyServer {
   private readonly upstream: Upstream;
 
@@ -38,7 +38,10 @@ export class ComfyServer {
     this.upstream = new Upstream(settings);
   }
 
-  /** The name to load the image by. The same bytes have the same name, so that repeated uploads take no space. */
+  /**
+   * Uploads an image and returns its name on the server. The name is derived from the bytes, so repeated uploads take
+   * no extra space.
+   */
   async upload(image: ProviderInputImage, signal: AbortSignal): Promise<string> {
     const name = (await sha256Of(image.bytes)).slice(0, 32);
     const fields = { type: 'input', subfolder: SUBFOLDER, overwrite: 'true' };
@@ -48,7 +51,7 @@ export class ComfyServer {
     return subfolder === undefined ? file : `${subfolder}/${file}`;
   }
 
-  /** The job's id: `wanted` where the server lets callers choose. */
+  /** Queues a workflow and returns the job's id: `wanted`, if the server lets callers choose it. */
   async queue(prompt: WorkflowNodes, clientId: string, wanted: string, signal: AbortSignal): Promise<string> {
     const body = jsonBody({ prompt, client_id: clientId, prompt_id: wanted });
     const jobId = textAt(await this.json(PROMPT_PATH, signal, body), 'prompt_id');
@@ -62,7 +65,7 @@ export class ComfyServer {
     const queue = await this.json('/queue', signal);
     if (holds(queue, 'queue_running', jobId)) return { kind: 'running' };
     if (holds(queue, 'queue_pending', jobId)) return { kind: 'waiting' };
-    // It may have ended between the two answers.
+    // The job may have ended between the two requests.
     return (await this.ended(jobId, output, signal)) ?? { kind: 'gone' };
   }
 
@@ -77,17 +80,17 @@ export class ComfyServer {
     });
   }
 
-  /** Takes a job out of the queue, or stops it when it has begun. Best effort: never throws. */
+  /** Removes a job from the queue, or stops it if it is running. Best effort: never throws. */
   async cancel(jobId: string): Promise<void> {
     const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
     try {
       await this.post('/queue', { delete: [jobId] }, signal);
-      // What is not in the queue after that is running or over. Old servers stop whatever runs, so look before.
+      // A job that is then not queued is running or has ended. Old servers stop any running job, so check first.
       if (holds(await this.json('/queue', signal), 'queue_running', jobId)) {
         await this.post('/interrupt', { prompt_id: jobId }, signal);
       }
     } catch {
-      // The caller's own reason to stop matters more.
+      // The caller's original error matters more.
     }
   }
 
@@ -112,7 +115,7 @@ export class ComfyServer {
     });
   }
 
-  /** For calls that are answered with nothing. */
+  /** For calls whose response is empty. */
   private async post(path: string, value: object, signal: AbortSignal): Promise<void> {
     await this.call(path, signal, jsonBody(value), () => Promise.resolve());
   }
@@ -132,13 +135,13 @@ export class ComfyServer {
   }
 }
 
-/** Entries of the queue are lists that begin with a number and the id. */
+/** Queue entries are lists that start with a number and the id. */
 function holds(queue: unknown, part: 'queue_running' | 'queue_pending', jobId: string): boolean {
   const entries = valueAt(queue, part);
   return Array.isArray(entries) && entries.some((entry) => valueAt(entry, 1) === jobId);
 }
 
-/** What was saved before what was only previewed. */
+/** Saved images, followed by previews. */
 function imagesOf(outputs: unknown, output: string | undefined): SavedImage[] {
   const nodes = output === undefined ? Object.values(outputs ?? {}) : [valueAt(outputs, output)];
   const images = nodes.flatMap((node): unknown[] => {

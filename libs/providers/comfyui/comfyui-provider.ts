@@ -18,7 +18,7 @@ import { JobEvents } from './job-events.js';
 import { orderFor, type Order, type Workflows } from './order.js';
 import { seedOf } from './workflow.js';
 
-/** One ComfyUI server and the workflows that it runs. */
+/** A ComfyUI server and its workflows. */
 export interface ComfyUiSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;
@@ -28,11 +28,11 @@ export interface ComfyUiSettings extends UpstreamSettings {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** Looks in a row that may fail before the server counts as gone: some seven seconds. */
+/** Failed status checks in a row before the server counts as unavailable: about seven seconds. */
 const FAILED_LOOKS = 8;
 const VIEWS = 3;
 
-/** A ComfyUI server, with a workflow for generations and maybe one for edits. */
+/** A ComfyUI server, with a workflow for generations and optionally one for edits. */
 export class ComfyUiProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
@@ -52,18 +52,18 @@ export class ComfyUiProvider implements ImageProvider {
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     context.signal.throwIfAborted();
     const order = orderFor(request, this.settings.workflows);
-    // The same for every start of a task, so that a later one hears of a job that an earlier one began.
+    // The same for every start of a task, so that a later start receives the events of an earlier start's job.
     const clientId = `darkroom-${context.idempotencyKey}`;
     const alarm = new Alarm();
     const partials = { wanted: request.partialImages, sent: 0, part: 0 };
     const events = await JobEvents.open(this.settings.baseUrl, clientId, this.settings.apiKey, {
       onProgress: (_jobId, part) => {
-        // Each sampler of a workflow begins anew.
+        // Each sampler of a workflow restarts its progress at 0.
         partials.part = Math.max(partials.part, part);
         context.onProgress(5 + 85 * partials.part);
       },
       onPreview: (image) => {
-        // Spread over the generation: there is one after each of its steps.
+        // There is a preview after each step, so spread the partial images over the generation.
         if (partials.sent >= partials.wanted || partials.part < (partials.sent + 1) / (partials.wanted + 1)) return;
         context.onPartial(image, partials.sent);
         partials.sent += 1;
@@ -90,7 +90,7 @@ export class ComfyUiProvider implements ImageProvider {
     onProgress(1);
     const images: string[] = [];
     for (const image of request.images) images.push(await this.server.upload(image, signal));
-    // A workflow with a place for a mask can't do without one.
+    // A workflow with a slot for a mask needs a mask.
     const [first] = request.images;
     const given =
       request.mask ?? (order.workflow.takesMask && first !== undefined ? await clearMask(first) : undefined);
@@ -102,7 +102,7 @@ export class ComfyUiProvider implements ImageProvider {
       await onAccepted(jobId);
       return jobId;
     } catch (error) {
-      // It may be in the queue, and nobody would ever ask for it.
+      // The job may be in the queue, and its result would never be used.
       await this.server.cancel(jobId);
       throw isUnreadable(error) ? withoutJob(this.free, error.cause) : error;
     }
@@ -134,13 +134,13 @@ export class ComfyUiProvider implements ImageProvider {
       if (state?.kind === 'finished') return state.images;
       if (state?.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
       if (state?.kind === 'gone') throw lostJob(endedJob(this.free));
-      // An end is told a moment before it is written down.
+      // The event of a job's end arrives shortly before the history contains it.
       const rang = await alarm.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
       pauses = rang ? 0 : pauses + 1;
     }
   }
 
-  /** Undefined when the server can't be asked just now; throws what it says at the last of so many failures. */
+  /** The job's state; undefined while the server is unavailable. Throws its error after too many failures. */
   private async look(
     jobId: string,
     { workflow }: Order,
@@ -174,7 +174,7 @@ function isUnreadable(error: unknown): error is ProviderError {
   return error instanceof ProviderError && error.code === 'upstream_invalid_response';
 }
 
-/** The job may well go on: asking for it once more costs nothing, ordering it once more would be a second one. */
+/** The job may still be running: checking it again is free, but a new order would create a second job. */
 function askAgain(failure: Pick<ProviderError, 'code' | 'message' | 'cause'> & Partial<ProviderError>): ProviderError {
   const { code, message, cause, providerMessage } = failure;
   return new ProviderError(code, message, { retryable: true, charged: 'maybe', cause, providerMessage });

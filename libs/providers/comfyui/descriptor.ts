@@ -3,7 +3,7 @@ import { LATENT_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 import { COMFYUI_OPTIONS, PROMPT_PATH } from './options.js';
 
-/** A ComfyUI server of one's own. */
+/** A self-hosted ComfyUI server. */
 export const COMFYUI = {
   comfyui: {
     title: 'ComfyUI',

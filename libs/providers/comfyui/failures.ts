@@ -3,20 +3,20 @@ import { textAt, valueAt } from '../http/json-value.js';
 import { ProviderError } from '../provider-error.js';
 
 /**
- * What comes after a job that was broken off: another one where that costs nothing, as on hardware of one's
- * own; none where nodes may have been paid for.
+ * Whether a failed job may be repeated: yes if that costs nothing, as on the operator's own hardware; no if its nodes
+ * may have been charged.
  */
 interface Fate {
   readonly retryable: boolean;
   readonly charged: 'no' | 'maybe';
 }
 
-/** A job that ended without an image: tried again only where that costs nothing. */
+/** A job that ended without an image: repeated only if that costs nothing. */
 export function endedJob(isFree: boolean): Fate {
   return isFree ? { retryable: true, charged: 'no' } : { retryable: false, charged: 'maybe' };
 }
 
-/** A refused POST /prompt, upload or look; the body is ComfyUI's where it is one. */
+/** A rejected POST /prompt, upload, or status check; `value` is ComfyUI's body if it is JSON. */
 export function refused(status: number, value: unknown, providerMessage: string | undefined): ProviderError {
   if (status !== 400) return refusal({ status, fields: undefined, providerMessage });
   const faults = nodeFaults(value);
@@ -29,7 +29,7 @@ export function refused(status: number, value: unknown, providerMessage: string 
   return new ProviderError('upstream_error', 'The provider did not accept its workflow.', fate);
 }
 
-/** An order that was answered with something else than a job. It is taken back, but who knows whether it was heard. */
+/** The response to an order names no job. The order was canceled, but the server may not have received that. */
 export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not say which job it began.', {
     retryable: true,
@@ -38,7 +38,7 @@ export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
   });
 }
 
-/** A job that ran and failed. `messages` is the job's list of events in the history. */
+/** A job that ran and failed. `messages` are its events in the history. */
 export function failedJob(messages: unknown, ended: Fate, providerMessage: string | undefined): ProviderError {
   const fate = { ...ended, providerMessage };
   if (eventIn(messages, 'execution_interrupted') !== undefined) {
@@ -52,7 +52,7 @@ export function failedJob(messages: unknown, ended: Fate, providerMessage: strin
   return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, fate);
 }
 
-/** What a failed job's list of events says of its failure. */
+/** The error in a failed job's events. */
 export function executionError(messages: unknown): unknown {
   return valueAt(eventIn(messages, 'execution_error'), 1);
 }
@@ -61,7 +61,7 @@ function eventIn(messages: unknown, name: string): unknown {
   return Array.isArray(messages) ? messages.find((event) => valueAt(event, 0) === name) : undefined;
 }
 
-/** Neither in its queue nor in its history: the server was started anew, or has forgotten it. */
+/** The job is in neither the queue nor the history: the server was restarted, or has deleted it. */
 export function lostJob(fate: Fate): ProviderError {
   return make('The provider does not know its job any more.', 'not in queue and history', fate);
 }
@@ -94,7 +94,7 @@ function nodeFaults(value: unknown): { node: string; kind: string; isImage: bool
   });
 }
 
-/** Names of our log; anything that is more than a word is left out. */
+/** Keeps only single words for the log. */
 function plain(text: string | undefined): string {
   return text !== undefined && /^[\w.:-]{1,100}$/.test(text) ? text : 'something';
 }

@@ -5,10 +5,13 @@ import { COMFYUI_OPTIONS, type ComfyUiOptions } from './options.js';
 import { Workflow } from './workflow.js';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Of one call, in milliseconds: none of them waits for an image. */
+/** Time limit of one call, in ms; no call waits for an image. */
 const TIMEOUT_MS = 30_000;
 
-/** The provider of an entry of type comfyui. Throws ProviderOptionsError with every problem of options and workflows. */
+/**
+ * Creates the provider of an entry of type comfyui. Throws ProviderOptionsError with every problem of its options and
+ * workflows.
+ */
 export function comfyUiProvider(entry: ProviderEntry, key?: ProviderKey): ComfyUiProvider {
   const options = readOptions<ComfyUiOptions>(entry, COMFYUI_OPTIONS);
   const problems: string[] = [];

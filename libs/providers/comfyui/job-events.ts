@@ -3,18 +3,18 @@ import { Agent, buildConnector, WebSocket } from 'undici';
 import { textAt, valueAt } from '../http/json-value.js';
 
 const OPEN_TIMEOUT_MS = 2_000;
-/** How long a server may take to say goodbye. */
+/** How long a server may take to close the connection. */
 const CLOSE_TIMEOUT_MS = 1_000;
-/** Binary messages begin with the number of their kind; an image has the number of its format next. */
+/** Binary messages start with their type; an image's format follows. */
 const PREVIEW = 1;
 const PREVIEW_HEADER_BYTES = 8;
-/** What is of interest here is said in fewer characters. */
+/** Longer messages contain nothing that is needed here. */
 const MAX_TEXT_CHARACTERS = 65_536;
 const ENDS: ReadonlySet<string> = new Set(['execution_success', 'execution_error', 'execution_interrupted']);
 
-/** Told of a job while it runs; nothing depends on it, for the job is polled as well. */
+/** Receives events of running jobs. Nothing depends on them, because jobs are polled as well. */
 export interface JobListener {
-  /** 0..1 of the step that is running. */
+  /** Progress of the running step, 0..1. */
   readonly onProgress: (jobId: string, part: number) => void;
   readonly onPreview: (image: Buffer) => void;
   /** The job has ended, or is about to. */
@@ -22,8 +22,8 @@ export interface JobListener {
 }
 
 /**
- * What a server tells of a client's jobs while they run. Only a courtesy: it may never open and may break off at any
- * time, and nobody is told.
+ * Receives events of a client's running jobs. They are optional: the connection may fail to open or close at any time,
+ * without an error.
  */
 export class JobEvents {
   private constructor(
@@ -31,7 +31,7 @@ export class JobEvents {
     private readonly connection: { raw: Socket | undefined },
   ) {}
 
-  /** Resolves once it is open, or can't be opened. */
+  /** Resolves when the connection is open or has failed. */
   static async open(
     baseUrl: string,
     clientId: string,
@@ -71,7 +71,7 @@ export class JobEvents {
 
   close(): void {
     this.socket.close();
-    // A server that never answers to that would keep the connection for ever.
+    // A server that never confirms the close would keep the connection open forever.
     setTimeout(() => this.connection.raw?.destroy(), CLOSE_TIMEOUT_MS).unref();
   }
 }

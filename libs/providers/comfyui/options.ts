@@ -1,9 +1,9 @@
 import type { Slots } from './workflow.js';
 
-/** Below the base URL of a server, where it takes workflows. */
+/** Where a server accepts workflows, relative to its base URL. */
 export const PROMPT_PATH = '/prompt';
 
-/** What an entry of type comfyui may say under `options`. */
+/** The `options` of entries of type comfyui. */
 export interface ComfyUiOptions {
   readonly workflow: string | Record<string, unknown>;
   readonly slots: Slots;
@@ -20,7 +20,7 @@ const common = { prompt: targets, width: targets, height: targets, seed: targets
 const bothEdges = { width: ['height'], height: ['width'] };
 const workflow = { type: ['string', 'object'] };
 
-/** The options of the type comfyui. */
+/** Schema of the options of type comfyui. */
 export const COMFYUI_OPTIONS = {
   type: 'object',
   required: ['workflow', 'slots'],

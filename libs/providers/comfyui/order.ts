@@ -5,13 +5,13 @@ import { gridSize, LATENT_SIZES, offeredSize, sizeOf, textOfSize, type Size } fr
 import { ProviderError } from '../provider-error.js';
 import type { Workflow } from './workflow.js';
 
-/** What generates images; without a workflow for edits, none are taken. */
+/** The workflows of a server; without one for edits, images are not accepted. */
 export interface Workflows {
   readonly generation: Workflow;
   readonly edit: Workflow | undefined;
 }
 
-/** Which workflow makes the image, of which size, and what it can't honor. */
+/** The workflow and size for a request, and warnings about what it can't honor. */
 export interface Order {
   readonly workflow: Workflow;
   readonly width: number | undefined;
@@ -20,7 +20,10 @@ export interface Order {
   readonly warnings: readonly string[];
 }
 
-/** The same whenever it is made. Throws ProviderError for what the workflows can't do at all. */
+/**
+ * Deterministic, because it runs again when a job is resumed. Throws ProviderError for requests that the workflows
+ * can't fulfill at all.
+ */
 export function orderFor(request: ProviderImageRequest, workflows: Workflows): Order {
   const workflow = workflowFor(request, workflows);
   const warnings: string[] = [];

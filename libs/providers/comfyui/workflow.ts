@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** One node of a workflow as ComfyUI's "Export (API)" writes it. */
+/** A node of a workflow, as ComfyUI's "Export (API)" writes it. */
 interface WorkflowNode {
   readonly class_type: string;
   readonly inputs: Readonly<Record<string, unknown>>;
@@ -9,27 +9,27 @@ interface WorkflowNode {
 
 export type WorkflowNodes = Readonly<Record<string, WorkflowNode>>;
 
-/** Where values are put: `<node id>.<input>`, several where a value is needed more than once. */
+/** Where values are inserted: `<node id>.<input>`, or several if a value is needed more than once. */
 export interface Slots {
   prompt: string | string[];
   width?: string | string[];
   height?: string | string[];
   seed?: string | string[];
-  /** One for each reference image, in their order. */
+  /** One for each reference image, in order. */
   images?: string[];
   mask?: string;
 }
 
-/** A workflow as an entry's options give it. */
+/** A workflow as configured in an entry's options. */
 export interface WorkflowSource {
   /** Path of a JSON file, or the JSON itself. */
   readonly workflow: string | Readonly<Record<string, unknown>>;
   readonly slots: Slots;
-  /** The node whose images are taken, where several save some. */
+  /** The node whose images are used, if several nodes save images. */
   readonly output?: string | undefined;
 }
 
-/** What is put into the slots; names of images are those that the server gave them. */
+/** The values for the slots; images are identified by their names on the server. */
 export interface SlotValues {
   readonly prompt: string;
   readonly width: number | undefined;
@@ -41,16 +41,16 @@ export interface SlotValues {
 
 const SAVES = /save.*image|image.*save|preview.*image/i;
 
-/** A workflow with its slots, checked. */
+/** A validated workflow with its slots. */
 export class Workflow {
   private constructor(
     private readonly nodes: WorkflowNodes,
     private readonly slots: Slots,
-    /** Undefined takes the images of whichever node saved some. */
+    /** Undefined uses the images of any node that saved some. */
     readonly output: string | undefined,
   ) {}
 
-  /** Adds every problem to `problems`, with `name` before it; undefined when there are some. */
+  /** Adds every problem to `problems`, prefixed with `name`; returns undefined if there are any. */
   static read(name: string, { workflow, slots, output }: WorkflowSource, problems: string[]): Workflow | undefined {
     const before = problems.length;
     const say = (problem: string): void => void problems.push(`${name} ${problem}`);
@@ -78,7 +78,7 @@ export class Workflow {
     return this.slots.width !== undefined && this.slots.height !== undefined;
   }
 
-  /** The workflow of one image. */
+  /** The workflow with these values inserted. */
   filled(values: SlotValues): WorkflowNodes {
     const nodes = structuredClone(this.nodes) as Record<
       string,
@@ -97,7 +97,7 @@ export class Workflow {
     put(this.slots.height, values.height);
     put(this.slots.seed, values.seed);
     put(this.slots.mask, values.mask);
-    // Slots that are left over take the last image once more.
+    // Remaining slots get the last image again.
     for (const [index, slot] of (this.slots.images ?? []).entries()) {
       put(slot, values.images[index] ?? values.images.at(-1));
     }
@@ -105,7 +105,9 @@ export class Workflow {
   }
 }
 
-/** The same for every start of a task, so that a second start makes the same image. Fits the smallest seed field. */
+/**
+ * The same for every start of a task, so that a second start generates the same image. Fits the smallest seed field.
+ */
 export function seedOf(idempotencyKey: string): number {
   return createHash('sha256').update(idempotencyKey).digest().readUInt32BE(0);
 }
@@ -142,7 +144,7 @@ function checkTarget(nodes: WorkflowNodes, slot: string, target: string, say: (p
   else if (Array.isArray(found.inputs[input])) say(`has another node at ${target}, which the slot ${slot} names`);
 }
 
-/** Node ids of nested workflows have colons, inputs of some nodes have dots. */
+/** Node ids of nested workflows contain colons; inputs of some nodes contain dots. */
 function partsOf(target: string): { node: string; input: string } {
   const dot = target.indexOf('.');
   return { node: target.slice(0, dot), input: target.slice(dot + 1) };

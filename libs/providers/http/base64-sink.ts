@@ -1,18 +1,18 @@
 /** Characters decoded at a time. */
 const BLOCK = 65_536;
-/** What lines are broken with, and what is left of an escaped break. */
+/** Line breaks, and the spaces that replace escaped ones. */
 const BREAKS = ['\n', '\r', ' ', '\t'];
-/** An escape that may go on in the next piece. */
+/** An escape that may continue in the next piece. */
 const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
-/** An answer has more in it than any image. */
+/** A response contains more than any image. */
 export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
 /**
- * Decodes base64 as it stands in a JSON text, in pieces of any length, so that the whole of it never exists as a text.
- * What is no base64 becomes bytes that are no image.
+ * Decodes base64 from a JSON string, in pieces of any length, so that the whole string is never in memory. Invalid
+ * base64 decodes to bytes that are not an image.
  */
 export class Base64Sink {
   readonly pieces: Buffer[] = [];
@@ -27,7 +27,7 @@ export class Base64Sink {
   write(text: string): void {
     this.text += text;
     this.written += text.length;
-    // Four characters for three bytes, line breaks and escapes; what has more of those is something else.
+    // Base64 takes four characters for three bytes. Line breaks and escapes add some, but never this many.
     if (this.written > 2 * this.maxBytes + BLOCK) throw new AnswerTooLarge();
     if (this.text.length >= BLOCK) this.decode(false);
   }
@@ -40,7 +40,7 @@ export class Base64Sink {
   private decode(all: boolean): void {
     const open = all ? '' : (OPEN_ESCAPE.exec(this.text.slice(-6))?.[0] ?? '');
     const text = this.clean(open === '' ? this.text : this.text.slice(0, -open.length));
-    // Four characters are three bytes; what is left over waits for the next piece.
+    // Four characters are three bytes; the rest waits for the next piece.
     const length = all ? text.length : text.length - (text.length % 4);
     this.text = text.slice(length) + open;
     const piece = Buffer.from(text.slice(0, length), 'base64');
@@ -49,12 +49,12 @@ export class Base64Sink {
     if (piece.length > 0) this.pieces.push(piece);
   }
 
-  /** Some servers escape what needs none, some send a data URI, and some break lines. */
+  /** Some servers escape needlessly, send a data URI, or break lines. */
   private clean(raw: string): string {
     const plain = raw.includes('\\') ? raw.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/g, unescaped) : raw;
     const text = this.begun ? plain : plain.replace(/^data:[^,]{0,200},/, '');
     this.begun = true;
-    // Looking for a character costs a tenth of looking for a pattern, and an image has none of them.
+    // Searching for characters takes a tenth of the time of a pattern, and base64 usually contains none of them.
     return BREAKS.some((character) => text.includes(character)) ? text.replace(/\s+/g, '') : text;
   }
 }

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
 
-/** What an error body says of itself, apart from its message: that may quote the key, the host or the prompt. */
+/** The fields of an error body, except its message, which may quote the key, the host, or the prompt. */
 export interface ErrorFields {
   readonly type?: string | undefined;
   readonly code?: string | undefined;
@@ -9,11 +9,11 @@ export interface ErrorFields {
 }
 
 interface RefusalFacts {
-  /** Of the answer. */
+  /** Status of the response. */
   readonly status: number;
-  /** The status that says what the body says, where that is another one. */
+  /** The status that matches the body, if it differs. */
   readonly meaning?: number | undefined;
-  /** Undefined when the body was not in the API's own shape, a proxy's page for example. */
+  /** Undefined if the body did not have the API's format, for example a proxy's page. */
   readonly fields: ErrorFields | undefined;
   /** Seconds. */
   readonly retryAfter?: number | undefined;
@@ -24,19 +24,19 @@ interface RefusalFacts {
 const MODERATION = /moderation|content_policy|safety|content_filter/;
 const BAD_IMAGE = /^(invalid_image|image_parse_error|unsupported_image|invalid_image_file|image_.*)/;
 const NO_CREDIT = /insufficient_quota|billing|insufficient_.*(balance|credit|funds)|quota_exceeded/;
-/** Fields of a request whose value is the caller's own choice. */
+/** Request fields whose value the caller chooses. */
 const OF_THE_CALLER =
   /^(prompt|size|quality|background|moderation|output_format|output_compression|input_fidelity|user)$/;
-/** The key is the trouble, not the order. */
+/** The provider rejected the key, not the order. */
 const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
-/** A proxy's word that it never reached the server behind it. */
+/** A proxy reports that it could not reach the server. */
 const NOT_REACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
-/** A proxy's word that it stopped waiting for the server behind it. */
+/** A proxy reports that the server did not respond in time, or not properly. */
 const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 
 /**
- * The table of docs/operations.md ("Providers"): what a status other than 200 means.
- * Every message is one of ours, so that nothing of the vendor's text gets out to callers.
+ * What a status other than 200 means; see the table in docs/operations.md ("Providers"). All messages are our own, so
+ * that the vendor's text never reaches callers.
  */
 export function refusal(facts: RefusalFacts): ProviderError {
   const { fields, retryAfter, providerMessage } = facts;
@@ -56,7 +56,7 @@ export function refusal(facts: RefusalFacts): ProviderError {
     });
 
   if (status >= 500) {
-    // An error body in the API's own shape is the vendor's word that nothing came of it; a proxy's page is not.
+    // An error body in the API's own format means that the vendor generated nothing; a proxy's page does not.
     const unknown = status === 504 || status === 524 || (GAVE_UP.has(status) && fields === undefined);
     const text = NOT_REACHED.has(status) ? 'The provider could not be reached' : 'The provider failed';
     return make('upstream_error', `${text} (${status}).`, true, unknown ? 'maybe' : 'no');
@@ -102,7 +102,7 @@ function badRequest(
   return make('upstream_error', `The provider did not accept the request (${status}).`, false);
 }
 
-/** An error inside an answer with status 200, or as an event of a stream: judged by what it says. */
+/** An error in a response with status 200 or in a stream's event, classified by its content. */
 export function errorInside(fields: ErrorFields, providerMessage?: string): ProviderError {
   const text = `${fields.type ?? ''} ${fields.code ?? ''}`;
   const isRefusal = MODERATION.test(text) || /user_error|invalid_request/.test(text);
@@ -111,8 +111,8 @@ export function errorInside(fields: ErrorFields, providerMessage?: string): Prov
 }
 
 /**
- * An answer without a usable image: the provider's failure. `charged`: `no` when there is none that it could charge for,
- * `yes` when it delivered something, whatever that is, and `maybe` when nobody can read what it answered.
+ * A response without a usable image, which is the provider's failure. `charged`: `no` if there is nothing to charge
+ * for, `yes` if it delivered anything at all, and `maybe` if the response can't be read.
  */
 export function unusable(what: string, charged: 'no' | 'maybe' | 'yes' = 'no'): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {
@@ -122,7 +122,7 @@ export function unusable(what: string, charged: 'no' | 'maybe' | 'yes' = 'no'): 
   });
 }
 
-/** The network failed. Nothing was bought as long as the request had not gone out whole. */
+/** A network failure. Nothing is charged unless the whole request was sent. */
 export function broken(reason: 'late' | 'cut', wasSent: boolean, code: string): ProviderError {
   const text = !wasSent
     ? 'The provider could not be reached.'
@@ -136,7 +136,7 @@ export function broken(reason: 'late' | 'cut', wasSent: boolean, code: string): 
   });
 }
 
-/** Codes are logged; anything that is more than a word is not. */
+/** Only single words are logged as codes. */
 function plainWord(text: string): string {
   return /^[A-Za-z0-9_.-]{1,64}$/.test(text) ? text : '';
 }

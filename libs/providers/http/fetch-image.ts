@@ -1,25 +1,28 @@
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { ProviderError } from '../provider-error.js';
 
-/** Largest image that is taken from a vendor, in bytes. */
+/** Largest image accepted from a vendor, in bytes. */
 export const MAX_IMAGE_BYTES = 64_000_000;
-/** What each further image of a call may add, in bytes: one of the pixel table's largest that can't be compressed has 25 MB. */
+/**
+ * Additional bytes for each further image of a call: the pixel table's largest images have 25 MB if they can't be
+ * compressed.
+ */
 const FURTHER_IMAGE_BYTES = 26_000_000;
 const TRIES = 3;
 
-/** Most bytes of all images of a call together, since they are in memory at once. */
+/** Maximum bytes of all images of a call, since they are in memory at the same time. */
 export function maxImageBytes(images: number): number {
   return MAX_IMAGE_BYTES + (images - 1) * FURTHER_IMAGE_BYTES;
 }
 
-/** Bytes of an answer at most that holds so many images as base64, where one may make it `bytesOfOne` long. */
+/** Maximum bytes of a response with this many base64 images, if a response with one may have `bytesOfOne`. */
 export function maxAnswerBytes(images: number, bytesOfOne: number): number {
   return bytesOfOne + Math.ceil((images - 1) * FURTHER_IMAGE_BYTES * (4 / 3));
 }
 
 /**
- * At once, since such addresses expire; and more than once, since what is fetched was paid for.
- * Throws ProviderError, with the fetcher's error as its cause, or the signal's reason.
+ * Downloads an image at once, because such URLs expire, and retries, because it has been paid for. Throws ProviderError
+ * with the fetcher's error as its cause, or the signal's reason.
  */
 export async function fetchImage(
   fetcher: ImageFetcher,
@@ -42,19 +45,19 @@ export async function fetchImage(
   }
 }
 
-/** Bytes of all pieces. */
+/** Total bytes of all pieces. */
 export function lengthOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }
 
-/** An image of an answer: its bytes in pieces, or where it can be fetched. */
+/** An image in a response: its bytes in pieces, or its URL. */
 export type NamedImage =
   | { readonly bytes: readonly Buffer[]; readonly url?: undefined }
   | { readonly bytes?: undefined; readonly url: string };
 
 /**
- * The images of an answer, in pieces; those with an address are fetched one after the other. One that can't be fetched is left
- * out where there are others. Throws like `fetchImage` when there are none.
+ * Returns the images of a response, in pieces; downloads those with a URL one after the other. Skips failed downloads,
+ * unless there is no image at all: then throws like `fetchImage`.
  */
 export async function fetchImages(
   fetcher: ImageFetcher,

@@ -1,2 +1,2 @@
-/** Below a base URL, where OpenAI's Images API and those like it take orders of new images. */
+/** Where OpenAI's Images API and similar APIs accept orders of new images, relative to the base URL. */
 export const IMAGES_PATH = '/images/generations';

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { ByteCollector } from '#bytes/bytes.js';
 import { AnswerTooLarge, Base64Sink } from './base64-sink.js';
 
-/** Longest text that is left in its place, in bytes: an image is longer, what is said of one is shorter. */
+/** Longest string kept in the JSON, in bytes: images are longer, and their descriptions shorter. */
 export const MAX_TEXT_BYTES = 65_536;
-/** Values, names and lists of an answer at most; images come with some ten, a server's long queue with thousands. */
+/** Maximum tokens of a response: images come with about ten, a server's long queue with thousands. */
 export const MAX_TOKENS = 100_000;
 const MAX_DEPTH = 64;
-/** Bytes of an answer without its long texts. */
+/** Maximum bytes of a response without its long strings. */
 const MAX_LEAN_BYTES = 4_000_000;
 
 const QUOTE = 0x22;
@@ -15,34 +15,36 @@ const BACKSLASH = 0x5c;
 const CLOSING_QUOTE = Buffer.from('"');
 const [OBJECT, OBJECT_END, LIST, LIST_END, COMMA, COLON] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2c, 0x3a];
 
-/** An answer that is not what was promised: a proxy's page, text that breaks off, or more of it than can be meant. */
+/** An unexpected response: a proxy's page, truncated JSON, or too many parts. */
 export class UnusableAnswer extends Error {
   override readonly name = 'UnusableAnswer';
 }
 
-/** A JSON answer whose long texts were taken out as they arrived: decoded from base64, and kept apart. */
+/**
+ * A JSON response whose long strings were replaced as they arrived: they are decoded from base64 and stored separately.
+ */
 export class JsonAnswer {
   constructor(
-    /** The JSON with a name of ours in the place of each long text. */
+    /** The JSON, with placeholders for long strings. */
     readonly text: string,
     private readonly long: ReadonlyMap<string, readonly Buffer[]>,
   ) {}
 
-  /** Whether the text stands for one that was taken out. */
+  /** Whether a string is the placeholder of a long one. */
   isLong(text: string): boolean {
     return this.long.has(text);
   }
 
-  /** What a text of the answer is base64 of, as such or in a data URI. */
+  /** The bytes of a string of the response, which is base64 or a base64 data URI. */
   bytesOf(text: string): readonly Buffer[] {
     return this.long.get(text) ?? [Buffer.from(text.replace(/^data:[^,]{0,200},/, ''), 'base64')];
   }
 }
 
 /**
- * Reads JSON while it arrives. Its texts of more than 64 KB are taken for base64; all else is at most 4 MB and 100,000
- * tokens, so that to parse it takes no time to speak of. `maxBytes` is the most that long texts may be, decoded.
- * Throws UnusableAnswer, AnswerTooLarge, and what the body throws.
+ * Reads JSON while it arrives. Strings longer than 64 KB are decoded as base64; the rest is limited to 4 MB and 100,000
+ * tokens, so that parsing it does not block. `maxBytes` limits the decoded size of each long string. Throws
+ * UnusableAnswer, AnswerTooLarge, and the body's errors.
  */
 export async function readAnswer(body: AsyncIterable<Buffer>, maxBytes: number): Promise<JsonAnswer> {
   const reading = new AnswerReader(maxBytes);
@@ -56,7 +58,7 @@ class AnswerReader {
   private readonly name = `text${randomUUID().replaceAll('-', '')}`;
   private tokens = 0;
   private depth = 0;
-  /** The text that is being read, as far as it is here; undefined between texts. */
+  /** The string being read, as far as it has arrived; undefined between strings. */
   private current: { readonly parts: Buffer[]; bytes: number } | undefined;
   private sink: Base64Sink | undefined;
   private isEscaped = false;
@@ -74,7 +76,7 @@ class AnswerReader {
     return new JsonAnswer((await this.lean.joined()).toString(), this.long);
   }
 
-  /** Up to the next text, its quote included. */
+  /** Reads up to the next string, including its opening quote. */
   private between(piece: Buffer, start: number): number {
     let at = start;
     while (at < piece.length && piece[at] !== QUOTE) this.count(piece[at++] ?? 0);
@@ -99,7 +101,7 @@ class AnswerReader {
     if (this.tokens > MAX_TOKENS || this.depth > MAX_DEPTH) throw new UnusableAnswer('the answer has too many parts');
   }
 
-  /** Up to the end of the text, without its quote; behind that when it ends here. */
+  /** Reads up to the end of the string or piece; returns the offset after the closing quote if there is one. */
   private inside(current: NonNullable<AnswerReader['current']>, piece: Buffer, start: number): number {
     const end = this.textEnd(piece, start);
     const text = piece.subarray(start, end);
@@ -117,11 +119,11 @@ class AnswerReader {
     return end + 1;
   }
 
-  /** Where the quote is that ends the text; the piece's length when it goes on. */
+  /** Offset of the closing quote; the piece's length if the string continues. */
   private textEnd(piece: Buffer, start: number): number {
     const quote = piece.indexOf(QUOTE, start);
     const end = quote === -1 ? piece.length : quote;
-    // Base64 has no escapes: its megabytes are searched, not walked through.
+    // Base64 has no escapes, so its megabytes are searched instead of read byte by byte.
     if (!this.isEscaped && !piece.subarray(start, end).includes(BACKSLASH)) return end;
     for (let at = start; at < piece.length; at++) {
       if (this.isEscaped) this.isEscaped = false;

@@ -1,6 +1,6 @@
 import { readAnswer, UnusableAnswer, type JsonAnswer } from './json-answer.js';
 
-/** What lies at a path in parsed JSON; undefined when the path leads nowhere. */
+/** The value at a path in parsed JSON; undefined if the path does not exist. */
 export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   let found = value;
   for (const step of path) {
@@ -10,23 +10,23 @@ export function valueAt(value: unknown, ...path: readonly (string | number)[]): 
   return found;
 }
 
-/** The text at a path; undefined when there is none, or an empty one. */
+/** The string at a path; undefined if there is none or it is empty. */
 export function textAt(value: unknown, ...path: readonly (string | number)[]): string | undefined {
   const found = valueAt(value, ...path);
   return typeof found === 'string' && found !== '' ? found : undefined;
 }
 
-/** Throws UnusableAnswer when it is no JSON. */
+/** Throws UnusableAnswer if it is not JSON. */
 export function valueOf({ text }: JsonAnswer): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser quotes the text in its error.
+    // The parser's error quotes the text.
     throw new UnusableAnswer('the answer is no JSON');
   }
 }
 
-/** Reads a whole answer that has no image in it. Throws UnusableAnswer when it is no JSON, and what the body throws. */
+/** Reads a whole response without images. Throws UnusableAnswer if it is not JSON, and the body's errors. */
 export async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
   return valueOf(await readAnswer(body, Infinity));
 }

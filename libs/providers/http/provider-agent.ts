@@ -8,7 +8,9 @@ interface AgentSettings {
   readonly pipelining?: number;
 }
 
-/** Connects to providers: by the proxy of the settings, if there is one, in a tunnel that it can't look into. */
+/**
+ * Connects to providers, through the configured proxy if there is one: in a tunnel, so that it can't read the traffic.
+ */
 export function providerAgent(
   proxy: ProviderProxyConfig | undefined,
   { connectTimeoutMs, ...options }: AgentSettings,
@@ -18,12 +20,12 @@ export function providerAgent(
   return new EnvHttpProxyAgent({
     ...options,
     connect,
-    // Named here, so that nothing is taken from variables of other programs.
+    // Set explicitly, so that environment variables of other programs have no effect.
     httpProxy: proxy.providerProxy,
     httpsProxy: proxy.providerProxy,
     noProxy: proxy.providerNoProxy.join(','),
     ...{ proxyTls: connect, requestTls: connect },
-    // The proxy's own answer counts as connecting.
+    // The proxy's own response counts as connecting.
     clientFactory: (origin, more) => new Pool(origin, { ...more, headersTimeout: connectTimeoutMs }),
   });
 }

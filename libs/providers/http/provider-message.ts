@@ -1,14 +1,16 @@
 import { textAt, valueAt } from './json-value.js';
 
-/** Of what is kept, in code points. */
+/** Length of the kept message, in code points. */
 const MAX_LENGTH = 300;
-/** Of what is looked at, so that the patterns take no time to speak of. */
+/** Length of the text that is processed, to limit the time for the patterns. */
 const MAX_READ = 4_000;
-/** A shorter text is no key, and may be a word of any sentence. */
+/** Shorter secrets are not replaced, because they may be ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 const REDACTED = '[redacted]';
 
-/** Where error bodies have their text: OpenAI's and Google's, then those of frameworks, then older answers of vendors. */
+/**
+ * Paths of the message in error bodies: OpenAI's and Google's, then those of frameworks, then older ones of vendors.
+ */
 const PLACES = [
   ['error', 'message'],
   ['error', 'detail'],
@@ -31,23 +33,23 @@ const CUTS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer\s+)[^\s"',;]+/gi, `$1${REDACTED}`],
   [/\b(basic\s+)[A-Za-z0-9+/]{16,}={0,2}/gi, `$1${REDACTED}`],
   [/((?:key|token|secret|password|signature|authorization)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}/gi, `$1${REDACTED}`],
-  // Vendors quote a refused key with stars in its middle.
+  // Vendors mask the middle of rejected keys with asterisks.
   [/\b(?:(?:sk|pk|rk|gsk|xai|hf|fal|ghp|r8)[_-]|AKIA|AIza|ya29|eyJ)[\w.*-]{6,}/g, REDACTED],
   [/\w*\*{3,}[\w*]*/g, REDACTED],
 ];
 const LONG_WORD = /[\w+~-]{16,}={0,2}/g;
-/** Names of models have short parts; keys, tokens and hashes have long ones of letters and digits. */
+/** Model names have short parts; keys, tokens, and hashes have long ones of letters and digits. */
 const RANDOM_PART = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}/;
 
 /**
- * What a vendor said of a failure, in a form that may be kept for operators: of an error body in JSON (parsed) or of a short
- * plain text. At most 300 characters, on one line, without control characters, the `secrets` that the call was made with,
- * whatever else looks like a key or token, query strings and image bytes. Undefined when it said nothing in words.
+ * The vendor's message about a failure, in a form that may be stored for operators; from a parsed JSON error body or a
+ * short plain text. At most 300 characters on one line, without control characters, the call's `secrets`, anything else
+ * that looks like a key or token, query strings, and image bytes. Undefined if there is no message.
  */
 export function providerMessage(body: unknown, secrets: readonly string[]): string | undefined {
   const said = typeof body === 'string' ? plainText(body) : PLACES.map((path) => textIn(body, path)).find(Boolean);
   if (said === undefined) return undefined;
-  // A key that is cut in two would no longer be found, so the last word goes.
+  // A secret that was cut in two would not be found, so drop the last word.
   const read = said.length > MAX_READ ? said.slice(0, MAX_READ).replace(/\S+$/, '') : said;
   let text = read
     .replace(/\p{Cf}/gu, '')
@@ -64,11 +66,11 @@ export function providerMessage(body: unknown, secrets: readonly string[]): stri
 }
 
 function textIn(body: unknown, path: readonly (string | number)[]): string | undefined {
-  // Of a text only its characters lie at a path.
+  // A path into a string would return single characters.
   return typeof valueAt(body, ...path.slice(0, -1)) === 'string' ? undefined : textAt(body, ...path);
 }
 
-/** Not of a page, nor of JSON that breaks off. */
+/** Excludes HTML pages and truncated JSON. */
 function plainText(body: string): string | undefined {
   return /^\s*[<{["]/.test(body) ? undefined : body;
 }

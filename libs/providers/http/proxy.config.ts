@@ -1,7 +1,7 @@
 import { IsOptional, Matches } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
-/** The proxy by which providers are reached, where the network lets nothing else out. */
+/** The proxy for calls to providers, for networks without direct access. */
 export class ProviderProxyConfig {
   @Setting(
     'PROVIDER_PROXY',

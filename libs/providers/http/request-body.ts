@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ProviderInputImage } from '../image-provider.js';
 
-/** A file of a form. */
+/** A file in a form. */
 export interface FilePart {
   readonly name: string;
   readonly fileName: string;
@@ -9,26 +9,26 @@ export interface FilePart {
   readonly bytes: Buffer;
 }
 
-/** What is sent: its length is known, and its pieces are handed over one by one without being joined. */
+/** A request body of known length, whose pieces are sent one by one without joining them. */
 export interface RequestBody {
   readonly contentType: string;
   readonly bytes: number;
   readonly pieces: readonly Buffer[];
 }
 
-/** An object as the body of a call, its length known beforehand. */
+/** An object as a JSON body. */
 export function jsonBody(value: object): RequestBody {
   const bytes = Buffer.from(JSON.stringify(value));
   return { contentType: 'application/json', bytes: bytes.length, pieces: [bytes] };
 }
 
-/** A part with a name that says what is in it. */
+/** An image as a file part; its type determines the extension of the file name. */
 export function imagePart(name: string, fileName: string, { bytes, contentType }: ProviderInputImage): FilePart {
   const extension = contentType === 'image/jpeg' ? 'jpg' : contentType.slice('image/'.length);
   return { name, fileName: `${fileName}.${extension}`, contentType, bytes };
 }
 
-/** Text fields first, then files, as every form parser can read them. Names are ours and need no escaping. */
+/** Text fields first, then files, as every form parser expects. We choose the names, so they need no escaping. */
 export function formBody(fields: Readonly<Record<string, unknown>>, files: readonly FilePart[]): RequestBody {
   const boundary = `darkroom-${randomBytes(24).toString('hex')}`;
   const pieces: Buffer[] = [];

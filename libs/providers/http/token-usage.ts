@@ -1,8 +1,8 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 
 /**
- * Token usage in OpenAI's shape, from whatever holds it; `read` gives what stands under a name such as
- * `input_tokens_details.text_tokens`. Undefined unless all three sums are there.
+ * Converts token usage to OpenAI's format; `read` returns the value of a name such as
+ * `input_tokens_details.text_tokens`. Undefined unless all three totals exist.
  */
 export function tokenUsage(read: (name: string) => unknown): ImageUsage | undefined {
   const count = (name: string): number | undefined => {

@@ -9,18 +9,18 @@ import { providerMessage } from './provider-message.js';
 import type { ProviderProxyConfig } from './proxy.config.js';
 import type { RequestBody } from './request-body.js';
 
-/** Of the body of an error; what vendors say of one is far shorter. */
+/** Maximum bytes read from an error's body; vendors' errors are far shorter. */
 const MAX_ERROR_BYTES = 65_536;
 
-/** Where a vendor is, how it knows us, and how long each part of a call may take. */
+/** A vendor's address, the credentials for it, and the time limits of a call. */
 export interface UpstreamSettings {
   readonly apiKey?: string | undefined;
   readonly baseUrl: string;
   readonly organization?: string | undefined;
   readonly project?: string | undefined;
-  /** Sent along with every call, such as a key that is no bearer token. */
+  /** Sent with every call, for example a key that is not a bearer token. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** By which it is reached. */
+  /** The proxy to connect through. */
   readonly proxy?: ProviderProxyConfig | undefined;
   readonly connectTimeoutMs: number;
   readonly firstByteTimeoutMs: number;
@@ -28,36 +28,40 @@ export interface UpstreamSettings {
   readonly totalTimeoutMs: number;
 }
 
-/** One call of a vendor. */
+/** One call to a vendor. */
 export interface UpstreamCall {
-  /** Below the base URL; or a whole URL, of another host of the vendor that the operator trusts with the key too. */
+  /**
+   * Relative to the base URL, or a full URL of another host of the vendor that the operator also trusts with the key.
+   */
   readonly path: string;
-  /** Absent in a call that only asks. */
+  /** Absent for GET requests. */
   readonly body?: RequestBody;
   readonly accept: string;
   readonly idempotencyKey?: string | undefined;
   readonly traceparent?: string | undefined;
   readonly signal: AbortSignal;
-  /** Bytes of the answer at most. */
+  /** Maximum bytes of the response. */
   readonly maxBytes: number;
 }
 
-/** A vendor's answer whose body has not been read: it is read to its end, or aborted. */
+/** A vendor's response whose body has not been read yet. */
 export interface UpstreamAnswer {
   readonly status: number;
   /** Lower case, without parameters; empty when absent. */
   readonly contentType: string;
-  /** Seconds the server asked to wait. */
+  /** Seconds that the server asked to wait. */
   readonly retryAfter: number | undefined;
-  /** Throws ProviderError when it breaks off, pauses too long or is too long; the signal's reason when aborted. */
+  /**
+   * Throws ProviderError when the body breaks off, pauses too long, or is too long; the signal's reason when aborted.
+   */
   readonly body: AsyncIterable<Buffer>;
 }
 
-/** One server that the operator configured, so it is trusted with the key and reached without the rules of egress. */
+/** A server that the operator configured, so it receives the key and is reached without the rules of egress. */
 export class Upstream {
   private readonly agent: Dispatcher;
   private readonly base: string;
-  /** What the server is told to let us in, and may quote when it doesn't. */
+  /** Credentials sent to the server, which may quote them in errors. */
   private readonly secrets: readonly string[];
 
   constructor(private readonly settings: UpstreamSettings) {
@@ -68,15 +72,15 @@ export class Upstream {
       connectTimeoutMs: settings.connectTimeoutMs,
       headersTimeout: settings.firstByteTimeoutMs,
       bodyTimeout: settings.idleTimeoutMs,
-      // A connection of its own for each call: one that was kept may be closed by the server just as a paid request
-      // goes out, and then nobody knows whether it arrived. An image takes seconds, a handshake does not.
+      // Use a new connection for each call: the server may close a kept one just as a paid request is sent, and the
+      // outcome would be unknown. Compared with generating an image, a handshake takes no time.
       pipelining: 0,
     });
   }
 
   /**
-   * Posts what has a body, gets what has none, and lets `read` take the answer in. Throws ProviderError for everything the network does, saying whether the
-   * request had gone out by then; the signal's reason when it aborts.
+   * Sends a POST request, or GET if there is no body, and passes the response to `read`. Throws ProviderError for
+   * network failures, stating whether the request had been sent; throws the signal's reason when it aborts.
    */
   async call<T>(call: UpstreamCall, read: (answer: UpstreamAnswer) => Promise<T>): Promise<T> {
     call.signal.throwIfAborted();
@@ -96,12 +100,12 @@ export class Upstream {
     } finally {
       clearTimeout(timer);
       call.signal.removeEventListener('abort', abort);
-      // Ends a body that nobody read to its end.
+      // Ends a body that was not read to its end.
       stop.abort(new Error('done'));
     }
   }
 
-  /** What the server said of a failure, without its secrets; undefined where it has no words for it. */
+  /** The server's message about a failure, without secrets; undefined if there is none. */
   messageIn(body: unknown): string | undefined {
     return providerMessage(body, this.secrets);
   }
@@ -125,10 +129,11 @@ export class Upstream {
         ...(organization === undefined ? {} : { 'openai-organization': organization }),
         ...(project === undefined ? {} : { 'openai-project': project }),
       },
-      // undici takes any async iterable, and unlike with a stream takes the next piece only when the last one is out.
+      // undici accepts any async iterable and, unlike for a stream, takes the next piece only after sending the last
+      // one.
       body: sent === undefined ? null : (sending(sent.pieces, state) as unknown as Readable),
     });
-    // A body that is never read ends with the call; that is no news to anyone.
+    // An unread body fails when the call ends; ignore that error.
     body.on('error', () => undefined);
     return {
       status: statusCode,
@@ -143,7 +148,10 @@ class TotalTimeout extends Error {
   override readonly name = 'TotalTimeout';
 }
 
-/** Until its last slice is on the way a request can't have been carried out. Whole images would be encrypted at once. */
+/**
+ * A request can't have been executed before its last slice is sent. Slices also keep TLS from encrypting a whole image
+ * at once.
+ */
 async function* sending(pieces: readonly Buffer[], state: { sent: boolean }): AsyncGenerator<Buffer> {
   let rest = pieces.reduce((sum, piece) => sum + piece.length, 0);
   for (const piece of pieces) {
@@ -164,14 +172,14 @@ async function* capped(body: AsyncIterable<Buffer>, maxBytes: number, stop: Abor
       yield chunk;
     }
   } catch (error) {
-    // Whoever reads must not take a broken connection for a broken text.
+    // Readers must not mistake a broken connection for invalid content.
     throw error instanceof ProviderError ? error : failureOf(stop.aborted ? stop.reason : error, true);
   }
 }
 
 const LATE = /TIMEOUT$/;
 
-/** The network's own words name the host, so only its code is kept. */
+/** Network error messages contain the host, so only the code is kept. */
 function failureOf(error: unknown, sent: boolean): ProviderError {
   if (error instanceof TotalTimeout) return broken('late', sent, 'TOTAL_TIMEOUT');
   const code = codeOf(error) ?? '';
@@ -183,7 +191,7 @@ function mediaType(header: unknown): string {
   return type.trim().toLowerCase();
 }
 
-/** The network's errors have a code, mistakes in a program have none. */
+/** Network errors have a code; programming errors don't. */
 function codeOf(error: unknown): string | undefined {
   const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
@@ -197,7 +205,7 @@ function secondsOf(milliseconds: unknown, text: unknown): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1_000);
 }
 
-/** The beginning of a body that tells of an error, and no more of it than anybody reads. */
+/** The beginning of an error's body, up to the limit. */
 async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of body) {
@@ -207,7 +215,7 @@ async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   }
 }
 
-/** The body of an error: parsed when it is JSON, else its text; empty when it breaks off. */
+/** The body of an error: parsed if it is JSON, else its text; empty if it breaks off. */
 export async function errorBody(
   body: AsyncIterable<Buffer>,
 ): Promise<{ readonly isJson: boolean; readonly value: unknown }> {
@@ -221,7 +229,7 @@ export async function errorBody(
       return { isJson: false, value: bytes.toString() };
     }
   } catch {
-    // The status says enough.
+    // The status is enough.
     return { isJson: false, value: '' };
   }
 }

@@ -5,23 +5,23 @@ import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 
-/** What is taken out of one JSON document: an answer, an event of a stream, or an error. */
+/** The relevant parts of a JSON document: a response, an event of a stream, or an error. */
 export interface AnswerDocument {
-  /** Name of the event, in streams. */
+  /** Type of the event, in streams. */
   readonly type: string | undefined;
   readonly images: readonly NamedImage[];
-  /** Whether there is an entry for an image, whatever is in it. */
+  /** Whether there is an entry for an image, even an empty one. */
   readonly hasEntry: boolean;
   readonly partialIndex: number | undefined;
   readonly error: ErrorFields | undefined;
-  /** The JSON itself, with names in the places of its images. */
+  /** The JSON itself, with placeholders for its images. */
   readonly value: unknown;
   readonly usage: ImageUsage | undefined;
 }
 
 /**
- * Reads JSON while it arrives, its images decoded piece by piece.
- * Throws what the source throws, AnswerTooLarge, or UnusableAnswer when it is no JSON.
+ * Reads JSON while it arrives, and decodes its images piece by piece. Throws the source's errors, AnswerTooLarge, or
+ * UnusableAnswer if it is not JSON.
  */
 export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
   const answer = await readAnswer(source, maxImageBytes);
@@ -43,14 +43,14 @@ export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes:
 
 function imageAt(entry: unknown, answer: JsonAnswer): NamedImage | undefined {
   const url = textAt(entry, 'url');
-  // An image in the place of its address.
+  // Some servers put the image itself in the URL field.
   const inPlace = url !== undefined && (url.startsWith('data:') || answer.isLong(url));
   const base64 = textAt(entry, 'b64_json') ?? (inPlace ? url : undefined);
   if (base64 !== undefined) return { bytes: answer.bytesOf(base64) };
   return url === undefined || url === '' ? undefined : { url };
 }
 
-/** Some servers write an object, some a text. */
+/** Some servers send the error as an object, others as a string. */
 export function errorOf(error: unknown): ErrorFields | undefined {
   if (typeof error !== 'string' && (typeof error !== 'object' || error === null)) return undefined;
   const word = (name: string): string | undefined => {

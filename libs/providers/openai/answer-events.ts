@@ -5,9 +5,9 @@ const BRACE = 0x7b;
 const DATA = Buffer.from('data:');
 
 /**
- * The `data` of each server-sent event as a source of its own, to be read to its end before the next is asked for.
- * A parser of events hands over whole texts; with an image inside, that is a text of many megabytes. Comments, other
- * fields and data that is no JSON object, such as [DONE], are left out. Throws what the body throws.
+ * Yields the `data` of each server-sent event as a stream, which must be read before the next one. An ordinary event
+ * parser would return whole strings, which have many megabytes if they contain an image. Skips comments, other fields,
+ * and data that is not a JSON object, such as [DONE]. Throws the body's errors.
  */
 export async function* splitEvents(body: AsyncIterable<Buffer>): AsyncGenerator<AsyncGenerator<Buffer>> {
   const bytes = new ByteSource(body);
@@ -26,7 +26,7 @@ export async function* splitEvents(body: AsyncIterable<Buffer>): AsyncGenerator<
   }
 }
 
-/** All data lines up to the empty one; JSON does not mind the line breaks between them. */
+/** All data lines up to the empty line; JSON permits the line breaks between them. */
 async function* eventOf(bytes: ByteSource): AsyncGenerator<Buffer> {
   for (;;) {
     const start = await bytes.peekLine(DATA.length);
@@ -40,7 +40,7 @@ async function* eventOf(bytes: ByteSource): AsyncGenerator<Buffer> {
   }
 }
 
-/** Bytes of a body, taken line by line without ever holding a whole line. */
+/** Reads a body line by line without keeping a whole line in memory. */
 class ByteSource {
   private readonly source: AsyncIterator<Buffer>;
   private rest: Buffer = Buffer.alloc(0);
@@ -50,7 +50,7 @@ class ByteSource {
     this.source = body[Symbol.asyncIterator]();
   }
 
-  /** The first bytes of the line that comes next, fewer when it is shorter; undefined at the end of the body. */
+  /** The first bytes of the next line, fewer if it is shorter; undefined at the end of the body. */
   async peekLine(length: number): Promise<Buffer | undefined> {
     while (!this.ended && this.rest.length < length && !this.rest.includes(NEWLINE)) await this.more();
     if (this.rest.length === 0) return undefined;
@@ -62,7 +62,7 @@ class ByteSource {
     this.rest = this.rest.subarray(length);
   }
 
-  /** The rest of the line, in pieces, its end included. */
+  /** The rest of the line in pieces, including its line break. */
   async *line(): AsyncGenerator<Buffer> {
     for (;;) {
       const end = this.rest.indexOf(NEWLINE);

@@ -4,7 +4,7 @@ import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 import { OPENAI_OPTIONS } from './options.js';
 
-/** OpenAI, and every server that speaks its protocol. */
+/** OpenAI, and every compatible server. */
 export const OPENAI = {
   openai: {
     title: 'OpenAI-compatible',

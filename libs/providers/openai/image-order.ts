@@ -5,31 +5,31 @@ import { knownQuality } from '../known-quality.js';
 import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 
-/** What a server can be asked for, and how. */
+/** How to order from a server, and which sizes it offers. */
 export interface OrderSettings {
   readonly imageModel?: string | undefined;
   readonly responseFormat?: 'b64_json' | 'url' | undefined;
   /** `<w>x<h>`; empty = any. */
   readonly imageSizes: readonly string[];
-  /** Masks go to a call of their own, as white where callers' are transparent. */
+  /** Masks are sent to a separate endpoint, inverted to white where callers' masks are transparent. */
   readonly masks?: 'inpainting' | undefined;
 }
 
 const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
 
-/** One request in the vendor's words. */
+/** One request, in the vendor's terms. */
 export interface ImageOrder {
   readonly path: typeof IMAGES_PATH | '/images/edits' | '/images/inpainting';
   readonly body: RequestBody;
-  /** As it was sent: `<w>x<h>` or `auto`. */
+  /** The size that was sent: `<w>x<h>` or `auto`. */
   readonly size: string;
-  /** What had to be left out or changed, in plain words. */
+  /** Options that were omitted or changed, as sentences for callers. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reference images make a generation an edit, since generations take none. `streamed` asks for partial images.
- * Throws ProviderError when nothing is left of the prompt, and for images that the call can't take.
+ * With reference images, a generation becomes an edit, because generations take none. `streamed` requests partial
+ * images. Throws ProviderError if the prompt is empty after cleaning, and for images that the call can't take.
  */
 export function orderFor(request: ProviderImageRequest, settings: OrderSettings, streamed: boolean): ImageOrder {
   const warnings: string[] = [];
@@ -66,7 +66,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   return { path: '/images/edits', body: formBody(given, files), size, warnings };
 }
 
-/** LocalAI paints in one image; another one would be ignored, and another image made than the one ordered. */
+/** LocalAI inpaints a single image; it would ignore others, and so generate a different image than ordered. */
 function inpaintingFiles({ images, model }: ProviderImageRequest, mask: ProviderInputImage): FilePart[] {
   const [image] = images;
   if (image === undefined || images.length > 1) {
@@ -93,10 +93,10 @@ function leaveOut(name: string, value: string | undefined, warnings: string[]): 
 const CONTROL_BLOCK = /<sd_cpp_extra_args>[\s\S]*?<\/sd_cpp_extra_args>/gi;
 const CONTROL_TAG = /<\/?sd_cpp_extra_args>/gi;
 
-/** Some servers take orders from within the prompt; callers have no business with those. */
+/** Removes instructions that some servers read from the prompt; callers must not control the server. */
 function cleanPrompt(prompt: string, warnings: string[]): string {
   let clean = prompt;
-  // What is left may join to a tag again.
+  // The remaining text may form a tag again.
   for (let before = ''; before !== clean;) {
     before = clean;
     clean = clean.replace(CONTROL_BLOCK, '');

@@ -7,13 +7,13 @@ import { ProviderProxyConfig } from '../http/proxy.config.js';
 import { errorBody, Upstream, type UpstreamAnswer } from '../http/upstream.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 
-/** Whoever waits for this sits before the form. */
+/** Short, because a user waits for this in a form. */
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 4_000_000;
 
 /**
- * Asks a server that speaks OpenAI's protocol which models a key may use (`GET /models` below its base URL), which is free
- * everywhere. What stands in the way is the answer, too. Throws ProviderOptionsError, and the signal's reason.
+ * Asks an OpenAI-compatible server for the models that a key may use (`GET /models` below its base URL), which costs
+ * nothing. Problems are returned, not thrown. Throws ProviderOptionsError, and the signal's reason.
  */
 export async function listModels(
   entry: ProviderEntry,
@@ -61,7 +61,7 @@ function refusalText(status: number): string {
   return `The server is reachable, but answered ${status} when asked for its models.`;
 }
 
-/** The code says more to operators than it could to callers. */
+/** Operators may see the error code, which callers may not. */
 function unreachableText({ cause }: ProviderError): string {
   const code = /[A-Z][A-Z0-9_]+$/.exec(cause instanceof Error ? cause.message : '')?.[0];
   if (code === undefined) return 'The server could not be reached.';

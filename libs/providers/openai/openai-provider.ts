@@ -13,18 +13,18 @@ import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js'
 import { readAnswer, type AnsweredImages } from './read-answer.js';
 import { StreamRefused } from './stream-refused.js';
 
-/** Largest answer of one image, in bytes: its base64 beside a little JSON. */
+/** Maximum bytes of a response with one image: its base64 and a little JSON. */
 const MAX_ANSWER_BYTES = 90_000_000;
-/** Partial images of a stream, each as long as an image at most. */
+/** Maximum partial images of a stream, each as large as an image. */
 const MAX_PARTIALS = 3;
 
-/** What one server that speaks OpenAI's protocol is called with. */
+/** Settings of one OpenAI-compatible server. */
 export interface OpenAiSettings extends UpstreamSettings, OrderSettings {
   readonly stream: boolean;
   readonly interrupted: 'retry' | 'fail';
 }
 
-/** OpenAI's Images API, and every server that speaks it. */
+/** OpenAI's Images API, and every compatible server. */
 export class OpenAiProvider implements ImageProvider {
   readonly name = 'openai';
   readonly free = false;
@@ -32,7 +32,7 @@ export class OpenAiProvider implements ImageProvider {
   readonly longestCallMs: number;
   readonly maskForm: 'alpha' | 'white';
   private readonly upstream: Upstream;
-  /** Set once the server has refused to stream. */
+  /** True once the server has rejected streaming. */
   private refusesStreams = false;
 
   constructor(
@@ -48,7 +48,7 @@ export class OpenAiProvider implements ImageProvider {
   /** Throws ProviderError, or the signal's reason when aborted. */
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     const wantsPartials = request.partialImages > 0;
-    // Partial images are a courtesy: a start that follows a failure does without, whatever the failure was.
+    // Partial images are optional: after any failure, the next start omits them.
     const streamed = wantsPartials && this.settings.stream && !this.refusesStreams && context.startNumber === 1;
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);

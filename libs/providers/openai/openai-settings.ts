@@ -5,7 +5,7 @@ import type { OpenAiConfig } from './openai.config.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 import type { OpenAiSettings } from './openai-provider.js';
 
-/** How one server that speaks OpenAI's Images API is used. Throws ProviderOptionsError. */
+/** Settings for an OpenAI-compatible server. Throws ProviderOptionsError. */
 export function openAiSettings(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
@@ -13,7 +13,7 @@ export function openAiSettings(
   proxy?: ProviderProxyConfig,
 ): OpenAiSettings {
   const options = readOptions<OpenAiOptions>(entry, OPENAI_OPTIONS);
-  // The account that the settings name is one of that server alone.
+  // The configured organization and project apply only to the configured server.
   const { organization, project } = entry.baseUrl === config.baseUrl.replace(/\/+$/, '') ? config : {};
   return {
     apiKey: key?.secret,

@@ -16,7 +16,7 @@ class PlainHttpUrl {
   }
 }
 
-/** OpenAI, or a server that speaks its protocol, when no catalog file is set. */
+/** OpenAI, or a compatible server, if no catalog file is configured. */
 export class OpenAiConfig {
   @Setting('OPENAI_API_KEY', 'API key of OpenAI or a compatible server. When set, that server generates the images.', {
     secret: true,

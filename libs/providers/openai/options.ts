@@ -1,19 +1,19 @@
 import { callTimeouts, type CallTimeouts } from '../provider-options.js';
 
-/** What an entry of type `openai` may say under `options`; what it leaves out is as the settings OPENAI_... say. */
+/** The `options` of entries of type `openai`; the OPENAI_... settings are the defaults. */
 export interface OpenAiOptions extends CallTimeouts {
   readonly stream?: boolean;
   readonly response_format?: 'b64_json' | 'url';
   readonly masks?: 'inpainting';
   readonly organization?: string;
   readonly project?: string;
-  /** Of chats alone. */
+  /** Only for chats. */
   readonly stream_usage?: boolean;
 }
 
 const NAME = { type: 'string', pattern: '^[\\x21-\\x7e]+$' };
 
-/** The options of the type `openai`. */
+/** Schema of the options of type `openai`. */
 export const OPENAI_OPTIONS = {
   type: 'object',
   additionalProperties: false,

@@ -11,36 +11,36 @@ import { errorOf, readDocument, type AnswerDocument } from './answer-document.js
 import { splitEvents } from './answer-events.js';
 import { StreamRefused } from './stream-refused.js';
 
-/** Images, one at least, and what they used. */
+/** Images, at least one, and their usage. */
 export interface AnsweredImages {
   readonly images: readonly NamedImage[];
   readonly usage: ImageUsage | undefined;
 }
 
 interface ReadingOptions {
-  /** Images that were asked for; what is more is left out. */
+  /** Number of images requested; further ones are dropped. */
   readonly n: number;
-  /** Whether partial images were asked for. */
+  /** Whether partial images were requested. */
   readonly streamed: boolean;
   readonly maxImageBytes: number;
   readonly onPartial: (image: Buffer, index: number) => void;
   readonly messageIn: Upstream['messageIn'];
 }
 
-/** Statuses a server may answer with to a field that it does not know. */
+/** Statuses with which servers reject unknown fields. */
 const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
 
-/** Throws ProviderError when there is no image in it; what the body throws, where the image was on its way. */
+/** Throws ProviderError if there is no image, and the body's error if it breaks off. */
 export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
   if (answer.status !== 200) throw await readRefusal(answer, options);
-  // What a server answers decides, not what it was asked for: many know no streams and send JSON all the same.
+  // The response's type decides, not the request: many servers don't support streams and send JSON anyway.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
   const document = await readOrRefuse(answer.body, options.maxImageBytes);
   if (document.images.length === 0) return noImage(document, options);
   return { images: document.images.slice(0, options.n), usage: document.usage };
 }
 
-/** Each image is an event of its own; when the stream ends early, those that have come are the answer. */
+/** Each image is a separate event; if the stream ends early, the images received so far are the result. */
 async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
   const images: NamedImage[] = [];
   let [usage, left]: [ImageUsage | undefined, number] = [undefined, maxImageBytes(options.n)];
@@ -58,7 +58,7 @@ async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Prom
   return { images, usage };
 }
 
-/** The events with images, one at least; partial images are passed on. */
+/** Yields the events with images, at least one; passes partial images on. */
 async function* readEvents(answer: UpstreamAnswer, options: ReadingOptions): AsyncGenerator<AnswerDocument> {
   let [partials, images] = [0, 0];
   for await (const event of splitEvents(answer.body)) {
@@ -80,7 +80,7 @@ async function* readEvents(answer: UpstreamAnswer, options: ReadingOptions): Asy
   if (images === 0) throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
 }
 
-/** Each event tells what its own image used. */
+/** Each event reports the usage of its own image. */
 function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): ImageUsage | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   return tokenUsage((name) => {
@@ -89,13 +89,13 @@ function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): Imag
   });
 }
 
-/** An entry without an image in it was generated, and charged, like one with an image; where there is none nothing was. */
+/** An empty image entry means that the image was generated and charged; without an entry, nothing was. */
 function noImage({ error, hasEntry, value }: AnswerDocument, { messageIn }: ReadingOptions): never {
   if (error !== undefined) throw errorInside(error, messageIn(value));
   throw unusable('the answer has no image', hasEntry ? 'yes' : 'no');
 }
 
-/** Failures of the network pass; everything else says that the text is not what was promised. */
+/** Passes network failures on; any other failure means an invalid response. */
 async function readOrRefuse(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
   try {
     return await readDocument(source, maxImageBytes);

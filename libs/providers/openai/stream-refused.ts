@@ -1,8 +1,8 @@
 import { ProviderError } from '../provider-error.js';
 
-/** The server does not stream; it is to be asked again without. */
+/** The server does not support streams; retry without one. */
 export class StreamRefused extends ProviderError {
-  /** `isCertain`: it named the field, so that there is no use in asking it for a stream ever again. */
+  /** `isCertain`: the error named the field, so never ask this server for a stream again. */
   constructor(
     readonly isCertain: boolean,
     { status, providerMessage }: ProviderError,

@@ -8,7 +8,7 @@ const TOKENS_PER_IMAGE = 85;
 const MAX_QUOTED = 200;
 const MAX_CHOICES = 8;
 
-/** The fields of a chat that the sandbox knows; nothing of them is checked yet. */
+/** The chat fields that the sandbox uses, not validated yet. */
 export interface SandboxChatFields {
   readonly messages?: unknown;
   readonly n?: unknown;
@@ -25,16 +25,16 @@ interface SandboxTool {
   readonly parameters: unknown;
 }
 
-/** What a chat says to the sandbox. */
+/** The relevant content of a chat for the sandbox. */
 export interface Said {
-  /** Of the last message of the user. */
+  /** Text of the user's last message. */
   readonly text: string;
   readonly images: number;
   readonly lastRole: string;
   readonly messages: readonly Record<string, unknown>[];
 }
 
-/** The last thing the user said, and how many images came along; of any other value, nothing. */
+/** The user's last message and the number of images; empty for anything else. */
 export function readMessages(value: unknown): Said {
   const messages = listOf(value);
   const texts = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content));
@@ -46,7 +46,9 @@ export function readMessages(value: unknown): Said {
   };
 }
 
-/** The sandbox's answers to a chat, the same for the same chat; `text` is the user's without its directives. */
+/**
+ * The sandbox's choices for a chat, always the same for the same chat; `text` is the user's text without directives.
+ */
 export function sampleChoices(fields: SandboxChatFields, said: Said, text: string): ChatChoice[] {
   const tool = calledTool(fields, said, text);
   const count = Math.min(positive(fields.n) ?? 1, MAX_CHOICES);
@@ -56,7 +58,7 @@ export function sampleChoices(fields: SandboxChatFields, said: Said, text: strin
   });
 }
 
-/** What a provider would have counted; the same for the same chat. */
+/** The usage that a provider would report; the same for the same chat. */
 export function sampleUsage(said: Said, choices: readonly ChatChoice[]): ChatUsage {
   const characters = said.messages.reduce((sum, { content }) => sum + textOf(content).length, 0);
   const prompt =
@@ -70,7 +72,7 @@ export function sampleUsage(said: Said, choices: readonly ChatChoice[]): ChatUsa
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }
 
-/** A word with the blanks before it counts as a token. */
+/** A word and the spaces before it count as a token. */
 export function tokensOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/gu) ?? [];
 }
@@ -85,7 +87,7 @@ function sampleText(fields: SandboxChatFields, said: Said, text: string): string
   return `SANDBOX SAMPLE: no model was asked. You said: "${quoted}".${images}${result}`;
 }
 
-/** A tool is called when the chat demands one, or when the user speaks of one by its name. */
+/** A tool is called if the chat requires one, or if the user mentions one by name. */
 function calledTool(
   { tools, tool_choice: choice }: SandboxChatFields,
   said: Said,

@@ -1,6 +1,6 @@
 const MAX_DEPTH = 8;
 
-/** A value that fits a JSON schema well enough for a sample, always the same. Never throws. */
+/** A sample value that roughly fits a JSON schema, always the same. Never throws. */
 export function sampleValue(schema: unknown, depth = 0): unknown {
   if (typeof schema !== 'object' || schema === null || depth > MAX_DEPTH) return null;
   const rules = schema as Record<string, unknown>;

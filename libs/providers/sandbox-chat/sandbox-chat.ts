@@ -19,16 +19,16 @@ import { readMessages, sampleChoices, sampleUsage, tokensOf, type SandboxChatFie
 
 const JSON_TYPE = 'application/json';
 const EVENT_TYPE = 'text/event-stream; charset=utf-8';
-/** Pieces a streamed answer comes in at most. */
+/** Maximum pieces of a streamed response. */
 const MAX_PIECES = 40;
-/** By as much of its body, and no more, is a chat told from another. */
+/** Only this much of a body is hashed to vary the response. */
 const MAX_HASHED_BYTES = 1_048_576;
 
 type Fields = SandboxChatFields & { model?: unknown; stream_options?: { include_usage?: unknown } | null };
 
-/** Answers chats itself, in OpenAI's form: free, the same for the same chat, and as slow or faulty as the user asks. */
+/** Generates chat completions itself: free, the same for the same chat, and as slow or faulty as the user requests. */
 export class SandboxChat implements ChatProvider {
-  /** `obeyDirectives`: whether messages may order latency and faults. */
+  /** `obeyDirectives`: whether messages may request latency and faults. */
   constructor(private readonly obeyDirectives = true) {}
 
   /** Throws the signal's reason when aborted, and an error when it was told to hang. */
@@ -57,7 +57,7 @@ export class SandboxChat implements ChatProvider {
   }
 
   async close(): Promise<void> {
-    // Nothing is held.
+    // There are no connections to close.
   }
 }
 
@@ -89,7 +89,7 @@ function chunksOf(head: ChatHead, choices: readonly ChatChoice[], usage: ChatUsa
   return [...chunks.map((chunk) => ({ ...chunk, usage: null })), usageChunk(head, usage)];
 }
 
-/** The latency is spread over the pieces; the fault that cuts an answer does so in its middle. */
+/** Spreads the latency over the pieces; the fault that truncates a response does so in the middle. */
 async function* paced(
   texts: readonly string[],
   { latency, fault }: Directives,
@@ -104,7 +104,7 @@ async function* paced(
   }
 }
 
-/** Faults that are told by a status. */
+/** Faults that are reported by a status. */
 function failureOf(fault: Fault | undefined): ChatAnswer | undefined {
   if (fault === 'http-429') {
     return refusal(429, 'rate_limit_error', 'rate_limit_exceeded', 'The provider is limiting requests.', '1');
@@ -127,7 +127,7 @@ function answer(status: number, type: string, texts: Iterable<string> | AsyncIte
   return { status, headers: { 'content-type': type }, body: Readable.from(pieces, { objectMode: false }) };
 }
 
-/** Like a provider that never answers, whose caller gives up at last. */
+/** Behaves like a provider that never responds, until the caller gives up. */
 async function hang({ firstByteMs, signal }: ChatCall): Promise<never> {
   await pause(firstByteMs, signal);
   throw new Error('the sandbox was told to hang');

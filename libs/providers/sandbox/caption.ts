@@ -1,11 +1,11 @@
 import { px, escapeXml, rectangle, stop } from './drawing/svg.js';
 
 const FONT = 'DejaVu Sans, sans-serif';
-/** What no image of the sandbox is without. */
+/** Shown on every sandbox image. */
 const MARK = 'SANDBOX SAMPLE';
-/** No more of a prompt than this many graphemes is looked at; far less fits any image. */
+/** Only this many graphemes of a prompt are processed; far fewer fit on an image. */
 const MAX_GRAPHEMES = 600;
-/** Places and opacities of the shade behind the text, from its upper edge down. */
+/** Offsets and opacities of the shade behind the text, from its upper edge down. */
 const SCRIM = [
   [0, 0],
   [0.55, 0.5],
@@ -27,8 +27,8 @@ interface CaptionArea {
 }
 
 /**
- * The prompt as readable text over a darkened foot of the image, and the sandbox's mark. `shade` is a dark color
- * for a foot that covers what is below, where that may have writing of its own.
+ * The prompt as readable text over the darkened bottom of the image, with the sandbox's mark. `shade` is a dark color
+ * for an opaque bottom, if the image below may contain text.
  */
 export function caption(prompt: string, { width, height, unit }: CaptionArea, shade?: string): string {
   const margin = 44 * unit;
@@ -56,7 +56,7 @@ function mark(x: number, y: number, unit: number): string {
   return `<text x="${px(x)}" y="${px(y)}" font-size="${px(size)}" letter-spacing="${px(size * 0.22)}" fill="#ffffff" fill-opacity="0.85">${MARK}</text>`;
 }
 
-/** Breaks text into at most `maxLines` lines of `width` (in font sizes); what does not fit ends in an ellipsis. */
+/** Breaks text into at most `maxLines` lines of `width` (in font sizes); text that does not fit ends in an ellipsis. */
 export function wrap(text: string, width: number, maxLines: number): string[] {
   const words = shorten(text)
     .split(' ')
@@ -77,7 +77,7 @@ export function wrap(text: string, width: number, maxLines: number): string[] {
   return lines.filter((candidate) => candidate !== '');
 }
 
-/** A word in pieces that fit a line; scripts without spaces may break anywhere. */
+/** Splits a word into pieces that fit on a line; scripts without spaces may break anywhere. */
 function breakable(word: string, width: number): { word: string; glue: string }[] {
   if (advance(word) <= width && !WIDE.test(word)) return [{ word, glue: ' ' }];
   return graphemes(word).map((piece, index) => ({ word: piece, glue: index === 0 ? ' ' : '' }));
@@ -105,7 +105,7 @@ function graphemes(text: string): string[] {
   return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** How wide bold text will be, in font sizes, rather too much than too little. */
+/** Estimated width of bold text, in font sizes; rather too wide than too narrow. */
 function advance(text: string): number {
   let sum = 0;
   for (const piece of graphemes(text)) {

@@ -2,7 +2,7 @@ import { BASE_VALUES } from '#contract/accepted-values.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
 
-/** Draws by itself: nothing to connect, nothing to pay. */
+/** Draws images itself: no connection, no cost. */
 export const SANDBOX = {
   sandbox: {
     title: 'Sandbox',

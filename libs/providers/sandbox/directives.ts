@@ -12,26 +12,26 @@ const FAULTS = [
 ] as const;
 export type Fault = (typeof FAULTS)[number];
 
-/** What the double square brackets of a prompt ask the sandbox to do. */
+/** Instructions to the sandbox, in the double square brackets of a prompt. */
 export interface Directives {
-  /** The prompt without them. */
+  /** The prompt without directives. */
   readonly prompt: string;
-  /** Milliseconds the drawing takes at least. */
+  /** Minimum time to draw, in milliseconds. */
   readonly latency: number;
-  /** Milliseconds after which a job is done that is accepted at once and asked for again and again; 0 = none is made. */
+  /** Milliseconds until the result of a job that is accepted at once and then polled; 0 = no job. */
   readonly pending: number;
   readonly fault: Fault | undefined;
-  /** The fault happens at the first so many starts of a task only. */
+  /** Number of a task's first starts that have the fault. */
   readonly faultTimes: number;
-  /** What was in brackets and not understood. */
+  /** Directives that were not understood. */
   readonly unknown: readonly string[];
 }
 
 const DIRECTIVE = /\[\[([^[\]]{0,200})\]\]/gu;
-/** Milliseconds; longer than any task may live. */
+/** In milliseconds; longer than any task may live. */
 const MAX_LATENCY = 3_600_000;
 
-/** Takes the directives out of a prompt. Never throws: what can't be understood is listed in `unknown`. */
+/** Extracts the directives from a prompt. Never throws; `unknown` lists those that were not understood. */
 export function readDirectives(text: string): Directives {
   const unknown: string[] = [];
   let latency = 0;

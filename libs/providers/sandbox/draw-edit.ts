@@ -6,7 +6,7 @@ import { frameEdges, hang } from './frames.js';
 import { hungImages, openLayer, overlay, render, renderDrawing, renderInput, type Pixels } from './layers.js';
 import { circle, glowGradient, line, px, rectangle, verticalGradient } from './drawing/svg.js';
 
-/** An edit without a mask: the painting changes all of the first image. */
+/** An edit without a mask, which changes the whole first image. */
 export interface EditOrder {
   readonly painting: Painting;
   readonly width: number;
@@ -16,7 +16,7 @@ export interface EditOrder {
   readonly isTransparent: boolean;
 }
 
-/** Edits without a mask: a new scene behind what is cut out already, new colors and light for anything else. */
+/** Draws an edit without a mask: a new scene behind a cut-out image, or new colors and light for any other. */
 export async function drawEdit(order: EditOrder): Promise<Sharp> {
   const { painting, width, height, first, others, isTransparent } = order;
   const original = await renderInput(first, width, height);
@@ -40,7 +40,7 @@ function hasTransparency({ data }: Pixels): boolean {
   return false;
 }
 
-/** Pulls all colors towards the palette, from its darkest ground to its light. */
+/** Shifts all colors towards the palette, from its darkest ground to its light. */
 function recolored(original: Pixels, { palette }: Painting): Promise<Pixels> {
   const share = 0.62;
   const brightness = [0.299, 0.587, 0.114] as const;
@@ -51,7 +51,7 @@ function recolored(original: Pixels, { palette }: Painting): Promise<Pixels> {
   });
   const [red, green, blue] = rows as [number[], number[], number[]];
   const triple = (row: number[]): [number, number, number] => [row[0] ?? 0, row[1] ?? 0, row[2] ?? 0];
-  // Rendered before anything is laid over it: one pipeline would shift the colors of the overlays too.
+  // Render before adding overlays: a single pipeline would shift their colors too.
   const shifted = openLayer(original)
     .recomb([triple(red), triple(green), triple(blue)])
     .linear([1, 1, 1, 1], [...dark.map((value) => value * share), 0]);
@@ -62,7 +62,7 @@ function channels(color: string): number[] {
   return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
 }
 
-/** Evening light, floating sparks and a drawn border. */
+/** Evening light, floating sparks, and a drawn border. */
 function light({ painting, width, height }: EditOrder): string {
   const { palette, random, unit } = canvasOf(painting, width, height);
   const sparks = Array.from({ length: 60 }, () =>

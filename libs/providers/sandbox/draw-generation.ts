@@ -5,7 +5,7 @@ import { frameEdges, hang } from './frames.js';
 import { hungImages, openLayer, overlay, renderDrawing } from './layers.js';
 import { captionOf, document, sceneOf, sticker, type Painting } from './painting.js';
 
-/** A painting of some size, in pixels; images that came along are shown in it. */
+/** A painting at a size in pixels, with the reference images to show in it. */
 export interface GenerationOrder {
   readonly painting: Painting;
   readonly width: number;

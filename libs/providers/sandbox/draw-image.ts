@@ -10,7 +10,7 @@ import { openLayer } from './layers.js';
 import { planPainting } from './painting.js';
 import type { Sharp } from 'sharp';
 
-/** Edge of the square drawn when nobody says a size, in pixels. */
+/** Edge of the square drawn without a requested size, in pixels. */
 const DEFAULT_EDGE = 1024;
 /** Largest image drawn in an input's own size, in pixels: the largest of the pixel table. */
 const MAX_PIXELS = 8_294_400;
@@ -18,7 +18,7 @@ const MAX_PIXELS = 8_294_400;
 const PARTIAL_EDGES = [320, 512, 768] as const;
 const PARTIAL_QUALITY = 45;
 
-/** An encoded image and what could not be done for it. */
+/** An encoded image, and warnings about what could not be done. */
 export interface DrawnImage {
   readonly bytes: Buffer;
   readonly width: number;
@@ -26,7 +26,7 @@ export interface DrawnImage {
   readonly warnings: readonly string[];
 }
 
-/** Draws and encodes one image of what was asked for. `prompt` is the request's, without directives. */
+/** Draws and encodes one requested image. `prompt` is the request's prompt without directives. */
 export async function drawImage(
   request: ProviderImageRequest,
   prompt: string,
@@ -53,7 +53,7 @@ export function drawPartial(
   return inTurn(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
 }
 
-/** The exact pixels of the image: those asked for, else an edit keeps its first image's, else the tier's square. */
+/** Exact size of the image: the requested one, else the first image's for an edit, else the tier's square. */
 export function sizeOf(request: ProviderImageRequest): { width: number; height: number } {
   const { action, width, height, squareEdge = DEFAULT_EDGE, images } = request;
   if (width !== undefined && height !== undefined) return { width, height };

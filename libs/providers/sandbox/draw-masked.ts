@@ -5,7 +5,7 @@ import { frameEdges, hang, type Frame } from './frames.js';
 import { hungImages } from './layers.js';
 import { captionOf, document, sceneOf, type Painting } from './painting.js';
 
-/** An edit of what the mask leaves open. */
+/** An edit of the area that the mask leaves open. */
 export interface MaskedOrder {
   readonly painting: Painting;
   readonly width: number;
@@ -15,19 +15,19 @@ export interface MaskedOrder {
   readonly mask: ProviderInputImage;
 }
 
-/** The first image with the painting in it where the mask is open. */
+/** The first image, with the painting where the mask is open. */
 export interface MaskedDrawing {
   readonly pixels: Pixels;
   /** False when the mask leaves nothing to edit. */
   readonly isChanged: boolean;
 }
 
-/** Pixels copied between two pauses for other work of the process: about 2 ms. */
+/** Pixels copied before yielding to the event loop: about 2 ms. */
 const PIXELS_AT_ONCE = 1_000_000;
 
 /**
- * Draws the scene where the mask is fully transparent. Every other pixel is that of the first image, bit for bit,
- * scaled first if the order's size is another.
+ * Draws the scene where the mask is fully transparent. All other pixels are exactly those of the first image, which is
+ * scaled first if the order has another size.
  */
 export async function drawMasked(order: MaskedOrder, signal: AbortSignal): Promise<MaskedDrawing> {
   const { width, height, first, mask } = order;

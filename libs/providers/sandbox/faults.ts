@@ -6,12 +6,12 @@ import type { Fault } from './directives.js';
 const HUGE_BYTES = 200_000_000;
 const HUGE_PART = Buffer.alloc(1_000_000);
 
-/** Faults that take the place of the image; `wrong-size` alone still draws one. */
+/** Faults that replace the image; `wrong-size` still draws one. */
 export type AnswerFault = Exclude<Fault, 'wrong-size'>;
 
 /**
- * Fails the way a vendor would. Throws ProviderError, or the signal's reason; two faults answer with bytes that
- * are no image, one ends the process.
+ * Fails the way a vendor would. Throws ProviderError, or the signal's reason; two faults return bytes that are not an
+ * image, and one ends the process.
  */
 export async function actOut(fault: AnswerFault, context: ProviderCallContext): Promise<ProviderImageResult> {
   switch (fault) {

@@ -1,7 +1,7 @@
 import { unitOf } from './drawing/canvas.js';
 import { rectangle } from './drawing/svg.js';
 
-/** Where an image hangs, in whole pixels. */
+/** Position and size of a framed image, in whole pixels. */
 export interface Frame {
   readonly left: number;
   readonly top: number;
@@ -16,7 +16,7 @@ interface Area {
   readonly height: number;
 }
 
-/** Hangs images side by side in an area, each as large as its place allows, in its own proportions. */
+/** Places images side by side in an area, each as large as possible without changing its proportions. */
 export function hang(images: readonly { width: number; height: number }[], area: Area): Frame[] {
   const columns = Math.min(
     images.length,
@@ -40,7 +40,7 @@ export function hang(images: readonly { width: number; height: number }[], area:
   });
 }
 
-/** The wooden frames, mats and shadows, as SVG elements; the images come on top. */
+/** The wooden frames, mats, and shadows, as SVG elements; the images are drawn on top. */
 export function frameEdges(frames: readonly Frame[], width: number, height: number, wood: string): string {
   const unit = unitOf(width, height);
   return frames

@@ -11,18 +11,18 @@ export interface Pixels {
   readonly height: number;
 }
 
-/** Renders an SVG document of ours. */
+/** Renders an SVG document that the sandbox created. */
 export function renderDrawing(svg: string): Promise<Pixels> {
   return render(openDrawing(svg));
 }
 
-/** Runs a pipeline to its pixels. */
+/** Renders a pipeline to pixels. */
 export async function render(pipeline: Sharp): Promise<Pixels> {
   const { data, info } = await inTurn(() => pipeline.ensureAlpha().raw().toBuffer({ resolveWithObject: true }));
   return { data, width: info.width, height: info.height };
 }
 
-/** Decodes an input to exactly these pixels: as it is if it fits, else scaled to cover and cut. */
+/** Decodes an input to exactly this size: scaled to cover and cropped, if it differs. */
 export function renderInput(
   image: ProviderInputImage,
   width: number,
@@ -34,12 +34,12 @@ export function renderInput(
   return render(opened.resize(width, height, { fit: 'cover', position: 'center', kernel }));
 }
 
-/** Continues with pixels as a pipeline. */
+/** Opens pixels as a pipeline. */
 export function openLayer({ data, width, height }: Pixels): Sharp {
   return openPixels(data, width, height, 4);
 }
 
-/** Pixels as something to lay over an image. */
+/** Converts pixels to an overlay for an image. */
 export function overlay(
   { data, width, height }: Pixels,
   placed: Omit<OverlayOptions, 'input' | 'raw'> = {},
@@ -47,7 +47,7 @@ export function overlay(
   return { input: data, raw: { width, height, channels: 4 }, ...placed };
 }
 
-/** Images in the places where they hang. */
+/** Overlays of images in their frames. */
 export function hungImages(images: readonly ProviderInputImage[], frames: readonly Frame[]): Promise<OverlayOptions[]> {
   return Promise.all(
     frames.map(async (frame, index) => {

@@ -9,18 +9,21 @@ import { SCENES, UNNAMED } from './scenes/scenes.js';
 import { readSubject, type SceneName } from './drawing/subject.js';
 import { px } from './drawing/svg.js';
 
-/** What a prompt and its images come to, before any size is known. */
+/** The plan for a prompt and its images, independent of the size. */
 export interface Painting {
   readonly prompt: string;
   readonly seed: string;
   readonly sceneName: SceneName;
-  /** The scene to put behind something cut out. */
+  /** The scene to put behind a cut-out image. */
   readonly backdropName: SceneName;
   readonly palette: Palette;
   readonly words: ReadonlySet<string>;
 }
 
-/** Decides scene, palette and seed. The same prompt and images always come to the same painting, and each variation to another. */
+/**
+ * Chooses the scene, palette, and seed. The same prompt and images always lead to the same painting, and each variation
+ * to another.
+ */
 export function planPainting(prompt: string, inputs: readonly ProviderInputImage[], variation = 0): Painting {
   const hash = createHash('sha256').update(variation === 0 ? prompt : `${prompt} ${variation}`);
   for (const input of inputs) hash.update(createHash('sha256').update(input.bytes).digest());
@@ -43,7 +46,7 @@ export function canvasOf(painting: Painting, width: number, height: number): Can
   return { width, height, unit: unitOf(width, height), random: new Random(seed), palette, words };
 }
 
-/** The painting's scene alone, as SVG elements. */
+/** Only the painting's scene, as SVG elements. */
 export function sceneOf(painting: Painting, width: number, height: number): string {
   return SCENES[painting.sceneName](canvasOf(painting, width, height));
 }
@@ -53,7 +56,7 @@ export function backdropOf(painting: Painting, width: number, height: number): s
   return SCENES[painting.backdropName](canvasOf(painting, width, height));
 }
 
-/** The prompt and the mark, as SVG elements; `covering` where the image below may have writing of its own. */
+/** The prompt and the mark, as SVG elements; `covering` if the image below may contain text. */
 export function captionOf(painting: Painting, width: number, height: number, covering = false): string {
   return caption(
     painting.prompt,
@@ -62,12 +65,12 @@ export function captionOf(painting: Painting, width: number, height: number, cov
   );
 }
 
-/** A whole SVG document of exactly these pixels. */
+/** A complete SVG document of exactly this size in pixels. */
 export function document(width: number, height: number, content: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${content}</svg>`;
 }
 
-/** The same content as a sticker: inside a rounded shape with a white edge, nothing around it. */
+/** The same content as a sticker: inside a rounded shape with a white edge and a transparent background. */
 export function sticker(width: number, height: number, content: string): string {
   const share = 0.88;
   const [left, top] = [(width * (1 - share)) / 2, (height * (1 - share)) / 2];

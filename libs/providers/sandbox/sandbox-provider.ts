@@ -13,30 +13,30 @@ import { actOut } from './faults.js';
 import { drawPartial, drawImage, sizeOf } from './draw-image.js';
 import { countUsage } from './usage.js';
 
-/** How many times progress is told while a latency passes. */
+/** How often progress is reported during the latency. */
 const TICKS = 12;
-/** How soon a job that is not done is worth asking for again. */
+/** How soon an unfinished job should be checked again. */
 const CHECK_AFTER_MS = 500;
-/** Percent: what is done before and after the ticks. */
+/** Progress in percent before the ticks. */
 const DRAWN = 20;
 const TICKED = 95;
 
-/** Draws images itself: free, the same for the same request, and as slow or faulty as the prompt asks. */
+/** Draws images itself: free, the same for the same request, and as slow or faulty as the prompt requests. */
 export class SandboxProvider implements ImageProvider {
   readonly name = 'sandbox';
   readonly free = true;
   readonly interrupted = 'retry';
 
   /**
-   * `obeyDirectives`: whether prompts may order latency and faults; they are never drawn in either case. `grid`: the sizes
-   * of the model that it stands for; all, where it stands for none.
+   * `obeyDirectives`: whether prompts may request latency and faults; directives are never drawn. `grid`: the sizes of
+   * the model that it replaces; all sizes if there is none.
    */
   constructor(
     private readonly obeyDirectives = true,
     private readonly grid?: SizeGrid,
   ) {}
 
-  /** Throws ProviderError for faults that were asked for, or the signal's reason when aborted. */
+  /** Throws ProviderError for requested faults, or the signal's reason when aborted. */
   async generate(
     request: ProviderImageRequest,
     context: ProviderCallContext,
@@ -44,7 +44,7 @@ export class SandboxProvider implements ImageProvider {
     context.signal.throwIfAborted();
     const read = readDirectives(request.prompt);
     const directives = this.obeyDirectives ? read : { ...read, latency: 0, pending: 0, fault: undefined };
-    // A job that is asked for again is past the fault of its start.
+    // A job that is checked again is past the fault of its start.
     const turn = context.startNumber + (context.resumeJobId === undefined ? 0 : 1);
     const fault = turn <= directives.faultTimes ? directives.fault : undefined;
     context.onProgress(1);
@@ -58,7 +58,7 @@ export class SandboxProvider implements ImageProvider {
       await passTime(directives, context, () => Promise.resolve());
       return actOut(fault, context);
     }
-    // The images of an edit come with its start alone, and nothing is kept of them.
+    // An edit's images come only with its start, and are not stored.
     const plain = { action: 'generation', images: [], mask: undefined } as const;
     const wanted = context.resumeJobId === undefined ? request : { ...request, ...plain };
     const order = this.onGrid(wanted);
@@ -122,7 +122,7 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Partial images are spread evenly over the ticks. */
+/** Spreads partial images evenly over the ticks. */
 function partialDueAt(tick: number, partialImages: number): number | undefined {
   for (let index = 0; index < partialImages; index++) {
     if (tick === Math.round(((index + 1) * TICKS) / (partialImages + 1))) return index;

@@ -1,7 +1,7 @@
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
 import { Setting } from '#config/setting.js';
 
-/** Whether prompts may order failures and delays from the sandbox. */
+/** Whether prompts may request faults and delays from the sandbox. */
 export class SandboxConfig {
   @Setting('NODE_ENV', 'In production, the sandbox ignores directives in prompts unless SANDBOX_DIRECTIVES is true.')
   @IsString()
@@ -17,7 +17,7 @@ export class SandboxConfig {
   readonly directives?: boolean;
 }
 
-/** Whether [[directives]] in prompts are obeyed. */
+/** Whether the sandbox obeys [[directives]] in prompts. */
 export function obeysDirectives(config: SandboxConfig): boolean {
   return config.directives ?? config.nodeEnv !== 'production';
 }

@@ -1,12 +1,12 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 
-/** Tokens of an image of 1024 x 1024 pixels, by quality. */
+/** Tokens of a 1024 x 1024 image, by quality. */
 const OUTPUT_TOKENS: Readonly<Record<string, number>> = { low: 260, medium: 1040, high: 4160 };
 const TOKENS_PER_INPUT_MEGAPIXEL = 780;
 const CHARACTERS_PER_TOKEN = 4;
 
-/** What a vendor would have counted; the same for the same request. */
+/** The usage that a vendor would report; the same for the same request. */
 export function countUsage(
   request: ProviderImageRequest,
   prompt: string,

@@ -20,7 +20,7 @@ async function load(): Promise<MakeAdapter> {
   return (entry, key, { settings, fetcher }) => submitPollProvider(entry, key, fetcher, settings(ProviderProxyConfig));
 }
 
-/** Vendors that take a job and are asked for its result. */
+/** Vendors that accept a job and are polled for its result. */
 export const SUBMIT_POLL = {
   apimart: {
     title: 'APIMart',

@@ -1,33 +1,33 @@
 import type { Size } from '../offered-size.js';
 
-/** What a vendor is sent for the size of an image. */
+/** The size fields sent to a vendor. */
 export interface SentSize {
   /** The vendor's own fields. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What comes of it: `<w>x<h>` or `auto`. */
+  /** The resulting size: `<w>x<h>` or `auto`. */
   readonly size: string;
 }
 
-/** Options that only some models of a vendor know. */
+/** Options that only some of a vendor's models support. */
 export const MODEL_OPTIONS = ['quality', 'moderation', 'mask'] as const;
 export type ModelOption = (typeof MODEL_OPTIONS)[number];
 
-/** What one vendor of the family calls things. Everything else is the same for all of them. */
+/** One vendor's names for things; everything else is the same for all of them. */
 export interface Dialect {
   readonly taskPath: (jobId: string) => string;
-  /** Where the job's id stands in the answer to a submit. */
+  /** Reads the job's id from the response to a submit. */
   readonly jobId: (answer: unknown) => unknown;
-  /** Where status, progress and error of a job stand in the answer to a look. */
+  /** Reads the object with the job's status, progress, and error from a status response. */
   readonly task: (answer: unknown) => unknown;
-  /** The images of a finished job, each an address, base64 or a data URI. */
+  /** The images of a finished job, each a URL, base64, or a data URI. */
   readonly images: (task: unknown) => readonly unknown[];
-  /** Where reference images are uploaded to: below the base URL, or a whole URL. */
+  /** Where reference images are uploaded: relative to the base URL, or a full URL. */
   readonly uploadPath: string;
-  /** Where the address of an uploaded image stands. */
+  /** Reads the URL of an uploaded image. */
   readonly uploaded: (answer: unknown) => unknown;
-  /** `squareEdge` is the edge of the tier's 1:1 image, where no size is wanted. */
+  /** `squareEdge` is the edge of the tier's 1:1 image, used if no size is requested. */
   readonly sizeFor: (model: string, wanted: Size | undefined, squareEdge: number | undefined) => SentSize;
   readonly accepts: (model: string) => readonly ModelOption[];
-  /** Whether it has an Idempotency-Key header. */
+  /** Whether it supports an Idempotency-Key header. */
   readonly idempotency: boolean;
 }

@@ -6,7 +6,7 @@ import { askablePixels, offeredRatio, ratioOrPixels, tierOf } from './sizes.js';
 const OFFICIAL = /-official$/;
 const FULL: readonly ModelOption[] = ['quality', 'moderation', 'mask'];
 
-/** The entries of a list, or the one that stands in its place. */
+/** The entries of a list, or the single value in its place. */
 function listOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) ? (value as readonly unknown[]) : [value];
@@ -36,7 +36,7 @@ const evolink: Dialect = {
   images: (task) => listOf(valueAt(task, 'results')),
   uploadPath: 'https://files-api.evolink.ai/api/v1/files/upload/stream',
   uploaded: (answer) => valueAt(answer, 'data', 'file_url'),
-  // Its ratios come out in pixels of its own, so that pixels are always named.
+  // It maps ratios to its own pixel sizes, so always send pixels.
   sizeFor: (_model, wanted) => {
     const size = wanted === undefined ? 'auto' : textOfSize(askablePixels(wanted));
     return { size, fields: { size } };
@@ -75,7 +75,7 @@ const toapis: Dialect = {
   idempotency: false,
 };
 
-/** The one model writes its tiers small, the other large. */
+/** One model writes tiers in lower case, the other in upper case. */
 function inCase(isOfficial: boolean, tier: string): string {
   return isOfficial ? tier : tier.toUpperCase();
 }

@@ -2,14 +2,14 @@ import { refusal, unusable } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
 
-/** What a vendor says of a failure. The message only helps to tell kinds apart. */
+/** A vendor's error. The message is only used to classify it. */
 export interface VendorError {
   readonly type: string | undefined;
   readonly code: string | undefined;
   readonly message: string;
 }
 
-/** What the vendor said, as `Upstream.messageIn` leaves it for operators. */
+/** The vendor's message, as returned by `Upstream.messageIn` for operators. */
 type ForOperators = string | undefined;
 
 const MODERATION =
@@ -18,7 +18,7 @@ const NO_CREDIT = /insufficient|balance|payment.?required|billing/i;
 const BAD_IMAGE = /^(invalid_image|image_)/;
 const BAD_REQUEST = /^(invalid_|unsupported_|bad_request|parameter)/;
 
-/** The error inside an answer or a job: an object in all three dialects, a text in some older answers. */
+/** The error in a response or job: an object in all three dialects, a string in some older responses. */
 export function vendorError(value: unknown): VendorError | undefined {
   const error = valueAt(value, 'error') ?? valueAt(value, 'data', 'error');
   if (typeof error === 'string') return { type: undefined, code: undefined, message: error };
@@ -30,7 +30,7 @@ export function vendorError(value: unknown): VendorError | undefined {
   return message === undefined && code === undefined ? undefined : { type: undefined, code, message: message ?? '' };
 }
 
-/** Another status than 200, or the same as a number in the body. Nothing is bought by a refused submit. */
+/** A status other than 200, or one in the body. A rejected submit is not charged. */
 export function refused(
   status: number,
   error: VendorError | undefined,
@@ -46,7 +46,7 @@ export function refused(
   return refusal({ status, fields, retryAfter, providerMessage });
 }
 
-/** A job that failed. All three vendors give back what they reserved for it. */
+/** A failed job. All three vendors refund what they reserved for it. */
 export function failedJob(error: VendorError | undefined, providerMessage: ForOperators): ProviderError {
   const said = textOf(error);
   const code = error?.code ?? error?.type ?? '';
@@ -67,7 +67,10 @@ export function failedJob(error: VendorError | undefined, providerMessage: ForOp
   return make('The provider failed to generate the image.', true);
 }
 
-/** Somebody with an account at the vendor stopped the job. Whether it is charged then is not published. */
+/**
+ * The job was canceled at the vendor, by a user of the operator's account. Vendors don't document whether it is
+ * charged.
+ */
 export function cancelledJob(): ProviderError {
   return new ProviderError('upstream_error', 'The image was cancelled at the provider.', {
     retryable: false,
@@ -76,7 +79,7 @@ export function cancelledJob(): ProviderError {
   });
 }
 
-/** The vendor named this job once, and may have charged for it: asking again brings nothing, ordering again may cost. */
+/** The vendor named this job, and may have charged for it: checking again is useless, and ordering again may cost. */
 export function lostJob(status: number): ProviderError {
   return new ProviderError('upstream_error', 'The provider does not know its job any more.', {
     retryable: false,
@@ -85,7 +88,7 @@ export function lostJob(status: number): ProviderError {
   });
 }
 
-/** A submit that was answered with something else than a job: nobody knows whether there is one. */
+/** The response to a submit names no job, so there may or may not be one. */
 export function withoutJob(cause: unknown): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not say which job it began.', {
     retryable: true,
@@ -94,7 +97,7 @@ export function withoutJob(cause: unknown): ProviderError {
   });
 }
 
-/** A finished job with no entry for an image; or with one and nothing in it, which was charged like any other. */
+/** A finished job without an image. An empty image entry means that it was charged; without an entry, it was not. */
 export function withoutImage(hasEntry: boolean): ProviderError {
   return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }

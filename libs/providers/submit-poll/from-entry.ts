@@ -7,10 +7,10 @@ import { SUBMIT_POLL_OPTIONS, type SubmitPollOptions } from './options.js';
 import { SubmitPollProvider } from './submit-poll-provider.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Of one call, in milliseconds: a submit is answered before the generation begins. */
+/** Time limit of one call, in ms: a submit responds before the generation starts. */
 const TIMEOUT_MS = 60_000;
 
-/** The provider of an entry of type apimart, evolink or toapis. Throws ProviderOptionsError. */
+/** Creates the provider of an entry of type apimart, evolink, or toapis. Throws ProviderOptionsError. */
 export function submitPollProvider(
   entry: ProviderEntry,
   key: ProviderKey | undefined,
@@ -48,7 +48,7 @@ function isFamily(type: string): type is keyof typeof DIALECTS {
   return Object.hasOwn(DIALECTS, type);
 }
 
-/** Whether uploads would take the key of one server to another one's. */
+/** Whether uploads would send one server's key to another server. */
 function isForeign(uploadPath: string, baseUrl: string): boolean {
   const domain = (url: string): string => new URL(url).hostname.split('.').slice(-2).join('.');
   return URL.canParse(uploadPath) && domain(uploadPath) !== domain(baseUrl);

@@ -1,13 +1,13 @@
 import { MODEL_OPTIONS, type ModelOption } from './dialect.js';
 
-/** What an entry of type apimart, evolink or toapis may say under `options`. */
+/** The `options` of entries of type apimart, evolink, or toapis. */
 export interface SubmitPollOptions {
   readonly accepts?: ModelOption[];
   readonly upload_url?: string;
   readonly timeout_ms?: number;
 }
 
-/** The options of vendors that take a job and are asked for its result. */
+/** Schema of the options of vendors that accept a job and are polled for its result. */
 export const SUBMIT_POLL_OPTIONS = {
   type: 'object',
   additionalProperties: false,

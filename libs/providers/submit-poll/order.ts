@@ -4,14 +4,16 @@ import { leaveOut, NO_PARTIALS } from '../left-out.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 
-/** What a job is asked for beside its images, and what had to be left out. The same whenever it is made. */
+/**
+ * The fields of a job besides its images, and warnings. Deterministic, because it is built again when a job is resumed.
+ */
 export interface Order {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly size: string;
   readonly warnings: readonly string[];
 }
 
-/** One job in the vendor's words. */
+/** Translates a request to a job in the vendor's terms. */
 export function orderFor(request: ProviderImageRequest, dialect: Dialect, accepts: readonly ModelOption[]): Order {
   const warnings: string[] = [];
   const { width, height } = request;
@@ -36,7 +38,7 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
   };
 }
 
-/** A mask can't be left out like an option: the whole image would be generated anew. Throws ProviderError. */
+/** Unlike options, a mask can't be omitted: the whole image would be repainted. Throws ProviderError. */
 export function refuseMask({ model, mask }: ProviderImageRequest, accepts: readonly ModelOption[]): void {
   if (mask === undefined || accepts.includes('mask')) return;
   throw new ProviderError('unsupported_parameter', `The provider of ${model} takes no mask.`, {

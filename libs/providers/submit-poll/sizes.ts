@@ -2,7 +2,7 @@ import { IMAGE_SIZES, pixelsFor, RESOLUTIONS, sizeOfPixels } from '#contract/pix
 import { FREE_SIZES, gridSize, offeredSize, textOfSize, type Size } from '../offered-size.js';
 import type { SentSize } from './dialect.js';
 
-/** Every ratio and tier of our own table, which is APIMart's too. */
+/** Every ratio and tier of our own table, which is also APIMart's. */
 const TABLE: readonly Size[] = IMAGE_SIZES.flatMap((size) =>
   RESOLUTIONS.map((resolution) => pixelsFor(size, resolution)).filter((pixels) => pixels !== null),
 );
@@ -12,12 +12,12 @@ export function tierOf(squareEdge: number | undefined): string {
   return RESOLUTIONS.find((tier) => pixelsFor('1:1', tier)?.width === squareEdge) ?? '1k';
 }
 
-/** Pixels that can be asked for where the vendor passes them to the model. */
+/** Pixels that can be requested if the vendor passes them to the model. */
 export function askablePixels(wanted: Size): Size {
   return gridSize(wanted, FREE_SIZES);
 }
 
-/** Ratio and tier where the table has these pixels, the pixels themselves where it has not. */
+/** Ratio and tier if the table has these pixels, else the pixels themselves. */
 export function ratioOrPixels(wanted: Size): SentSize {
   const asked = askablePixels(wanted);
   const size = textOfSize(asked);
@@ -25,7 +25,7 @@ export function ratioOrPixels(wanted: Size): SentSize {
   return { size, fields: entry === undefined ? { size } : { size: entry.size, resolution: entry.resolution } };
 }
 
-/** Of the ratios and tiers that are offered, the one that serves these pixels best. */
+/** The offered ratio and tier that suits these pixels best. */
 export function offeredRatio(wanted: Size, offers: (ratio: string, tier: string) => boolean): SentSize {
   const offered = TABLE.filter((pixels) => {
     const entry = sizeOfPixels(textOfSize(pixels));

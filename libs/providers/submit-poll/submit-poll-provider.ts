@@ -18,15 +18,15 @@ import { cancelledJob, failedJob, lostJob, vendorError, withoutImage } from './f
 import { orderFor, refuseMask, type Order } from './order.js';
 import { Vendor, type Look } from './vendor.js';
 
-/** A vendor of jobs: how it is reached, and which dialect it speaks. */
+/** Settings of a job vendor, with its dialect. */
 export interface SubmitPollSettings extends UpstreamSettings {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
   readonly dialect: Dialect;
-  /** Instead of what the dialect says of a model. */
+  /** Overrides the dialect's options of a model. */
   readonly accepts?: readonly ModelOption[] | undefined;
-  /** Instead of where the dialect uploads to. */
+  /** Overrides the dialect's upload path. */
   readonly uploadUrl?: string | undefined;
 }
 
@@ -38,12 +38,12 @@ const CANCELLED = /^cancell?ed$/i;
 
 const SHORTEST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 15_000;
-/** A job that was just begun is not always known everywhere at the vendor. */
+/** A new job may not be known to all of the vendor's servers yet. */
 const UNKNOWN_AT_FIRST_MS = 60_000;
-/** How long a finished image that can't be fetched is worth asking for again. */
+/** How long to retry the download of a finished image. */
 const FETCH_PATIENCE_MS = 600_000;
 
-/** A vendor whose images are submitted as jobs and looked after until they are finished. */
+/** A vendor whose images are submitted as jobs and polled until they are finished. */
 export class SubmitPollProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
@@ -62,7 +62,7 @@ export class SubmitPollProvider implements ImageProvider {
     this.vendor = new Vendor(new Upstream(settings), settings.dialect, settings.uploadUrl);
   }
 
-  /** One request for the job, or one look at it. Throws ProviderError, or the signal's reason when aborted. */
+  /** Submits a job, or checks it once. Throws ProviderError, or the signal's reason when aborted. */
   async generate(
     request: ProviderImageRequest,
     context: ProviderCallContext,
@@ -109,7 +109,7 @@ export class SubmitPollProvider implements ImageProvider {
     if (FAILED.test(status)) throw failedJob(vendorError(found.task), found.providerMessage);
     if (CANCELLED.test(status)) throw cancelledJob();
     if (!DONE.test(status)) {
-      // A word that nobody published is taken for work in progress; the task's deadline bounds it.
+      // An undocumented status is treated as work in progress; the task's deadline limits it.
       context.onProgress(progressOf(found.task));
       return waiting(waitedMs, undefined);
     }
@@ -125,7 +125,10 @@ export class SubmitPollProvider implements ImageProvider {
     };
   }
 
-  /** Undefined when an address can't be reached just now: the images are paid for and stay there for a day. */
+  /**
+   * The images of a finished job; undefined if a download fails for now, because they are paid for and stay available
+   * for a day.
+   */
   private async imagesOf(
     { task, bytesOf }: FinishedJob,
     n: number,
@@ -148,20 +151,20 @@ export class SubmitPollProvider implements ImageProvider {
 }
 
 /**
- * A key of its own for each start: under the same key a vendor answers the same again, and a start follows another only
- * when that one is known to have failed or the operator would rather pay twice.
+ * Each start has its own key: for the same key, a vendor repeats its first response. A further start only follows one
+ * that is known to have failed, or if the operator accepts paying twice.
  */
 function startKey({ idempotencyKey, startNumber }: ProviderCallContext): string {
   return startNumber === 1 ? idempotencyKey : `${idempotencyKey}-${startNumber}`;
 }
 
-/** A quarter of the time that has passed, so that the time that is lost stays in proportion. */
+/** Waits a quarter of the time that has passed, so that the delay stays proportionate. */
 function waiting(waitedMs: number, retryAfter: number | undefined): ProviderPending {
   const checkAfterMs = Math.min(Math.max(SHORTEST_WAIT_MS, Math.round(waitedMs / 4)), LONGEST_WAIT_MS);
   return { pending: { checkAfterMs: Math.max(checkAfterMs, Math.round((retryAfter ?? 0) * 1_000)) } };
 }
 
-/** The last part is the image's way here. */
+/** The last percent are for downloading the image. */
 function progressOf(task: unknown): number {
   const progress = valueAt(task, 'progress');
   const percent =

@@ -11,35 +11,35 @@ import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
 import { refused, vendorError, withoutJob } from './failures.js';
 
-/** Bytes of an answer at most: an image of 24 MB as base64, or several that are smaller. */
+/** Maximum bytes of a response: an image of 24 MB as base64, or several smaller ones. */
 const MAX_ANSWER_BYTES = 32_000_000;
-/** Until a look that was refused (a key that was taken away, say) is tried again, in seconds. */
+/** Seconds until a rejected status check (for example because the key was revoked) is retried. */
 const REFUSED_WAIT_S = 15;
 const JOB_ID = /^[\w.:-]{1,200}$/;
 
 interface Answer {
   readonly status: number;
   readonly retryAfter: number | undefined;
-  /** Undefined when it was no JSON. */
+  /** Undefined if it was not JSON. */
   readonly value: unknown;
   readonly json: JsonAnswer | undefined;
   /** For operators. */
   readonly providerMessage: string | undefined;
 }
 
-/** A status look: what the vendor said, or that it can't be asked just now. */
+/** Result of a status check: the vendor's status, or that it is unavailable for now. */
 export type Look =
   | {
       readonly kind: 'task';
       readonly task: unknown;
       readonly bytesOf: JsonAnswer['bytesOf'];
-      /** For operators: why it failed, in the vendor's words. */
+      /** For operators: the vendor's reason for a failure. */
       readonly providerMessage: string | undefined;
     }
   | { readonly kind: 'unknown'; readonly status: number }
   | { readonly kind: 'unanswered'; readonly retryAfter: number | undefined };
 
-/** The calls of the family, each one request. They throw ProviderError, or the signal's reason when aborted. */
+/** The HTTP calls that all these vendors share. Throw ProviderError, or the signal's reason when aborted. */
 export class Vendor {
   constructor(
     private readonly upstream: Upstream,
@@ -47,7 +47,7 @@ export class Vendor {
     private readonly uploadUrl: string | undefined,
   ) {}
 
-  /** The address of an image for the jobs to come. Uploads are not charged. */
+  /** Uploads an image and returns its URL for the job. Uploads are not charged. */
   async upload(name: string, image: ProviderInputImage, signal: AbortSignal): Promise<string> {
     const body = formBody({}, [imagePart('file', name, image)]);
     const answer = await this.call(this.uploadUrl ?? this.dialect.uploadPath, signal, body).catch((error: unknown) => {
@@ -60,16 +60,16 @@ export class Vendor {
     return url;
   }
 
-  /** The id of the job that was begun. */
+  /** Submits a job and returns its id. */
   async submit(fields: object, idempotencyKey: string, signal: AbortSignal): Promise<string> {
     const key = this.dialect.idempotency ? idempotencyKey : undefined;
     const answer = await this.call(IMAGES_PATH, signal, jsonBody(fields), key).catch((error: unknown) => {
-      // An answer without end, say.
+      // For example, a response that exceeds the size limit.
       throw error instanceof ProviderError && error.code === 'upstream_invalid_response'
         ? withoutJob(error.cause)
         : error;
     });
-    // Some answer 200 and put the status into the body.
+    // Some vendors respond with 200 and put the status in the body.
     const inner = valueAt(answer.value, 'code');
     const status = answer.status < 300 && typeof inner === 'number' && inner >= 400 ? inner : answer.status;
     if (status >= 300) throw refusalOf({ ...answer, status });
@@ -78,7 +78,10 @@ export class Vendor {
     throw withoutJob(new UnusableAnswer('a submit was answered without a job'));
   }
 
-  /** Nothing is lost when a look fails: the job goes on. Throws what somebody should hear of, to be asked again. */
+  /**
+   * Checks a job. A failed check loses nothing, because the job continues; throws only problems that operators should
+   * know about, to be retried.
+   */
   async look(jobId: string, signal: AbortSignal): Promise<Look> {
     let answer: Answer;
     try {

@@ -5,7 +5,7 @@ import type { Random } from './random.js';
 export interface Canvas {
   readonly width: number;
   readonly height: number;
-  /** A thousandth of a length typical of the image: what is 100 units large looks alike in every shape. */
+  /** A thousandth of the image's typical length, so that 100 units look alike in every aspect ratio. */
   readonly unit: number;
   readonly random: Random;
   readonly palette: Palette;

@@ -9,12 +9,12 @@ export function mix(first: string, second: string, share: number): string {
   return `#${channels.join('')}`;
 }
 
-/** Mixed with white; `share` 0 leaves the color, 1 is white. */
+/** Mixes a color with white; `share` 0 is the color, 1 is white. */
 export function lighter(color: string, share: number): string {
   return mix(color, '#ffffff', share);
 }
 
-/** Mixed with black; `share` 0 leaves the color, 1 is black. */
+/** Mixes a color with black; `share` 0 is the color, 1 is black. */
 export function darker(color: string, share: number): string {
   return mix(color, '#000000', share);
 }

@@ -6,7 +6,7 @@ export interface Palette {
   readonly sky: readonly [string, string, string];
   /** Sun, moon, lamps. */
   readonly light: string;
-  /** The farthest and the nearest ground; what lies between is mixed. */
+  /** The farthest and the nearest ground; those between are mixed. */
   readonly far: string;
   readonly near: string;
   readonly accents: readonly [string, string, string, string];
@@ -141,7 +141,7 @@ const COLORS: Readonly<Record<string, string>> = {
 
 const CALM: readonly [Mood, ...Mood[]] = ['sunset', 'dawn', 'day', 'spring', 'autumn', 'pastel', 'ocean'];
 
-/** The palette a mood asks for; a color named in the prompt takes the first accent. */
+/** The palette for a mood; a color named in the prompt becomes the first accent. */
 export function paletteFor(mood: Mood | undefined, words: ReadonlySet<string>, random: Random): Palette {
   const palette = PALETTES[mood ?? random.pick(CALM)];
   const named = Object.keys(COLORS).find((word) => words.has(word));

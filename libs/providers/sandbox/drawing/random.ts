@@ -1,4 +1,4 @@
-/** A stream of numbers that depends on its seed alone; the same on every machine. */
+/** A stream of pseudorandom numbers that depends only on its seed; the same on every machine. */
 export class Random {
   private state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.state = fnv1a(seed);
   }
 
-  /** A stream of its own for one part of an image, so that parts don't shift when another changes. */
+  /** A separate stream for one part of an image, so that the part stays the same when another changes. */
   fork(name: string): Random {
     return new Random(`${this.seed}/${name}`);
   }

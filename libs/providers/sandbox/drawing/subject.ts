@@ -5,15 +5,15 @@ export type SceneName =
 
 /** What a prompt seems to be about. */
 export interface Subject {
-  /** All its words, lower case, in the singular too. */
+  /** All its words in lower case, and their singular forms. */
   readonly words: ReadonlySet<string>;
   readonly scene: SceneName | undefined;
-  /** What can stand behind something cut out. */
+  /** A scene that suits the background of a cut-out image. */
   readonly backdrop: SceneName | undefined;
   readonly mood: Mood | undefined;
 }
 
-// Order decides where a prompt names several: a cat in a city is an image of a cat.
+// The first match wins: a cat in a city is an image of a cat.
 const SCENES: readonly (readonly [SceneName, string])[] = [
   [
     'animal',
@@ -72,7 +72,7 @@ const MOODS: readonly (readonly [Mood, string])[] = [
   ['day', 'day noon summer sunny bright city mountain lake 山 城市 白天'],
 ];
 
-/** Reads scene and mood out of a prompt by its words; both may be undefined. */
+/** Finds a prompt's scene and mood by its words; both may be undefined. */
 export function readSubject(prompt: string): Subject {
   const text = prompt.slice(0, 4000).toLowerCase();
   const words = new Set(

@@ -4,14 +4,14 @@ export interface Point {
   readonly y: number;
 }
 
-/** Makes text safe inside SVG: escaped, and without characters that XML does not have. */
+/** Escapes text for SVG, and removes characters that XML does not allow. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, '')
     .replace(/[&<>"']/gu, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A number as short as a tenth of a pixel needs. */
+/** Formats a number with at most one decimal. */
 export function px(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
@@ -22,7 +22,7 @@ export function verticalGradient(id: string, stops: readonly string[]): string {
   return `<linearGradient id="${id}" x1="0" y1="0" x2="0" y2="1">${marks.join('')}</linearGradient>`;
 }
 
-/** Light that fades to nothing from the center outwards. */
+/** Light that fades out from the center. */
 export function glowGradient(id: string, color: string, strength: number): string {
   const fading = [1, 0.6, 0.34, 0.16, 0.05, 0];
   const marks = fading.map((share, index) => stop(index / (fading.length - 1), color, strength * share));
@@ -54,7 +54,7 @@ export function polygon(points: readonly Point[], fill: string, opacity = 1): st
   return `<polygon points="${points.map(({ x, y }) => `${px(x)},${px(y)}`).join(' ')}" fill="${fill}" ${faded(opacity)}/>`;
 }
 
-/** A shape of any form; `data` is a path as SVG writes it. */
+/** A shape of any form; `data` is SVG path data. */
 export function path(data: string, fill: string, opacity = 1): string {
   return `<path d="${data}" fill="${fill}" ${faded(opacity)}/>`;
 }
@@ -77,7 +77,7 @@ export function curveThrough(points: readonly Point[]): string {
   return parts.join('');
 }
 
-// Opacity of the paint, not of the element: the latter makes the renderer draw on a layer of its own.
+// Use the paint's opacity, because the element's makes the renderer draw an extra layer.
 function faded(opacity: number, paint: 'fill' | 'stroke' = 'fill'): string {
   return opacity >= 1 ? '' : `${paint}-opacity="${opacity.toFixed(3)}"`;
 }

@@ -6,7 +6,7 @@ import { stars } from './sky.js';
 
 type Kind = 'cat' | 'dog' | 'fox' | 'bear' | 'rabbit' | 'owl';
 
-/** Where a face is drawn: its center and its scale (1 = 300 pixels from ear to ear). */
+/** Position of a face: its center and its scale (1 = 300 pixels from ear to ear). */
 interface Face {
   readonly x: number;
   readonly y: number;
@@ -16,7 +16,7 @@ interface Face {
   readonly pale: string;
 }
 
-/** The portrait of an animal before a great disc of light. */
+/** A portrait of an animal in front of a large disc of light. */
 export const animal: Scene = (canvas) => {
   const { width, height, unit, random, palette } = canvas;
   const kind = kindOf(canvas);

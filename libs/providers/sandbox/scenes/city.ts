@@ -11,7 +11,7 @@ interface Building {
   readonly roof: number;
 }
 
-/** A skyline in three depths with lit windows, mirrored in the water before it. */
+/** A skyline in three layers with lit windows, mirrored in the water in front of it. */
 export const city: Scene = (canvas) => {
   const { width, height, unit, random, palette } = canvas;
   const shore = height * 0.74;

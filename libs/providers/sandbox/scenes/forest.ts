@@ -6,7 +6,7 @@ import { house } from './landscape.js';
 import { birds, sky } from './sky.js';
 import { pinesAlong } from './trees.js';
 
-/** Rows of conifers in the mist with light falling through, and who lives there. */
+/** Rows of conifers in the mist with light falling through, and the animals of the forest. */
 export const forest: Scene = (canvas) => {
   const { width, height, unit, random, palette } = canvas;
   const light = { x: width * random.between(0.35, 0.65), y: height * 0.3, radius: 90 * unit };
@@ -59,7 +59,7 @@ function mushroom(canvas: Canvas, x: number, y: number, scale: number): string {
   ].join('');
 }
 
-/** A standing deer, its hoofs at y. */
+/** A standing deer with its hooves at y. */
 function deer(canvas: Canvas, x: number, y: number, scale: number): string {
   const coat = darker(mix(canvas.palette.accents[0], canvas.palette.near, 0.5), 0.15);
   const at = (dx: number, dy: number): string => `${px(x + dx * scale)} ${px(y + dy * scale)}`;

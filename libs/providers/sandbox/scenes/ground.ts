@@ -16,7 +16,7 @@ export function rollingLine(random: Random, width: number, level: number, swing:
   return (x) => level + waves.reduce((sum, wave) => sum + Math.sin(x * wave.frequency + wave.phase) * wave.size, 0);
 }
 
-/** Peaks from repeated halving of a line, each time with half the disturbance. */
+/** Peaks made by repeatedly halving a line, each time with half the displacement. */
 export function mountainPoints(random: Random, width: number, level: number, height: number): Point[] {
   let heights = [
     random.between(0, 0.4),
@@ -52,7 +52,7 @@ export function layerColor(canvas: Canvas, index: number, count: number): string
   return mix(canvas.palette.far, canvas.palette.near, (index + 0.35) / count);
 }
 
-/** A band of haze that swallows the feet of what stands behind it. */
+/** A band of haze that hides the bottom of whatever stands behind it. */
 export function mist(canvas: Canvas, y: number, depth: number, opacity: number): string {
   const id = `mist${Math.round(y)}`;
   const color = canvas.palette.sky[2];

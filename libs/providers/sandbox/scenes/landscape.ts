@@ -5,7 +5,7 @@ import { hill, layerColor, mist, mountainPoints, mountains, rollingLine, type Sk
 import { birds, clouds, sky } from './sky.js';
 import { pinesAlong, roundTree } from './trees.js';
 
-/** Mountains behind hills, with what the prompt names: snow, dunes, a house, a balloon. */
+/** Mountains behind hills, with details that the prompt names: snow, dunes, a house, a balloon. */
 export const landscape: Scene = (canvas) => {
   const { width, height, unit, random } = canvas;
   const isDesert = mentions(canvas, 'desert', 'dune', 'sahara', '沙');
@@ -82,7 +82,7 @@ function lake(canvas: Canvas, x: number, y: number): string {
   return `<ellipse cx="${px(x)}" cy="${px(y + depth)}" rx="${px(half)}" ry="${px(depth)}" fill="${mix(palette.sky[1], palette.sky[2], 0.4)}"/>${glints.join('')}`;
 }
 
-/** A small house with lit windows; its foot at x, y, sizes times `scale`. */
+/** A small house with lit windows, with its base at x, y. */
 export function house(canvas: Canvas, x: number, y: number, scale: number): string {
   const { palette } = canvas;
   const wall = mix(palette.accents[3], palette.far, 0.25);

@@ -11,7 +11,7 @@ import { shapes } from './shapes.js';
 import { space } from './space.js';
 import { stillLife } from './still-life.js';
 
-/** Every family of images the sandbox can draw. */
+/** Every scene that the sandbox can draw. */
 export const SCENES: Readonly<Record<SceneName, Scene>> = {
   landscape,
   sea,
@@ -25,5 +25,5 @@ export const SCENES: Readonly<Record<SceneName, Scene>> = {
   ribbons,
 };
 
-/** What is drawn for a prompt that names nothing known. */
+/** Scenes for prompts without a known word. */
 export const UNNAMED: readonly [SceneName, ...SceneName[]] = ['ribbons', 'shapes', 'landscape'];

@@ -4,7 +4,7 @@ import { circle, curveThrough, ellipse, path, polygon, px, rectangle, stop, vert
 import { rollingLine } from './ground.js';
 import { birds, clouds, sky } from './sky.js';
 
-/** Water to the horizon, the light on it, and a boat, an island or a lighthouse. */
+/** Water to the horizon with light on it, and a boat, an island, or a lighthouse. */
 export const sea: Scene = (canvas) => {
   const { width, height, unit, random, palette } = canvas;
   const horizon = height * 0.55;

@@ -3,7 +3,7 @@ import { darker, lighter, mix } from '../drawing/color.js';
 import { circle, ellipse, glowGradient, path, polygon, px, rectangle, stop } from '../drawing/svg.js';
 import { stars } from './sky.js';
 
-/** A ringed planet, moons and nebulae, and the rocket on its way. */
+/** A ringed planet, moons, nebulae, and a rocket. */
 export const space: Scene = (canvas) => {
   const { width, height, unit, random, palette } = canvas;
   const planet = {
@@ -145,7 +145,7 @@ function rocket(canvas: Canvas, x: number, y: number, scale: number): string {
   ].join('');
 }
 
-/** The dark curve of the world we stand on. */
+/** The dark curve of a planet in the foreground. */
 function horizon(canvas: Canvas): string {
   const { width, height, unit, palette } = canvas;
   const reach = Math.max(width, height) * 1.6;
