@@ -330,6 +330,8 @@ describe('making pictures in a browser', () => {
       await page().getByRole('option', { name, exact: true }).click();
     };
     await page().getByLabel('Search prompts').fill('Old picture');
+    // The pictures are listed before the search, too.
+    await page().getByText('Search results are listed newest first.').waitFor();
     await old(25).waitFor();
     await choose('Last 24 hours');
     await old(24).waitFor({ state: 'detached' });

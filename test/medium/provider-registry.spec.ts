@@ -90,7 +90,7 @@ describe('the adapters of the catalog', () => {
       ...{ stream: true, totalTimeoutMs: 5_000, baseUrl: 'http://two.example/v1' },
     });
     const ours = openAiSettings({ ...entry('one'), baseUrl: 'https://api.openai.com/v1' }, undefined, openai);
-    expect(ours).toMatchObject({ apiKey: '', project: 'ours' });
+    expect(ours).toMatchObject({ apiKey: undefined, project: 'ours' });
   });
 
   it('refuse a catalog of which they can’t be made, and say which option is wrong', async () => {
