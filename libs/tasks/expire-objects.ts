@@ -78,7 +78,8 @@ export class ExpireObjects {
     await this.deleteAll(rows.map(keysOf));
     await task.updateMany({
       where: { id: { in: inList(rows.map(({ id }) => id)) }, objectsDeletedAt: null },
-      data: { objectsDeletedAt: new Date() },
+      // One that was made a favorite meanwhile has lost its images as well.
+      data: { objectsDeletedAt: new Date(), favoritedAt: null },
     });
     this.logger.info('retention.objects_deleted', { count: rows.length });
     return rows.length;

@@ -21,7 +21,7 @@ interface SearchBounds {
 }
 
 /** A search in one account's tasks, for what no index covers. */
-export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order'> {
+export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order' | 'favorites' | 'prompt'> {
   /** Part of the prompt, case-insensitive, or the whole id of a task or of its request. */
   readonly text?: string | undefined;
   /** The provider that was called last. */

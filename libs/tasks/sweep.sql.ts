@@ -120,7 +120,7 @@ const MOST_GROUPS = 200;
 /** Most failures to count, because each costs a read of its row. */
 const MOST_FAILURES = 5_000;
 
-/** Failures by kind; `hasMore`: there may be older ones, which were not counted. */
+/** Failures by kind; `hasMore`: there may be older ones, which are not listed or not counted. */
 export interface FailureGroups {
   readonly groups: FailureGroup[];
   readonly hasMore: boolean;
@@ -139,10 +139,11 @@ export async function failureGroups(
      FROM (SELECT id, error, provider, model, options, finished_at FROM tasks
        WHERE status = 'failed' AND finished_at >= $1 ORDER BY finished_at DESC, id DESC LIMIT $2) AS failed
      LEFT JOIN tasks AS again ON again.redrive_of = failed.id
-     GROUP BY 1, 2, 3, 4 ORDER BY max(failed.finished_at) DESC LIMIT ${MOST_GROUPS}`,
+     GROUP BY 1, 2, 3, 4 ORDER BY max(failed.finished_at) DESC LIMIT ${MOST_GROUPS + 1}`,
     [since, mostFailures],
   );
-  return { groups: rows.map(({ total: _, ...group }) => group), hasMore: (rows[0]?.total ?? 0) >= mostFailures };
+  const groups = rows.slice(0, MOST_GROUPS).map(({ total: _, ...group }) => group);
+  return { groups, hasMore: rows.length > MOST_GROUPS || (rows[0]?.total ?? 0) >= mostFailures };
 }
 
 /** Tasks that ended in one minute. */

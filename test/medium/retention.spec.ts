@@ -16,6 +16,7 @@ import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
 import { newUploadId } from '#tasks/task-id.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
@@ -203,6 +204,37 @@ describe('retention', () => {
     await expire.run(config);
     expect(await stored()).toEqual([]);
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);
+  });
+
+  it('leaves no favorite without its images when it is marked while they are deleted', async () => {
+    const late = await completed();
+    await finishedHoursAgo(late.id, 169);
+    const marking = Object.assign(new DiskStore(folder), {
+      delete: async (key: string) => {
+        await room.store.setFavorite(TEST_ACCOUNT, late.id, true);
+        await store.delete(key);
+      },
+    });
+    await new ExpireObjects(room.database, marking, room.logger).run(loadConfig([WorkerConfig], {})[0]);
+    expect([await stored(), (await room.sql('SELECT id FROM tasks')).rows]).toEqual([[], []]);
+  });
+
+  it('groups failures by kind, and says when there are more kinds than it lists', async () => {
+    const failed = new FailedTasks(room.database);
+    const { id } = await completed();
+    const fill = (kinds: string) =>
+      room.sql(
+        `INSERT INTO tasks SELECT (jsonb_populate_record(tasks, jsonb_build_object('id', 'task_' || kind,
+           'status', 'failed', 'model', 'model ' || kind, 'finished_at', now()))).*
+         FROM tasks, generate_series(${kinds}) AS kind WHERE tasks.id = $1`,
+        [id],
+      );
+    await fill('1, 200');
+    const all = await failed.groups(new Date(0));
+    expect([all.groups.length, all.hasMore]).toEqual([200, false]);
+    await fill('201, 201');
+    const some = await failed.groups(new Date(0));
+    expect([some.groups.length, some.hasMore]).toEqual([200, true]);
   });
 
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
