@@ -77,6 +77,29 @@ describe('the mails of the console', () => {
     await browser.ask('/join', { body: { token: tokenOf(made.link), name: 'Bad', password: PASSWORD } });
   });
 
+  it('flood no mailbox: five from the console to one address in 15 minutes, from whatever account', async () => {
+    const email = 'victim@example.org';
+    const zed = await signInInvited(platform, {
+      ...{ email: 'zed@example.org', role: 'admin', accountId: await platform.newAccount() },
+    });
+    const invite = async (admin: Browser): Promise<number> => {
+      const { status } = await admin.call('/people', { body: { email, role: 'member' } });
+      return status;
+    };
+    const statuses = [await invite(ada), await invite(ada), await invite(ada), await invite(zed), await invite(zed)];
+    expect([...statuses, await invite(zed), await invite(ada)]).toEqual([201, 201, 201, 201, 201, 429, 429]);
+    const { data } = await ada.ask<{ data: { id: string; email: string }[] }>('/invitations');
+    const { id } = data.find((one) => one.email === email)!;
+    const renewed = await ada.call(`/invitations/${id}/renew`, { method: 'POST' });
+    expect([renewed.status, await renewed.json()]).toMatchObject([429, { error: { code: 'rate_limit_exceeded' } }]);
+    const channel = await ada.ask<{ id: string }>('/alerts/channels', { body: { kind: 'email', address: email } });
+    expect((await ada.call(`/alerts/channels/${channel.id}/test`, { method: 'POST' })).status).toBe(429);
+    expect(await server.arrived(email, 5)).toHaveLength(5);
+    // Their own request for a link is counted separately.
+    expect((await forgot(email)).status).toBe(204);
+    expect((await ada.call('/people', { body: { email: 'other@example.org', role: 'member' } })).status).toBe(201);
+  });
+
   it('help those who forgot their password, in every account, and answer alike for strangers', async () => {
     const email = 'nia@example.org';
     await signInInvited(platform, { email, role: 'member' });

@@ -1,6 +1,7 @@
 import { RedisConfig } from '#redis/redis.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { SignInLimits } from '../../apps/api/src/console/sign-in/sign-in-limits.js';
+import { AttemptLimiter } from '../../apps/api/src/limits/attempt-limiter.js';
 import { RateCounter } from '../../apps/api/src/limits/rate-counter.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { createTestRedis } from '../support/redis.js';
@@ -27,7 +28,7 @@ describe('the limits of signing in, with windows of two seconds', () => {
 
   const limitsOf = (windowSeconds: number): SignInLimits => {
     const config = { ...new RedisConfig(), redisPrefix: room.prefix };
-    return new SignInLimits(new RateCounter(room.redis, config), windowSeconds);
+    return new SignInLimits(new AttemptLimiter(new RateCounter(room.redis, config), windowSeconds));
   };
   const admitted = (email: string, from = '203.0.113.1'): Promise<boolean> =>
     limits.admit(from, email).then(

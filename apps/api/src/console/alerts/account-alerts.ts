@@ -7,6 +7,7 @@ import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
 import { AlertChannelStore, type AlertChannel } from '#webhooks/channel-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { MailLimits } from '../mail/mail-limits.js';
 import type { AlertPageQuery, AlertRuleBody } from './dto/alert-bodies.dto.js';
 import { alertView, type AlertPage } from './dto/alert-views.dto.js';
 
@@ -18,6 +19,7 @@ export class AccountAlerts {
     private readonly events: AlertEventRepository,
     private readonly channelRows: AlertChannelStore,
     private readonly deliveries: SendDeliveries,
+    private readonly limits: MailLimits,
   ) {}
 
   async rules(accountId: string, operator: boolean): Promise<AlertRule[]> {
@@ -66,15 +68,14 @@ export class AccountAlerts {
 
   /**
    * Sends a test and returns the id of its delivery. Throws AppError `invalid_value` for a channel that responded with
-   * 410.
+   * 410, and `rate_limit_exceeded`.
    */
   async test(accountId: string, id: string): Promise<string> {
+    await this.limits.admit(accountId, (await this.channel(accountId, id)).address);
     const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
     const entry = await this.channelRows.tellOne(accountId, id, message);
-    if (entry === undefined) {
-      await this.channel(accountId, id);
+    if (entry === undefined)
       throw new AppError('invalid_value', 'The channel answered 410 and is turned off. Remove it and add it again.');
-    }
     await this.deliveries.enqueue(entry);
     return entry.deliveryId;
   }

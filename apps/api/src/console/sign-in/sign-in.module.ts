@@ -24,7 +24,7 @@ import { SecondStepCookie } from './second-step-cookie.js';
 import { SecondStep } from './second-step.js';
 import { SessionCookie } from '../session-cookie.js';
 import { SessionsController } from './sessions.controller.js';
-import { SIGN_IN_WINDOW_SECONDS, SignInLimits } from './sign-in-limits.js';
+import { SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';
 import { SignInMethodsController } from './sign-in-methods.controller.js';
 
@@ -67,7 +67,6 @@ const sealer = {
     SealedCookies,
     sealer,
     SignInLimits,
-    { provide: SIGN_IN_WINDOW_SECONDS, useValue: 900 },
   ],
   exports: [OpenSession, PasswordSignIn, FailedSignIns, SealedCookies, SecondStepCookie, SignInLimits],
 })

@@ -1,0 +1,18 @@
+import { Injectable } from '@nestjs/common';
+import { AttemptLimiter, hashed } from '../../limits/attempt-limiter.js';
+
+/** Per 15 minutes: what an account may send, and what one address gets from all accounts. */
+const PER_ACCOUNT = 100;
+const PER_RECIPIENT = 5;
+
+/** Limits what an account sends at will, so that nobody floods a mailbox: invitations, links and tests of alert channels. */
+@Injectable()
+export class MailLimits {
+  constructor(private readonly attempts: AttemptLimiter) {}
+
+  /** Counts a message. Throws AppError `rate_limit_exceeded`. */
+  async admit(accountId: string, address: string): Promise<void> {
+    await this.attempts.admit(`mail:account:${accountId}`, PER_ACCOUNT);
+    await this.attempts.admit(`mail:to:${hashed(address)}`, PER_RECIPIENT);
+  }
+}
