@@ -48,6 +48,11 @@ export class BudgetRepository {
     });
   }
 
+  /** Whether any of these accounts and keys has a budget. */
+  async any(ownerIds: readonly string[]): Promise<boolean> {
+    return (await this.prisma.budget.count({ where: { ownerId: { in: inList(ownerIds) } } })) > 0;
+  }
+
   /**
    * Sets the budget of an account, or of a key and those that share it; undefined removes it. Earlier spend in the
    * ledger counts, so tasks with a price wait in the meantime, both to be accepted and to end. Throws when the database

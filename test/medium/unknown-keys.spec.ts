@@ -3,6 +3,7 @@ import { newApiKey } from '#accounts/api-keys.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { SessionStore } from '#accounts/session-store.js';
 import { newToken } from '#accounts/tokens.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
@@ -28,7 +29,7 @@ describe('a flood of unknown keys', () => {
     uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
     const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, patienceMs: 50_000 });
-    store = new ApiKeyStore(room.database, keys, uses, limiter);
+    store = new ApiKeyStore(keys, new BudgetRepository(room.database), uses, limiter);
   });
   afterEach(async () => {
     await uses.onApplicationShutdown();

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { KEY_SCOPES, storedResponseFormat } from '#accounts/api-keys.js';
-import { PrismaService } from '#database/prisma.service.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
 import { accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
@@ -35,8 +35,8 @@ export class ApiKeyStore {
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
 
   constructor(
-    private readonly prisma: PrismaService,
     private readonly keys: ApiKeyRepository,
+    private readonly budgets: BudgetRepository,
     private readonly uses: KeyUses,
     limiter: UnknownKeyLimiter,
   ) {
@@ -109,10 +109,7 @@ export class ApiKeyStore {
   private async read(key: string) {
     const row = await this.keys.findByKey(key);
     if (row === undefined) return null;
-    const budgets = await this.prisma.budget.count({
-      where: { ownerId: { in: [row.accountId, row.originalKeyId ?? row.id] } },
-    });
-    return { ...row, budgeted: budgets > 0 };
+    return { ...row, budgeted: await this.budgets.any([row.accountId, row.originalKeyId ?? row.id]) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { DatabaseModule } from '#database/database.module.js';
+import { BillingModule } from '#billing/billing.module.js';
 import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyStore } from './api-key-store.js';
@@ -16,7 +16,7 @@ const unknownKeys = {
 
 /** Identifies the callers of the public API and their permissions. */
 @Module({
-  imports: [AccountsModule, DatabaseModule],
+  imports: [AccountsModule, BillingModule],
   providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, unknownKeys],
 })
 export class AuthModule {}
