@@ -3,7 +3,8 @@ import pg from 'pg';
 import type { Logger } from '#telemetry/logger.js';
 import { setTimeZone } from './connections.sql.js';
 import type { DatabaseConfig } from './database.config.js';
-import { driverAddress } from './database-url.js';
+import { driverAddresses } from './database-url.js';
+import { primaryClient } from './primary-client.js';
 
 /** How long Postgres lets a transaction stay idle between statements, in ms. */
 export const IDLE_IN_TRANSACTION_MS = 10_000;
@@ -12,9 +13,10 @@ const TIME_ZONE = 'UTC';
 
 /** Creates the pool of this process. The server may close idle connections at any time, which is only logged. */
 export function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
-  const { connectionString, options } = driverAddress(config.databaseUrl);
+  const { urls, options } = driverAddresses(config.databaseUrl);
   const pool = new pg.Pool({
-    connectionString,
+    connectionString: urls[0],
+    Client: primaryClient(urls, config.connectTimeoutMs),
     application_name: processName(logger.service, config.databasePool),
     max: config.databasePool,
     connectionTimeoutMillis: config.connectTimeoutMs,

@@ -1,4 +1,4 @@
-import { databaseUrlProblem, driverAddress } from './database-url.js';
+import { databaseUrlProblem, driverAddresses } from './database-url.js';
 
 const HERE = encodeURIComponent(import.meta.filename);
 
@@ -9,16 +9,20 @@ describe('DATABASE_URL', () => {
     `postgresql://darkroom@db/darkroom?sslmode=verify-full&sslrootcert=${HERE}`,
     'postgresql://darkroom@db/darkroom?sslmode=require&channel_binding=require',
     'postgresql://darkroom@/darkroom?host=/var/run/postgresql',
-    'postgresql://darkroom:a,b@db/darkroom'.replace(',', '%2C'),
+    'postgresql://darkroom:a%2Cb@db/darkroom',
+    'postgresql://u:p@one:5432,two:5433/darkroom',
+    'postgresql://u:p@one,[fd00::5]:5433,10.0.0.3/darkroom?target_session_attrs=read-write',
   ])('may be %s', (url) => {
     expect(databaseUrlProblem(url)).toBeUndefined();
   });
 
   it.each([
     ['mysql://db/darkroom', /must start with postgresql/],
-    ['postgresql://u:p@one:5432,two:5432/darkroom', /one host.*follows the primary/],
-    ['postgresql://u:p@one,two/darkroom?target_session_attrs=read-write', /one host/],
-    ['postgresql://u:p@/darkroom?host=one,two', /one host/],
+    ['postgresql://u:p@one,two/darkroom?target_session_attrs=standby', /none of any, read-write, primary/],
+    ['postgresql://u:p@/darkroom?host=one,two', /before its path/],
+    ['postgresql://u:p@one:5432,two:99999/darkroom', /host or a port/],
+    ['postgresql://u:p@one,/darkroom', /host or a port/],
+    ['postgresql://u:p@one,two/darkroom?sslmode=allow', /sslmode that is none of/],
     ['postgresql://db/darkroom?sslmode=allow', /sslmode that is none of/],
     ['postgresql://db/darkroom?sslrootcert=/no/such/file', /can't be read: sslrootcert/],
   ])('may not be %s', (url, problem) => {
@@ -27,12 +31,16 @@ describe('DATABASE_URL', () => {
   });
 
   it('is told to the driver without what it would warn of, and without the options that would displace ours', () => {
-    expect(driverAddress('postgresql://u:p%40@db:5/d?sslmode=require&options=-c%20search_path%3Dx')).toEqual({
-      connectionString: 'postgresql://u:p%40@db:5/d?sslmode=verify-full',
+    expect(driverAddresses('postgresql://u:p%40@db:5/d?sslmode=require&options=-c%20search_path%3Dx')).toEqual({
+      urls: ['postgresql://u:p%40@db:5/d?sslmode=verify-full'],
       options: '-c search_path=x',
     });
-    expect(driverAddress('postgresql://u@[::1]/d').connectionString).toBe('postgresql://u@[::1]/d');
-    expect(driverAddress('postgresql://db/d?sslrootcert=system').connectionString).toMatch(/\?sslmode=verify-full$/);
-    expect(driverAddress('postgresql://u@/d?host=/run').connectionString).toBe('postgresql://u@/d?host=/run');
+    expect(driverAddresses('postgresql://u@[::1]/d').urls).toEqual(['postgresql://u@[::1]/d']);
+    expect(driverAddresses('postgresql://db/d?sslrootcert=system').urls[0]).toMatch(/\?sslmode=verify-full$/);
+    expect(driverAddresses('postgresql://u@/d?host=/run').urls).toEqual(['postgresql://u@/d?host=/run']);
+    expect(driverAddresses('postgresql://u:p@one,[::2]:6/d?target_session_attrs=primary&options=-c%20a%3Db')).toEqual({
+      urls: ['postgresql://u:p@one/d', 'postgresql://u:p@[::2]:6/d'],
+      options: '-c a=b',
+    });
   });
 });

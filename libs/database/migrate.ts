@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { PACKAGE_ROOT } from '#config/package.js';
-import { driverAddress } from './database-url.js';
+import { driverAddresses } from './database-url.js';
+import { primaryClient } from './primary-client.js';
 import type { Queryable } from './queryable.js';
 
 /** The folder of this version's migrations. */
@@ -42,6 +43,8 @@ interface MigrateOptions {
 /** The advisory lock of Prisma's own `migrate deploy`, so that the two never run at once. */
 const LOCK = 72_707_369;
 
+const CONNECT_MS = 10_000;
+
 /** SQLSTATE of a lock that was not available in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -66,12 +69,13 @@ const TABLE = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
  */
 export async function migrate(databaseUrl: string, folder: string, options: MigrateOptions = {}): Promise<string[]> {
   const migrations = await readMigrations(folder);
-  const address = driverAddress(databaseUrl);
-  const client = new pg.Client({
-    connectionString: address.connectionString,
-    // Overrides time limits set for the role, which are too short for a migration.
+  const address = driverAddresses(databaseUrl);
+  const Client = primaryClient(address.urls, CONNECT_MS);
+  const client = new Client({
+    connectionString: address.urls[0],
+    // Limits that a role has for its other sessions are too short for a migration.
     options: `${address.options} -c statement_timeout=0 -c lock_timeout=0`.trim(),
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_MS,
     query_timeout: options.statementTimeoutMs ?? 600_000,
   });
   client.on('error', () => undefined);

@@ -1,0 +1,88 @@
+import pg from 'pg';
+
+/** Where a server listens. */
+interface Server {
+  readonly host: string;
+  readonly port: number;
+}
+
+type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/**
+ * The class of connections to a database. With several servers, each connection goes to the one that accepts writes, as
+ * libpq does with target_session_attrs=read-write; the driver itself would only try the first. Which one it is, is
+ * remembered until a connection to it fails. A connection is rejected with Postgres' code 57P03 while no server accepts
+ * writes, so that callers are told to try again.
+ */
+export function primaryClient(urls: readonly string[], timeoutMs: number): typeof pg.Client {
+  if (urls.length === 1) return pg.Client;
+  const primary = new Primary(urls, timeoutMs);
+  return class PrimaryClient extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<pg.Client> | undefined {
+      const connected = this.toPrimary();
+      if (callback === undefined) return connected;
+      const call = callback as (error: Error | null, client?: pg.Client) => void;
+      connected.then((client) => call(null, client), call);
+      return undefined;
+    }
+
+    private async toPrimary(): Promise<pg.Client> {
+      Object.assign(this, await primary.find());
+      try {
+        await super.connect();
+        await requirePrimary(this);
+      } catch (error) {
+        primary.forget();
+        throw error;
+      }
+      return this;
+    }
+  };
+}
+
+class Primary {
+  private found: Promise<Server> | undefined;
+
+  constructor(
+    private readonly urls: readonly string[],
+    private readonly timeoutMs: number,
+  ) {}
+
+  async find(): Promise<Server> {
+    this.found ??= Promise.any(this.urls.map((url) => this.ask(url)));
+    try {
+      return await this.found;
+    } catch (error) {
+      this.forget();
+      throw error instanceof AggregateError ? error.errors[0] : error;
+    }
+  }
+
+  forget(): void {
+    this.found = undefined;
+  }
+
+  private async ask(url: string): Promise<Server> {
+    const client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: this.timeoutMs,
+      query_timeout: this.timeoutMs,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await requirePrimary(client);
+      return { host: client.host, port: client.port };
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+}
+
+async function requirePrimary(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  if (rows[0]?.standby !== false)
+    throw Object.assign(new Error('the server is a standby, which accepts no writes'), { code: '57P03' });
+}

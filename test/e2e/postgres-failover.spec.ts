@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate, MIGRATIONS } from '#database/migrate.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { createKey } from '../support/access.js';
+import { Drill } from '../support/drill.js';
+import { newMarker, order } from '../support/fault-callers.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
+import { openPrisma } from '../support/open-prisma.js';
+import { startPostgresPair, type PostgresPair } from '../support/postgres-pair.js';
+import { startApi, startWorker, type TestProcess } from '../support/processes.js';
+import { createTestRedis } from '../support/redis.js';
+
+const SECRET_KEY = 'failover'.repeat(5);
+
+// Real: a primary with a synchronous standby, an API, a worker, and a provider that counts what it starts.
+describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
+  let folder: string;
+  let pair: PostgresPair;
+  let provider: LedgerProvider;
+  let processes: TestProcess[];
+  let database: PrismaService;
+  let standby: pg.Pool;
+  let key: string;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-failover-'));
+    [pair, provider] = await Promise.all([startPostgresPair('darkroom'), LedgerProvider.start()]);
+    // The standby is named first, so whoever takes the first host can't even migrate.
+    const url = `postgresql://darkroom:pair@${pair.hosts.standby},${pair.hosts.primary}/darkroom?target_session_attrs=read-write`;
+    await migrate(url, MIGRATIONS);
+    database = openPrisma(url);
+    standby = new pg.Pool({ connectionString: pair.standby, max: 2 });
+    standby.on('error', () => undefined);
+    key = (await createKey(database.pool, SECRET_KEY, { name: 'failover' })).key;
+    const { url: redisUrl, prefix } = createTestRedis();
+    const settings = {
+      ...{ DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: prefix, DATA_DIR: folder, SECRET_KEY },
+      ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '20' },
+    };
+    processes = await Promise.all([startApi(settings), startWorker(settings)]);
+  }, 120_000);
+  afterAll(async () => {
+    await Promise.all(processes.map((process) => process.stop()));
+    await database.close();
+    await standby.end();
+    await pair.close();
+    await provider.close();
+    await rm(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  async function ask(marker: string, signal = AbortSignal.timeout(60_000)): Promise<Response> {
+    const response = await fetch(`${processes[0]!.url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(order(marker)),
+      signal,
+    });
+    await response.arrayBuffer();
+    return response;
+  }
+
+  it('is followed: connections go to the server that accepts writes, and no image is lost or bought twice', async () => {
+    const drill = new Drill(provider, async (marker, signal) => (await ask(marker, signal)).status);
+    await drill.hold(8);
+    await pair.killPrimary();
+    // The standby answers, but accepts no writes: callers are told to try again.
+    const refused = await ask(newMarker());
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+    await pair.promote();
+    await drill.come(8);
+    drill.release();
+    await drill.judge(standby, 'Postgres failover between two hosts');
+  }, 180_000);
+});
