@@ -1,8 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
+
+/** A process may have had thousands of callers, and each mark is written to several indexes. */
+const MARKED_AT_ONCE = 200;
 
 /**
  * Finds callers whose process was killed, so that it could not record that they left. Each API process stays subscribed
@@ -66,10 +70,16 @@ export class LostCallers {
     if (others.length === 0) return 0;
     const gone = await this.gone(others);
     if (gone.length === 0) return 0;
-    const { count } = await this.prisma.task.updateMany({
-      where: { waiter: { in: gone }, ...waitedFor },
-      data: { abandonedAt: new Date() },
-    });
+    // By the index of unfinished tasks, which the second condition on their state leads to.
+    const where = { waiter: { in: gone }, ...waitedFor, finishedAt: null };
+    let count = 0;
+    let ids: string[];
+    do {
+      const page = { orderBy: { id: 'asc' }, take: MARKED_AT_ONCE, select: { id: true } } as const;
+      ids = (await this.prisma.task.findMany({ where, ...page })).map(({ id }) => id);
+      const marked = { where: { id: { in: inList(ids) }, ...where }, data: { abandonedAt: new Date() } };
+      count += (await this.prisma.task.updateMany(marked)).count;
+    } while (ids.length === MARKED_AT_ONCE);
     return count;
   }
 

@@ -4,10 +4,10 @@ import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { openSpan } from '#telemetry/spans.js';
-import { failOverdue, requeue, SWEEP_BATCH } from './sweep.sql.js';
+import { failOverdue, requeue, SWEEP_BATCH, type OverdueRow } from './sweep.sql.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots } from './task-slots.js';
-import { taskError } from './task.js';
+import { taskError, type TaskError } from './task.js';
 
 /** How long a job may take to reach the queue before its task counts as lost. */
 const GRACE_MS = 5_000;
@@ -17,8 +17,10 @@ const GRACE_MS = 5_000;
  */
 const RETRACT_MS = 8_000;
 
+/** Tasks that one sweep looks at or ends. */
+const SWEEP_TASKS = 500;
 /** One page of rows, in the order of the index of unfinished tasks. */
-const PAGE = { select: { id: true, epoch: true }, orderBy: { id: 'asc' }, take: SWEEP_BATCH } as const;
+const PAGE = { select: { id: true, epoch: true }, orderBy: { id: 'asc' }, take: SWEEP_TASKS } as const;
 
 /**
  * Finds tasks that are overdue, abandoned or not enqueued. Runs in every process, without a leader: rows are locked
@@ -40,7 +42,17 @@ export class SweepTasks {
   /** Fails tasks past their deadline. Needs only the database, so it works without workers and without Redis. */
   async failOverdue(): Promise<number> {
     const error = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
-    const rows = await failOverdue(this.prisma.pool, error);
+    let [count, failed] = [0, SWEEP_BATCH];
+    while (failed === SWEEP_BATCH && count < SWEEP_TASKS) {
+      const rows = await failOverdue(this.prisma.pool, error);
+      this.tellOverdue(rows, error);
+      failed = rows.length;
+      count += failed;
+    }
+    return count;
+  }
+
+  private tellOverdue(rows: readonly OverdueRow[], error: TaskError): void {
     for (const row of rows) {
       const { id } = row;
       this.slots.free(row);
@@ -54,7 +66,6 @@ export class SweepTasks {
       this.logger.warn('task.overdue', { taskId: id });
       span.end({ outcome: 'failed', error: error.code ?? undefined });
     }
-    return rows.length;
   }
 
   /** Recounts the tasks in flight of accounts that were not checked for a while. */
@@ -95,7 +106,7 @@ export class SweepTasks {
       ...PAGE,
     });
     const rows = found.map(toEntry);
-    const goesOn = rows.length === SWEEP_BATCH && (this.midway || (await this.mayGoOn(aloneMs)));
+    const goesOn = rows.length === SWEEP_TASKS && (this.midway || (await this.mayGoOn(aloneMs)));
     this.cursor = goesOn ? (rows.at(-1)?.taskId ?? '') : '';
     if (rows.length === 0) return 0;
     const missing = await this.queue.missing(rows);
@@ -119,7 +130,11 @@ export class SweepTasks {
    * A parked task has had its turn, so it goes first.
    */
   private async nextEpoch(entries: readonly QueueEntry[], abandoned: boolean): Promise<QueueEntry[]> {
-    return entries.length === 0 ? [] : await requeue(this.prisma.pool, entries, abandoned);
+    const next: QueueEntry[] = [];
+    for (let at = 0; at < entries.length; at += SWEEP_BATCH) {
+      next.push(...(await requeue(this.prisma.pool, entries.slice(at, at + SWEEP_BATCH), abandoned)));
+    }
+    return next;
   }
 }
 

@@ -14,8 +14,8 @@ export interface OverdueRow {
 /** Ending tasks of many owners locks their budgets, so only one sweep does it at a time; the others skip it. */
 const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
 
-/** Rows that a sweep takes at a time. */
-export const SWEEP_BATCH = 500;
+/** Rows that a statement of a sweep writes: each is written to several indexes, and ending one moves budgets. */
+export const SWEEP_BATCH = 100;
 
 const OVERDUE = {
   name: 'sweep_overdue',

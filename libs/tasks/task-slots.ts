@@ -16,6 +16,16 @@ const CHECK_EVERY_MS = 30_000;
 const CHECK_AT_ONCE = 100;
 /** A place whose task has no row is kept for so long: its row may be about to be written. */
 const UNWRITTEN_MS = 10_000;
+/** Rows that one statement reads: accounts may have tens of thousands of tasks in flight. */
+const PAGE = 1_000;
+const COUNTED_COLUMNS = { id: true, accountId: true, apiKeyId: true, finishedAt: true } as const;
+
+interface CountedTask {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly finishedAt: Date | null;
+}
 
 const NOW = `
   local time = redis.call('TIME')
@@ -169,16 +179,37 @@ export class TaskSlots {
 
   /** The accounts' unfinished tasks and the named ones, each with the key that it is counted for. */
   private async rows(accounts: readonly string[], ids: readonly string[]) {
-    const tasks = await this.prisma.task.findMany({
-      where: { OR: [{ finishedAt: null, accountId: { in: inList(accounts) } }, { id: { in: inList(ids) } }] },
-      select: { id: true, accountId: true, apiKeyId: true, finishedAt: true },
-    });
+    const unfinished = await this.unfinished(accounts);
+    const seen = new Set(unfinished.map(({ id }) => id));
+    const tasks = [...unfinished, ...(await this.named(ids.filter((id) => !seen.has(id))))];
     const keys = await this.prisma.apiKey.findMany({
       where: { id: { in: inList([...new Set(tasks.map(({ apiKeyId }) => apiKeyId))]) }, originalKeyId: { not: null } },
       select: { id: true, originalKeyId: true },
     });
     const originals = new Map(keys.map(({ id, originalKeyId }) => [id, originalKeyId]));
     return tasks.map((task) => ({ ...task, originalKeyId: originals.get(task.apiKeyId) ?? task.apiKeyId }));
+  }
+
+  private async unfinished(accounts: readonly string[]): Promise<CountedTask[]> {
+    const tasks: CountedTask[] = [];
+    let page: CountedTask[];
+    do {
+      page = await this.prisma.task.findMany({
+        where: { finishedAt: null, accountId: { in: inList(accounts) }, id: { gt: tasks.at(-1)?.id ?? '' } },
+        ...{ orderBy: { id: 'asc' }, take: PAGE, select: COUNTED_COLUMNS },
+      });
+      tasks.push(...page);
+    } while (page.length === PAGE);
+    return tasks;
+  }
+
+  private async named(ids: readonly string[]): Promise<CountedTask[]> {
+    const tasks: CountedTask[] = [];
+    for (let at = 0; at < ids.length; at += PAGE) {
+      const where = { id: { in: inList(ids.slice(at, at + PAGE)) } };
+      tasks.push(...(await this.prisma.task.findMany({ where, select: COUNTED_COLUMNS })));
+    }
+    return tasks;
   }
 
   /** An account's places and since when each was counted, and the time, both by the clock of Redis in ms. */

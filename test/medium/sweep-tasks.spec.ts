@@ -35,6 +35,18 @@ describe('the sweep', () => {
     expect(await room.store.find(TEST_ACCOUNT, fine)).toMatchObject({ status: 'pending' });
   });
 
+  it('fails hundreds of overdue tasks in one sweep', async () => {
+    const overdue = await oldTask();
+    await room.sql(
+      `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, deadline_at)
+       SELECT id || n, account_id, api_key_id, request_id, action, model, prompt, options, now() - interval '1 second'
+       FROM tasks, generate_series(1, 250) AS n WHERE id = $1`,
+      [overdue],
+    );
+    expect(await room.newSweep().failOverdue()).toBe(250);
+    expect(await room.newSweep().failOverdue()).toBe(0);
+  });
+
   it('enqueues a task whose submitter died between commit and enqueue', async () => {
     const id = await oldTask();
     expect(await room.newSweep().enqueueForgotten()).toBe(1);

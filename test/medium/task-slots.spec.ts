@@ -183,4 +183,26 @@ describe('tasks in flight', () => {
     expect(await admin.zcard(`${room.prefix}:in-flight`)).toBe(0);
     expect(await keys()).toBe(0);
   });
+
+  it('are all found in the rows, however many an account has', async () => {
+    const [task] = await accept(1);
+    await room.sql(
+      `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, deadline_at)
+       SELECT id || n, account_id, api_key_id, request_id, action, model, prompt, options, deadline_at
+       FROM tasks, generate_series(1, 2500) AS n WHERE id = $1`,
+      [task?.id],
+    );
+    const counted = async () => {
+      await admin.del(`${room.prefix}:in-flight:checked`);
+      await admin.zadd(`${room.prefix}:in-flight`, 'XX', 1, TEST_ACCOUNT);
+      await room.slots.check();
+      return await admin.zcard(`${room.prefix}:in-flight:${TEST_ACCOUNT}`);
+    };
+    expect(await counted()).toBe(2_501);
+    await room.sql(
+      `UPDATE tasks SET status = 'failed', phase = 'done', error = '{}', finished_at = now() WHERE id <> $1`,
+      [task?.id],
+    );
+    expect(await counted()).toBe(1);
+  });
 });
