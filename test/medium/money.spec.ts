@@ -382,4 +382,17 @@ describe('money', () => {
     await room.store.cancel(TEST_ACCOUNT, old.task.id);
     expect(await budgetOf(monthly)).toMatchObject({ spent: 40_000 });
   });
+
+  it('counts a task that was accepted last month in the month of its reserve', async () => {
+    const [reservedBefore, reservedSince] = ['acct_before', 'acct_since'];
+    for (const accountId of [reservedBefore, reservedSince]) await take({ accountId, apiKeyId: keyId() });
+    const accounts = [reservedBefore, reservedSince];
+    await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 month' WHERE account_id = ANY($1)`, [
+      accounts,
+    ]);
+    await room.sql(`UPDATE charges SET created_at = created_at - interval '1 month' WHERE account_id = $1`, [
+      reservedBefore,
+    ]);
+    expect(await budgets.spentThisMonth(accounts, 'USD')).toEqual(new Map([[reservedSince, 40_000]]));
+  });
 });
