@@ -85,10 +85,14 @@ export class AuditLog {
   /** Removes expired entries; their ids begin with their time. Throws when the database fails. */
   async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
     const before = `audit_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
-    let count: number;
+    const { auditEntry } = this.prisma;
+    const oldest = { orderBy: { id: 'asc' }, skip: BATCH - 1, select: { id: true } } as const;
+    let last: { readonly id: string } | null;
     do {
-      ({ count } = await this.prisma.auditEntry.deleteMany({ where: { id: { lt: before } }, limit: BATCH }));
-    } while (count === BATCH);
+      last = await auditEntry.findFirst({ where: { id: { lt: before } }, ...oldest });
+      // A range of the index: with a limit, the planner may join the batch with the whole table.
+      await auditEntry.deleteMany({ where: { id: last === null ? { lt: before } : { lte: last.id } } });
+    } while (last !== null);
   }
 
   /** One page of an account's entries, newest first. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
-import { aliveSessions } from './session-store.js';
+import { idleSince } from './session-store.js';
 
 const BATCH = 1_000;
 
@@ -18,14 +18,32 @@ export class ExpireSignIns {
 
   /** Removes everything that has expired. Throws when the database fails; the next run continues. */
   async run(): Promise<void> {
-    const { signInLink, session, usedPasskeyChallenge } = this.prisma;
+    const { signInLink, usedPasskeyChallenge } = this.prisma;
     await this.removeAll('links', () =>
       signInLink.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
     );
-    await this.removeAll('sessions', () => session.deleteMany({ where: { NOT: aliveSessions() }, limit: BATCH }));
+    await this.removeAll('sessions', () => this.removeExpired());
+    await this.removeAll('sessions', () => this.removeIdle());
     await this.removeAll('challenges', () =>
       usedPasskeyChallenge.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
     );
+  }
+
+  /** A range of one index: a condition on both times, or a limit, would read the whole table. */
+  private async removeExpired(): Promise<{ count: number }> {
+    const { session } = this.prisma;
+    const now = new Date();
+    const where = { expiresAt: { lte: now } };
+    const last = await session.findFirst({ where, orderBy: { expiresAt: 'asc' }, skip: BATCH - 1 });
+    return await session.deleteMany({ where: { expiresAt: { lte: last?.expiresAt ?? now } } });
+  }
+
+  private async removeIdle(): Promise<{ count: number }> {
+    const { session } = this.prisma;
+    const idle = idleSince();
+    const where = { lastSeenAt: { lte: idle } };
+    const last = await session.findFirst({ where, orderBy: { lastSeenAt: 'asc' }, skip: BATCH - 1 });
+    return await session.deleteMany({ where: { lastSeenAt: { lte: last?.lastSeenAt ?? idle } } });
   }
 
   private async removeAll(name: string, removeSome: () => Promise<{ count: number }>): Promise<void> {
@@ -33,6 +51,6 @@ export class ExpireSignIns {
     do {
       ({ count } = await removeSome());
       if (count > 0) this.logger.info(`retention.${name}_deleted`, { count });
-    } while (count === BATCH);
+    } while (count >= BATCH);
   }
 }

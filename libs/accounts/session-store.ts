@@ -184,6 +184,10 @@ export function isSessionToken(text: string): boolean {
 
 /** Filter for sessions that have not ended. */
 export function aliveSessions() {
-  const now = Date.now();
-  return { expiresAt: { gt: new Date(now) }, lastSeenAt: { gt: new Date(now - IDLE_HOURS * HOUR_MS) } };
+  return { expiresAt: { gt: new Date() }, lastSeenAt: { gt: idleSince() } };
+}
+
+/** Sessions whose last request was then, or before, are over. */
+export function idleSince(): Date {
+  return new Date(Date.now() - IDLE_HOURS * HOUR_MS);
 }

@@ -146,11 +146,15 @@ export class AlertEventRepository {
   /** Deletes resolved alerts past their retention, by the time in their ids. Throws when the database fails. */
   async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
     const before = `ale_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
-    let count: number;
+    const { alertEvent } = this.prisma;
+    const oldest = { orderBy: { id: 'asc' }, skip: BATCH - 1, select: { id: true } } as const;
+    let last: { readonly id: string } | null;
     do {
-      const due = { id: { lt: before }, state: 'resolved' };
-      ({ count } = await this.prisma.alertEvent.deleteMany({ where: due, limit: BATCH }));
-    } while (count === BATCH);
+      last = await alertEvent.findFirst({ where: { id: { lt: before }, state: 'resolved' }, ...oldest });
+      // A range of the index: with a limit, the planner may join the batch with the whole table.
+      const due = { id: last === null ? { lt: before } : { lte: last.id }, state: 'resolved' };
+      await alertEvent.deleteMany({ where: due });
+    } while (last !== null);
   }
 }
 

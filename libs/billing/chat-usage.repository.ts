@@ -43,8 +43,17 @@ export class ChatUsageRepository {
     return (await this.prisma.chatUsage.findFirst({ where, orderBy, select }))?.createdAt;
   }
 
-  /** Removes at most `limit` rows from before a time; returns their number. */
+  /** Removes the oldest `limit` rows from before a time, and those of the same moment as the last; returns their number. */
   async removeBefore(time: Date, limit: number): Promise<number> {
-    return (await this.prisma.chatUsage.deleteMany({ where: { createdAt: { lt: time } }, limit })).count;
+    const { chatUsage } = this.prisma;
+    const last = await chatUsage.findFirst({
+      where: { createdAt: { lt: time } },
+      orderBy: { createdAt: 'asc' },
+      skip: limit - 1,
+      select: { createdAt: true },
+    });
+    // A range of the index: with a limit, the planner may join the batch with the whole table.
+    const due = last === null ? { lt: time } : { lte: last.createdAt };
+    return (await chatUsage.deleteMany({ where: { createdAt: due } })).count;
   }
 }

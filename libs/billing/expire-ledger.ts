@@ -79,5 +79,5 @@ async function removeAll(
   do {
     count = await removeBefore(before);
     if (count > 0) logger.info(`retention.${what}_deleted`, { count });
-  } while (count === BATCH);
+  } while (count >= BATCH);
 }

@@ -27,11 +27,23 @@ export class ExpireWebhooks {
   /** One round over everything that is due. Throws when the database fails; the next round continues. */
   async run({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<void> {
     await this.prisma.webhookSecret.deleteMany({ where: { expiresAt: { lte: new Date() } } });
-    const where = { createdAt: { lt: new Date(Date.now() - taskRetentionHours * HOUR_MS) } };
-    let count: number;
-    do {
-      ({ count } = await this.prisma.webhookDelivery.deleteMany({ where, limit: BATCH }));
-      if (count > 0) this.logger.info('retention.deliveries_deleted', { count });
-    } while (count === BATCH);
+    const before = new Date(Date.now() - taskRetentionHours * HOUR_MS);
+    while (await this.deleteDeliveries(before));
+  }
+
+  /** Deletes a batch of the oldest; returns whether there may be more. */
+  private async deleteDeliveries(before: Date): Promise<boolean> {
+    const { webhookDelivery } = this.prisma;
+    const last = await webhookDelivery.findFirst({
+      where: { createdAt: { lt: before } },
+      orderBy: { createdAt: 'asc' },
+      skip: BATCH - 1,
+      select: { createdAt: true },
+    });
+    // A range of the index: with a limit, the planner may join the batch with the whole table.
+    const due = last === null ? { lt: before } : { lte: last.createdAt };
+    const { count } = await webhookDelivery.deleteMany({ where: { createdAt: due } });
+    if (count > 0) this.logger.info('retention.deliveries_deleted', { count });
+    return last !== null;
   }
 }
