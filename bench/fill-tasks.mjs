@@ -1,6 +1,6 @@
 // Fills a migrated, empty database with a history: node bench/fill-tasks.mjs <DATABASE_URL> [tasks, 4000000] [keys,
 // 200]
-// A week of tasks of three accounts, with all related rows; nothing is pending.
+// A week of tasks of three accounts, with all related rows and a backlog.
 import pg from 'pg';
 import { fillHistory } from './history/fill.mjs';
 

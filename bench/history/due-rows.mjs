@@ -1,5 +1,5 @@
 // Adds rows that are due for removal, as if tasks had been accepted at a given rate all along.
-import { ulid } from './fill.mjs';
+import { ulid } from './ulid.mjs';
 
 const ended = (
   at,
@@ -53,6 +53,12 @@ export class DueRows {
     await client.query('SET session_replication_role = replica');
     await client.query('SET synchronous_commit = off');
     return new DueRows(client);
+  }
+
+  /** Deletes the backlog without triggers, so that a worker has only expired rows to remove. */
+  async dropBacklog() {
+    await this.#client.query(`DELETE FROM tasks WHERE finished_at IS NULL`);
+    await this.#client.query(`DELETE FROM webhook_deliveries WHERE state = 'pending'`);
   }
 
   /** Adds all rows of this many tasks. */

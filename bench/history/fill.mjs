@@ -1,13 +1,7 @@
 // A history of one week: ended tasks of several accounts and many keys, with all related rows.
 
-/** Ids begin with the time, like ULIDs: retention of charges and of the audit log depends on that. */
-export const ulid = (prefix, at) => {
-  const ms = `(extract(epoch from ${at}) * 1000)::bigint`;
-  const digits = [45, 40, 35, 30, 25, 20, 15, 10, 5, 0].map(
-    (bits) => `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', (${ms} >> ${bits} & 31)::int + 1, 1)`,
-  );
-  return `'${prefix}_' || ${digits.join(' || ')} || lpad(n::text, 16, '0')`;
-};
+import { backlogSteps } from './backlog.mjs';
+import { ulid } from './ulid.mjs';
 
 const ENDED = `at + (2 + n % 28) * interval '1 second'`;
 const ERROR = `jsonb_build_object('code', CASE WHEN n % 398 = 0 THEN 'moderation_blocked' ELSE 'provider_unavailable' END, 'message', 'No image was made.')`;
@@ -74,6 +68,7 @@ const steps = ({ tasks, keys, accountId }) => ({
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 4`,
   totals: `INSERT INTO spend_totals SELECT account_id, api_key_id, month_of(time), currency, sum(spend_micros)::bigint FROM usage_rollups
     WHERE step = 'day' GROUP BY 1, 2, 3, 4`,
+  ...backlogSteps({ tasks, keys, accountId }),
   end: 'DROP TABLE history',
   statistics: 'VACUUM ANALYZE',
 });

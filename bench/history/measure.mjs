@@ -1,7 +1,7 @@
 import { median } from '../figures.mjs';
 
-/** Tables that grow with the history. */
-const LARGE = [
+/** Tables that grow with the history, or that have many open rows. */
+export const LARGE = [
   'tasks',
   'charges',
   'chat_usage',
@@ -11,6 +11,9 @@ const LARGE = [
   'usage_rollups',
   'usage_by_group',
   'idempotency_keys',
+  'uploads',
+  'sessions',
+  'alert_events',
 ];
 
 /**

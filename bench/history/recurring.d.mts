@@ -4,7 +4,6 @@ import type { ImageQueue } from '#queue/image-queue.js';
 import type { RedisConfig } from '#redis/redis.config.js';
 import type { SecretsConfig } from '#secrets/secrets.config.js';
 import type { TaskEvents } from '#tasks/task-events.js';
-import type { TaskSlots } from '#tasks/task-slots.js';
 import type { TasksConfig } from '#tasks/tasks.config.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { WebhooksConfig } from '#webhooks/webhooks.config.js';
@@ -18,7 +17,6 @@ export interface RecurringRoom {
   readonly secretsConfig: SecretsConfig;
   readonly queue: ImageQueue;
   readonly events: TaskEvents;
-  readonly slots: TaskSlots;
   readonly logger: Logger;
 }
 

@@ -14,6 +14,7 @@ import { TaskFigures } from '#tasks/task-figures.js';
 import { newRequestId, newTaskId } from '#tasks/task-id.js';
 import { TaskIntake } from '#tasks/task-intake.js';
 import { TaskObjects } from '#tasks/task-objects.js';
+import { TaskSlots } from '#tasks/task-slots.js';
 import { TaskStore } from '#tasks/task-store.js';
 import { TaskTransitions } from '#tasks/task-transitions.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';
@@ -21,6 +22,7 @@ import { DeliveryLine } from '#webhooks/delivery-line.js';
 import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 import { recurringLogs } from './recurring-logs.mjs';
+import { recurringOpen } from './recurring-open.mjs';
 import { recurringRetention } from './recurring-retention.mjs';
 
 const HOUR_MS = 3_600_000;
@@ -48,11 +50,12 @@ const ENDED = { outcome: 'succeeded', charged: 'yes' };
  * gets the number of its run, from 0, and finds due rows each time. `room` has what they need besides the database.
  */
 export async function recurring(database, room, { tasks, accountId }) {
-  const { redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, queue, events, slots, logger } = room;
+  const { redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, queue, events, logger } = room;
   const store = new TaskStore(database);
   const lost = new LostCallers(redis, redisConfig, database);
+  const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const context = {
-    ...{ accountId, tasks, store, logger, database, webhooksConfig },
+    ...{ accountId, tasks, store, logger, database, webhooksConfig, secretsConfig, redis, redisConfig },
     keyId: 'key_1',
     intake: new TaskIntake(database, store, tasksConfig, lost),
     transitions: new TaskTransitions(database),
@@ -66,9 +69,10 @@ export async function recurring(database, room, { tasks, accountId }) {
   const places = await placesOf(database, accountId);
   return [
     ...listsOf(context, places),
-    ...figuresOf(context),
+    ...figuresOf(context, places),
     ...recurringLogs(context, places),
     ...callsOf(context, places),
+    ...recurringOpen(context, places),
     ...repairsOf(context, places),
     ...recurringRetention(context),
   ];
@@ -126,8 +130,8 @@ function listsOf({ store, database, accountId, tasks }, { near, middle, far, fai
   const few = { personId: 'person_rare', keyIds: ['key_rare1', 'key_none'] };
   const people = Object.entries({ 'a person': own, 'a person with few tasks': few });
   const ids = [near, middle, far].map(({ id }) => id);
-  // As many tasks as sorting by cost allows, however many a week has.
-  const sortable = hoursAgo(100_000 / tasks);
+  // As many tasks as sorting by cost allows, however many a week has, without those that wait.
+  const sortable = { since: hoursAgo(24 + 100_000 / tasks), until: hoursAgo(24) };
   return [
     list('newest', {}),
     list('after the middle', { after: middle.id }),
@@ -156,7 +160,7 @@ function listsOf({ store, database, accountId, tasks }, { near, middle, far, fai
     list('completed, of an account with few tasks', { status: 'completed' }, 'acct_rare'),
     list('of an account without tasks', {}, 'acct_none'),
     list('of a key with few tasks, by duration', { ...rare, order: 'longest' }),
-    list('of a short time, by cost', { since: sortable, order: 'costliest' }),
+    list('of a short time, by cost', { ...sortable, order: 'costliest' }),
     ...people.flatMap(([name, person]) => [
       list(`of ${name}`, { own: person }),
       list(`of ${name}, after the middle`, { own: person, after: middle.id }),
@@ -199,7 +203,7 @@ function listsOf({ store, database, accountId, tasks }, { near, middle, far, fai
   ];
 }
 
-function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
+function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { failed: { id: failedId } }) {
   const usage = new UsageRepository(database);
   const budgets = new BudgetRepository(database);
   const figures = new TaskFigures(database);
@@ -216,6 +220,8 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
     read('366 days by provider', 'day', 366, 'provider'),
     read('two days by hour and model', 'hour', 2, 'model'),
     read('two days by hour and key', 'hour', 2, 'key'),
+    ['billing/UsageRepository.since', () => usage.since(accountId)],
+    ['billing/UsageRepository.needs', () => usage.needs('charges')],
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
     ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
     ['billing/BudgetRepository.unpricedByKey', () => budgets.unpricedByKey(accountId)],
@@ -237,6 +243,7 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }) {
     ['tasks/FailedTasks.groups: a day', () => failed.groups(hoursAgo(24))],
     ['tasks/FailedTasks.groups: 30 days', () => failed.groups(hoursAgo(24 * 30))],
     ['tasks/FailedTasks.page', () => failed.page({ ...kind, limit: 20 })],
+    ['tasks/FailedTasks.page: the next one', () => failed.page({ ...kind, limit: 20, after: failedId })],
     ['tasks/FailedTasks.page: of a kind that is rare', () => failed.page({ ...kind, code: 'no_such_code', limit: 20 })],
     ['tasks/FailedTasks.page: not retried yet', () => failed.page({ ...kind, limit: 20, open: true })],
     ['webhooks/AlertChannelStore.list', () => channels.list(accountId)],
@@ -271,6 +278,7 @@ function callsOf({ store, intake, transitions, accountId, keyId, database, apiKe
   const print = (text) => createHash('sha256').update(text).digest();
   const equal = print('0');
   const take = (identity, changes) => intake.take(command(changes), 900_000, identity);
+  const keyed = () => ({ kind: 'key', key: randomBytes(8).toString('hex'), fingerprint: equal });
   const attempt = (fingerprint, retry = 0) => ({ kind: 'attempt', retry, counted: true, fingerprint });
   const claimed = async () => {
     const { task } = await intake.take(command(), 900_000);
@@ -304,9 +312,23 @@ function callsOf({ store, intake, transitions, accountId, keyId, database, apiKe
     ['accounts/ApiKeyRepository.findByKey', () => apiKeys.findByKey('sk-dr-none')],
     ['accounts/ApiKeyRepository.touch', () => apiKeys.touch([keyId])],
     ['tasks/TaskIntake.take: a request', () => take()],
+    ['tasks/TaskIntake.take: with an Idempotency-Key', () => take(keyed())],
     [
-      'tasks/TaskIntake.take: with an Idempotency-Key',
-      () => take({ kind: 'key', key: randomBytes(8).toString('hex'), fingerprint: equal }),
+      'tasks/TaskIntake.take: with an Idempotency-Key that is taken',
+      async () => {
+        const identity = keyed();
+        await take(identity);
+        await take(identity);
+      },
+    ],
+    [
+      'tasks/TaskIntake.take: a first try, equal to one whose caller left',
+      async () => {
+        const identity = attempt(randomBytes(32));
+        const { task } = await take(identity, { asynchronous: false });
+        await store.markAbandoned(task.id, task.requestId);
+        await take(identity, { asynchronous: false });
+      },
     ],
     ['tasks/TaskIntake.take: a first try', () => take(attempt(randomBytes(32)), { asynchronous: false })],
     ['tasks/TaskIntake.take: a first try, equal to others', () => take(attempt(equal), { asynchronous: false })],
@@ -353,7 +375,6 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
     ['tasks/SweepTasks.failOverdue', () => sweep.failOverdue()],
     ['tasks/SweepTasks.requeueAbandoned', () => sweep.requeueAbandoned()],
     ['tasks/SweepTasks.enqueueForgotten', () => sweep.enqueueForgotten()],
-    ['tasks/SweepTasks.checkSlots', () => sweep.checkSlots()],
     ['tasks/LostCallers.markAll', () => lost.markAll()],
     ['tasks/TaskObjects.known', () => objects.known([`results/${near.id}-1.png`])],
     ['tasks/TaskObjects.page', () => objects.page(near.id, 1_000)],

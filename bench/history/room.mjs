@@ -12,7 +12,6 @@ import { producerConnection } from '#redis/connections.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { TaskEvents } from '#tasks/task-events.js';
-import { TaskSlots } from '#tasks/task-slots.js';
 import { TasksConfig } from '#tasks/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
@@ -35,7 +34,6 @@ export async function openHistoryRoom({ databaseUrl, redisUrl, secretKey }) {
     ...{ database, watch, redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, logger },
     queue: new ImageQueue(sender, redis, new FairOrder(redis, redisConfig)),
     events: new TaskEvents(redis, redisConfig),
-    slots: new TaskSlots(redis, redisConfig, tasksConfig, database),
     async close() {
       await sender.close();
       redis.disconnect();

@@ -27,6 +27,7 @@ export async function measure({ stage, quick, tasks, tell }) {
   client.on('error', () => undefined);
   await client.connect();
   const due = await DueRows.open(client);
+  await due.dropBacklog();
   const slowStore = await withSlowStore(stage, history, quick ? 1_000 : 4_000);
   await due.add(backlog);
   const before = await due.left();

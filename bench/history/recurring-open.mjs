@@ -1,0 +1,192 @@
+// What goes through tables of open things: sign-ins, alerts, uploads, budgets with what is set aside, and the backlog of the queue.
+import { ulid } from 'ulid';
+import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
+import { SessionStore } from '#accounts/session-store.js';
+import { AlertEventRepository, testMessage } from '#alerts/alert-event.repository.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { ChatReserves } from '#billing/chat-reserves.js';
+import { ALERT_KINDS } from '#contract/alert-message.js';
+import { FailedTasks } from '#tasks/failed-tasks.js';
+import { TaskFigures } from '#tasks/task-figures.js';
+import { newRequestId, newUploadId } from '#tasks/task-id.js';
+import { TaskObjects } from '#tasks/task-objects.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
+import { AlertChannelStore } from '#webhooks/channel-store.js';
+import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
+import { WebhookGauges } from '#webhooks/webhook-gauges.js';
+
+const HOUR_MS = 3_600_000;
+const hoursAgo = (hours) => new Date(Date.now() - hours * HOUR_MS);
+
+/** As `recurring` answers; the places are in the middle of the history. */
+export function recurringOpen(context, places) {
+  return [
+    ...signInsOf(context),
+    ...alertsOf(context),
+    ...uploadsOf(context),
+    ...budgetsOf(context),
+    ...tasksOf(context, places),
+  ];
+}
+
+function signInsOf({ database, secretsConfig, logger }) {
+  const sessions = new SessionStore(database, secretsConfig);
+  const person = 'person_2';
+  return [
+    [
+      'accounts/SessionStore: from begin to end',
+      async () => {
+        const { id, token } = await sessions.begin(person, 'bench');
+        await database.session.updateMany({ where: { id }, data: { lastSeenAt: hoursAgo(1) } });
+        const session = await sessions.find(token);
+        await sessions.move(session, session.accountId);
+        await sessions.end(person, id);
+      },
+    ],
+    ['accounts/SessionStore.list', () => sessions.list(person)],
+    ['accounts/ExpireSignIns.run', () => new ExpireSignIns(database, logger).run()],
+  ];
+}
+
+function alertsOf({ database, webhooksConfig, accountId }) {
+  const channels = new AlertChannelStore(database, webhooksConfig);
+  const alerts = new AlertEventRepository(database, channels);
+  const rule = { accountId, kind: 'failure_rate', channelIds: [] };
+  const reading = {
+    subject: 'bench',
+    name: 'bench',
+    title: 'A title',
+    text: 'A text',
+    path: '/console',
+    value: 1,
+    level: 1,
+  };
+  const list = (name, query) => [
+    `alerts/AlertEventRepository.list: ${name}`,
+    () => alerts.list(accountId, { kinds: ALERT_KINDS, limit: 21, ...query }),
+  ];
+  return [
+    list('newest', {}),
+    list('after the middle', { after: `ale_${ulid(hoursAgo(365 * 24).getTime())}` }),
+    list('firing', { state: 'firing' }),
+    list('of a kind that is rare', { kinds: ['provider_down'] }),
+    list('of a kind that never was', { kinds: ['overall_failure_rate'] }),
+    ['alerts/AlertEventRepository.open', () => alerts.open(rule)],
+    [
+      'alerts/AlertEventRepository: from begin to close',
+      async () => {
+        await database.alertRule.upsert({
+          where: { accountId_kind: { accountId, kind: rule.kind } },
+          create: {
+            ...{ accountId, kind: rule.kind, enabled: true, thresholds: [5], windowMinutes: 15, minTasks: 1 },
+            holdMinutes: 0,
+            repeatHours: 0,
+            channelIds: [],
+          },
+          update: { enabled: true },
+        });
+        const now = new Date();
+        const alert = await alerts.begin(rule, reading, now);
+        await alerts.take(rule, alert, { step: 'fire', reading, level: 1, now });
+        await alerts.close(accountId, rule.kind);
+      },
+    ],
+    [
+      'webhooks/AlertChannelStore: a channel that is tried',
+      async () => {
+        const channel = await channels.add(accountId, 'slack', 'https://bench.example/alerts');
+        await channels.tellOne(accountId, channel, testMessage('bench', new Date()));
+        await channels.remove(accountId, channel);
+      },
+    ],
+    ['alerts/AlertEventRepository.expire', () => alerts.expire({ auditLogRetentionDays: 710 })],
+  ];
+}
+
+function uploadsOf({ database, accountId }) {
+  const uploads = new UploadRepository(database);
+  const limits = { retentionHours: 72, bytesPerAccount: 1e12 };
+  const upload = () => ({ id: newUploadId(), accountId, apiKeyId: 'key_1', contentType: 'image/png', bytes: 1_000 });
+  return [
+    ['uploads/UploadRepository.assertRoom', () => uploads.assertRoom(accountId, limits)],
+    ['uploads/UploadRepository.insert', () => uploads.insert(upload(), limits)],
+    ['uploads/UploadRepository.find', () => uploads.find(accountId, [newUploadId(), newUploadId()])],
+    [
+      'uploads/UploadRepository.known',
+      () => uploads.known(Array.from({ length: 500 }, () => `uploads/${newUploadId()}`)),
+    ],
+    ['uploads/UploadRepository.page', () => uploads.page('upload_', 1_000)],
+    ['uploads/UploadRepository.oldestExpired', () => uploads.oldestExpired(hoursAgo(2))],
+    [
+      'uploads/UploadRepository: expired ones removed',
+      async () => uploads.remove(await uploads.expired(hoursAgo(2), 200)),
+    ],
+  ];
+}
+
+function budgetsOf({ database, accountId }) {
+  const budgets = new BudgetRepository(database);
+  const reserves = new ChatReserves(database);
+  const owner = { ownerId: accountId, owner: 'account' };
+  return [
+    [
+      'billing/BudgetRepository.set',
+      async () => {
+        await budgets.set(owner, { limit: 1_000_000_000_000, period: 'month' });
+        await budgets.set(owner, undefined);
+      },
+    ],
+    [
+      'billing/ChatReserves: reserved and released',
+      async () => {
+        const requestId = newRequestId();
+        await reserves.reserve({ requestId, accountId: 'acct_bench', keyId: 'key_4' }, 700, 60_000);
+        await reserves.release(requestId);
+      },
+    ],
+    ['billing/ChatReserves.releaseLost', () => reserves.releaseLost()],
+  ];
+}
+
+function tasksOf({ database, accountId, store, intake, sweep, lost, redis, redisConfig }, { near, failed, delivery }) {
+  const figures = new TaskFigures(database);
+  const objects = new TaskObjects(database);
+  const log = new DeliveryLogStore(database);
+  return [
+    ['tasks/TaskFigures.oldestWaitingSeconds', () => figures.oldestWaitingSeconds()],
+    ['tasks/FailedTasks.orders', () => new FailedTasks(database).orders([failed.id])],
+    [
+      'tasks/TaskStore: a favorite, and none any more',
+      async () => {
+        await store.setFavorite(accountId, near.id, true);
+        await store.setFavorite(accountId, near.id, false);
+        await store.forgetFavorites(accountId);
+      },
+    ],
+    ['tasks/TaskIntake.adopt', () => intake.adopt(near)],
+    ['tasks/LostCallers.markEqual', () => lost.markEqual('key_1', Buffer.alloc(32))],
+    ['tasks/TaskObjects.markWithoutThumbnail', () => objects.markWithoutThumbnail(near.id)],
+    ['tasks/TaskObjects.markDeleted', () => objects.markDeleted(failed.id)],
+    [
+      'tasks/SweepTasks.checkSlots',
+      async () => {
+        // As if all accounts were last looked up when nobody remembers.
+        await redis.del(`${redisConfig.redisPrefix}:in-flight:checked`);
+        await redis.zadd(`${redisConfig.redisPrefix}:in-flight`, 0, accountId, 0, 'acct_bench');
+        await sweep.checkSlots();
+      },
+    ],
+    ['webhooks/DeliveryLogStore.find', () => log.find(accountId, delivery.id)],
+    ['webhooks/DeliveryLogStore.addTest', () => log.addTest(accountId, 'whe_bench')],
+    ['webhooks/DeliveryLogStore.resend', () => log.resend(accountId, delivery.id)],
+    [
+      'webhooks/WebhookGauges.read',
+      async () => {
+        const metrics = new Metrics();
+        new WebhookGauges(metrics, database).onModuleInit();
+        await metrics.text();
+      },
+    ],
+  ];
+}
