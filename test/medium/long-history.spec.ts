@@ -9,6 +9,7 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { fillHistory } from '../../bench/history/fill.mjs';
 import { recurring, type RecurringWork } from '../../bench/history/recurring.mjs';
 import { StatementWatch } from '../../bench/history/watch.mjs';
+import { CallRecord, tableUsers } from '../support/table-users.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const TASKS = 200_000;
@@ -43,6 +44,7 @@ describe(`a history of ${TASKS} tasks`, () => {
   let watch: StatementWatch;
   let works: RecurringWork[];
   const done = new Set<string>();
+  const calls = new CallRecord();
   beforeAll(async () => {
     room = await openTaskRoom();
     // A connection without the product's time limit: each statement of a fixture may take as long as the machine needs.
@@ -57,6 +59,7 @@ describe(`a history of ${TASKS} tasks`, () => {
     database = new PrismaService(config, room.logger);
     watch = new StatementWatch(database.pool);
     const history = { tasks: TASKS, accountId: TEST_ACCOUNT };
+    await calls.begin();
     works = await recurring(database, { ...room, webhooksConfig, secretsConfig }, history);
   }, 180_000);
   afterAll(async () => {
@@ -119,5 +122,11 @@ describe(`a history of ${TASKS} tasks`, () => {
     expect(names).toEqual(expect.arrayContaining(BATCHES));
     expect([...done].sort()).toEqual(names.sort());
     expect(names.length).toBeGreaterThan(100);
+  });
+
+  it('was asked by everything that reads or writes its tables', async () => {
+    const users = tableUsers();
+    expect(users.length).toBeGreaterThan(100);
+    expect(await calls.mistakes(users)).toEqual({ unmeasured: [], exemptForNothing: [] });
   });
 });
