@@ -45,6 +45,7 @@ function signInsOf({ database, secretsConfig, logger }) {
       },
     ],
     ['accounts/SessionStore.list', () => sessions.list(person)],
+    ['accounts/ExpireSignIns.dueSince', () => new ExpireSignIns(database, logger).dueSince()],
     ['accounts/ExpireSignIns.run', () => new ExpireSignIns(database, logger).run()],
   ];
 }
@@ -100,6 +101,7 @@ function alertsOf({ database, webhooksConfig, accountId }) {
         await channels.remove(accountId, channel);
       },
     ],
+    ['alerts/AlertEventRepository.dueSince', () => alerts.dueSince({ auditLogRetentionDays: 700 })],
     ['alerts/AlertEventRepository.expire', () => alerts.expire({ auditLogRetentionDays: 710 })],
   ];
 }

@@ -2,6 +2,7 @@
 import { AuditLog } from '#accounts/audit-log.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
+import { LedgerLag } from '#billing/expire-ledger.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
@@ -20,6 +21,7 @@ export function recurringRetention({ database, tasks, logger }) {
     new ChatUsageRepository(database),
     new ChargeRepository(database),
   ];
+  const lag = new LedgerLag(database);
   const week = 168;
   const step = (week * 600) / tasks;
   const due = (hours, time) => hours - step * (time + 1);
@@ -32,17 +34,22 @@ export function recurringRetention({ database, tasks, logger }) {
     ['tasks/ExpireObjects.run: objects', (time) => objects.run({ ...kept, imageRetentionHours: due(72, time) })],
     ['tasks/ExpireObjects.run: rows', (time) => objects.run({ ...kept, taskRetentionHours: due(week, time) })],
     ['tasks/ExpireObjects.imagesDueSince', () => objects.imagesDueSince({ imageRetentionHours: 60 })],
-    ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 })],
+    ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 }, 24)],
+    ['tasks/ExpireKeys.dueSince', () => new ExpireKeys(database, logger).dueSince()],
     ['tasks/ExpireKeys.run', () => new ExpireKeys(database, logger).run()],
     ['webhooks/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
     ['webhooks/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
     ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],
     ['billing/ChargeRepository.removeBefore: nothing due', () => charges.removeBefore(hoursAgo(week * 2), 1_000)],
+    ['billing/LedgerLag.charges', () => lag.charges(6)],
+    ['billing/LedgerLag.usage: hours', () => lag.usage('hour', 6)],
+    ['billing/LedgerLag.usage: days', () => lag.usage('day', 5)],
     ['billing/UsageRepository.removeBefore: hours', () => usage.removeBefore('hour', hoursAgo(week - 6), 1_000)],
     ['billing/UsageRepository.removeBefore: days', () => usage.removeBefore('day', hoursAgo(week - 48), 1_000)],
     ['billing/UsageRepository.removeBefore: nothing due', () => usage.removeBefore('hour', hoursAgo(week * 2), 1_000)],
     ['billing/ChatUsageRepository.removeBefore', (time) => chats.removeBefore(hoursAgo(due(week, time)), 1_000)],
     ['billing/ChatUsageRepository.oldestBefore', () => chats.oldestBefore(hoursAgo(160))],
+    ['accounts/AuditLog.dueSince', () => new AuditLog(database).dueSince({ auditLogRetentionDays: 6 })],
     [
       'accounts/AuditLog.expire',
       // Only twenty entries: with some hundred, the planner prefers to scan a table as small as the test's.

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { jsonOf, objectOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { AuditAction } from './audit-actions.js';
 
 const BATCH = 1_000;
 const DAY_MS = 86_400_000;
+const PREFIX = 'audit_';
 
 /** One change may write several entries in the same millisecond; monotonic ids keep their order. */
 const nextId = monotonicFactory();
@@ -19,6 +20,10 @@ export interface AuditEvent {
   readonly target?: string;
   /** Enough to describe it later, including names as they were then; never a secret. */
   readonly details?: Readonly<Record<string, unknown>>;
+}
+
+interface Retention {
+  readonly auditLogRetentionDays: number;
 }
 
 type Actor = Pick<AuditEvent, 'accountId' | 'personId'>;
@@ -62,7 +67,7 @@ export class AuditLog {
   async write({ accountId, personId, action, target, details = {} }: AuditEvent): Promise<void> {
     await this.prisma.auditEntry.create({
       data: {
-        ...{ id: `audit_${nextId()}`, accountId, personId, action, target: target ?? null },
+        ...{ id: PREFIX + nextId(), accountId, personId, action, target: target ?? null },
         details: jsonOf(details),
       },
     });
@@ -77,14 +82,26 @@ export class AuditLog {
   /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`. */
   async writeSeldom(event: AuditEvent, quietMs: number): Promise<void> {
     const { accountId, action, target = null } = event;
-    const since = `audit_${encodeTime(Date.now() - quietMs)}`;
+    const since = PREFIX + encodeTime(Date.now() - quietMs);
     const same = await this.prisma.auditEntry.findFirst({ where: { accountId, id: { gt: since }, action, target } });
     if (same === null) await this.write(event);
   }
 
+  /** When the oldest entry became due for deletion; undefined when none is due. */
+  async dueSince({ auditLogRetentionDays }: Retention): Promise<Date | undefined> {
+    const oldest = await this.prisma.auditEntry.findFirst({
+      where: { id: { lt: idOfDaysAgo(auditLogRetentionDays) } },
+      orderBy: { id: 'asc' },
+      select: { id: true },
+    });
+    return oldest === null
+      ? undefined
+      : new Date(decodeTime(oldest.id.slice(PREFIX.length)) + auditLogRetentionDays * DAY_MS);
+  }
+
   /** Removes expired entries; their ids begin with their time. Throws when the database fails. */
-  async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
-    const before = `audit_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
+  async expire({ auditLogRetentionDays }: Retention): Promise<void> {
+    const before = idOfDaysAgo(auditLogRetentionDays);
     const { auditEntry } = this.prisma;
     const oldest = { orderBy: { id: 'asc' }, skip: BATCH - 1, select: { id: true } } as const;
     let last: { readonly id: string } | null;
@@ -125,4 +142,9 @@ export class AuditLog {
     }));
     return { entries, hasMore: rows.length > limit };
   }
+}
+
+/** The id that an entry of so many days ago would begin with. */
+function idOfDaysAgo(days: number): string {
+  return PREFIX + encodeTime(Date.now() - days * DAY_MS);
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { encodeTime, monotonicFactory } from 'ulid';
+import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { ALERT_KINDS, type AlertKind, type AlertMessage, type AlertMessageType } from '#contract/alert-message.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';
@@ -10,6 +10,10 @@ import { clearMinutes, type AlertStep, type OpenAlert } from './next-alert-step.
 const DAY_MS = 86_400_000;
 const BATCH = 1_000;
 const nextId = monotonicFactory();
+
+interface Retention {
+  readonly auditLogRetentionDays: number;
+}
 
 /** An alert that fires or has fired. */
 export interface AlertEvent {
@@ -143,8 +147,19 @@ export class AlertEventRepository {
     });
   }
 
+  /** When the oldest alert that has ended became due for deletion; undefined when none is due. */
+  async dueSince({ auditLogRetentionDays }: Retention): Promise<Date | undefined> {
+    const keptMs = auditLogRetentionDays * DAY_MS;
+    const oldest = await this.prisma.alertEvent.findFirst({
+      where: { id: { lt: `ale_${encodeTime(Date.now() - keptMs)}` }, state: 'resolved' },
+      orderBy: { id: 'asc' },
+      select: { id: true },
+    });
+    return oldest === null ? undefined : new Date(decodeTime(oldest.id.slice('ale_'.length)) + keptMs);
+  }
+
   /** Deletes resolved alerts past their retention, by the time in their ids. Throws when the database fails. */
-  async expire({ auditLogRetentionDays }: { readonly auditLogRetentionDays: number }): Promise<void> {
+  async expire({ auditLogRetentionDays }: Retention): Promise<void> {
     const before = `ale_${encodeTime(Date.now() - auditLogRetentionDays * DAY_MS)}`;
     const { alertEvent } = this.prisma;
     const oldest = { orderBy: { id: 'asc' }, skip: BATCH - 1, select: { id: true } } as const;

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { decodeTime, encodeTime } from 'ulid';
+import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
 import { ChargeRepository } from './charge.repository.js';
 import { UsageRepository } from './usage.repository.js';
@@ -7,6 +9,7 @@ import { ChatUsageRepository } from './chat-usage.repository.js';
 
 const BATCH = 1_000;
 const DAY_MS = 86_400_000;
+const TASK = 'task_';
 
 interface Retention {
   readonly chargeRetentionDays: number;
@@ -34,6 +37,32 @@ export class ExpireLedger {
     // Usage that is not rolled up yet would be lost.
     if (await this.usage.needs('charges')) return;
     await removeAll(this.logger, 'charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
+  }
+}
+
+/** Since when the oldest charges and usage should be gone; undefined when none should. */
+@Injectable()
+export class LedgerLag {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** By the time of a charge's task, as ChargeRepository removes them. */
+  async charges(keptDays: number): Promise<Date | undefined> {
+    const before = Date.now() - keptDays * DAY_MS;
+    const oldest = await this.prisma.charge.findFirst({
+      where: { taskId: { gte: TASK, lt: TASK + encodeTime(before) } },
+      orderBy: [{ taskId: 'asc' }, { kind: 'asc' }],
+      select: { taskId: true },
+    });
+    return oldest === null ? undefined : new Date(decodeTime(oldest.taskId.slice(TASK.length)) + keptDays * DAY_MS);
+  }
+
+  async usage(step: 'hour' | 'day', keptDays: number): Promise<Date | undefined> {
+    const oldest = await this.prisma.usageRollup.findFirst({
+      where: { step, time: { lt: new Date(Date.now() - keptDays * DAY_MS) } },
+      orderBy: { time: 'asc' },
+      select: { time: true },
+    });
+    return oldest === null ? undefined : new Date(oldest.time.getTime() + keptDays * DAY_MS);
   }
 }
 

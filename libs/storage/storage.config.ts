@@ -53,6 +53,14 @@ export class StorageConfig {
   @IsIn(['proxy', 'presigned'])
   readonly s3Links: 'proxy' | 'presigned' = 'proxy';
 
+  @Setting(
+    'STRAY_OBJECT_RETENTION_HOURS',
+    'How old an object without a row must be before it is deleted: until then, its request may still be accepted.',
+    { unit: 'h' },
+  )
+  @Within(1, 8_760)
+  readonly strayObjectRetentionHours: number = 24;
+
   @Setting('S3_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the store.', { unit: 'ms' })
   @Within(100)
   readonly s3ConnectTimeoutMs: number = 5_000;

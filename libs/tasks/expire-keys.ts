@@ -12,6 +12,16 @@ export class ExpireKeys {
     private readonly logger: Logger,
   ) {}
 
+  /** When the oldest expired key became due for deletion; undefined when none is due. */
+  async dueSince(): Promise<Date | undefined> {
+    const oldest = await this.prisma.idempotencyKey.findFirst({
+      where: { expiresAt: { lte: new Date() } },
+      orderBy: { expiresAt: 'asc' },
+      select: { expiresAt: true },
+    });
+    return oldest?.expiresAt;
+  }
+
   /** One round over everything that is due. Throws when the database fails; the next round continues. */
   async run(): Promise<void> {
     const now = new Date();

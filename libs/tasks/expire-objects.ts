@@ -51,10 +51,11 @@ export class ExpireObjects {
     return oldest && hoursAfter(oldest, imageRetentionHours);
   }
 
-  /** The same for rows. One that a live Idempotency-Key keeps counts too, for a day at most. */
-  async rowsDueSince({ taskRetentionHours }: Retention): Promise<Date | undefined> {
-    const oldest = await this.oldest({ finishedAt: { lt: hoursAgo(taskRetentionHours) } });
-    return oldest && hoursAfter(oldest, taskRetentionHours);
+  /** The same for rows; a live Idempotency-Key keeps one for `keyHours` at most. */
+  async rowsDueSince({ taskRetentionHours }: Retention, keyHours: number): Promise<Date | undefined> {
+    const hours = Math.max(taskRetentionHours, keyHours);
+    const oldest = await this.oldest({ finishedAt: { lt: hoursAgo(hours) } });
+    return oldest && hoursAfter(oldest, hours);
   }
 
   private async oldest(where: { objectsDeletedAt?: null; finishedAt: { lt: Date } }): Promise<Date | undefined> {

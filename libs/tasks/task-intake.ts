@@ -39,6 +39,8 @@ const TRIES = 3;
 /** Most tasks of equal requests to check: the same request may have failed many times within a minute. */
 const MAX_CANDIDATES = 100;
 
+const HOUR_MS = 3_600_000;
+
 /** The task of a request: a new one, or (`attached`) the one that an earlier try of the same request made. */
 export interface Intake {
   readonly task: Task;
@@ -195,7 +197,8 @@ export class TaskIntake {
     deadlineMs: number,
     request: KeyedRequest,
   ): Promise<Intake | undefined> {
-    const task = await this.store.insertUnlessFound(command, deadlineMs, { request });
+    const keptMs = Math.max(this.config.idempotencyKeyRetentionHours * HOUR_MS, deadlineMs);
+    const task = await this.store.insertUnlessFound(command, deadlineMs, { request: { ...request, keptMs } });
     return task === undefined ? this.findKeyed(command, request) : made(task);
   }
 

@@ -72,10 +72,10 @@ const INSERT = {
       SELECT * FROM json_to_recordset($1::json) AS new (id text, account_id text, api_key_id text, request_id text, action text, model text,
         prompt text, options jsonb, inputs jsonb, mask jsonb, callback_url text, fingerprint bytea, deadline_ms float8, estimated_ms int,
         asynchronous boolean, cost jsonb, redrive_of text, waiter text, trace_parent text, ordered_by text,
-        key text, key_fingerprint bytea, attach_window_ms float8, unless_away_from text)),
+        key text, key_fingerprint bytea, key_kept_ms float8, attach_window_ms float8, unless_away_from text)),
     held AS (
       INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
-      SELECT DISTINCT ON (account_id, key) account_id, key, key_fingerprint, id, now() + interval '24 hours'
+      SELECT DISTINCT ON (account_id, key) account_id, key, key_fingerprint, id, now() + key_kept_ms * interval '1 millisecond'
         FROM new WHERE key IS NOT NULL ORDER BY account_id, key
       ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, task_id = EXCLUDED.task_id,
         created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
@@ -93,7 +93,7 @@ const INSERT = {
 /** Lets a repetition of a request find its row. */
 export interface FoundBy {
   readonly fingerprint?: Buffer | undefined;
-  readonly request?: KeyedRequest;
+  readonly request?: KeyedRequest & { readonly keptMs: number };
   /** Inserts no row if an equal request has a task to get instead, such as one abandoned at most this many ms ago. */
   readonly attachWindowMs?: number | undefined;
   /** The process at which the caller waits. */
@@ -136,7 +136,7 @@ function columnsOf({
     ...{ deadline_ms: deadlineMs, estimated_ms: command.estimatedMs, asynchronous: command.asynchronous },
     ...{ cost: command.cost, redrive_of: command.retryOf, waiter, trace_parent: command.traceParent },
     ordered_by: command.orderedBy,
-    ...{ key: request?.key, key_fingerprint: hex(request?.fingerprint) },
+    ...{ key: request?.key, key_fingerprint: hex(request?.fingerprint), key_kept_ms: request?.keptMs },
     ...{ attach_window_ms: attachWindowMs, unless_away_from: unlessAwayFrom },
   };
 }

@@ -19,6 +19,14 @@ export class TasksConfig {
   @Within(0, 900_000)
   readonly attachWindowMs: number = 120_000;
 
+  @Setting(
+    'IDEMPOTENCY_KEY_RETENTION_HOURS',
+    'How long an Idempotency-Key stands for its task; at least until the task’s deadline.',
+    { unit: 'h' },
+  )
+  @Within(1, 168)
+  readonly idempotencyKeyRetentionHours: number = 24;
+
   @Setting('MAX_PROVIDER_STARTS', 'Maximum calls to providers for one task, whatever happens.')
   @Within(1, 10)
   readonly maxProviderStarts: number = 3;

@@ -2,13 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { decodeTime } from 'ulid';
 import { ownerOfKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
 import { UploadRepository } from './upload.repository.js';
 
-/** Younger objects may belong to a request that is still being accepted or an image that is still being recorded. */
-const MIN_AGE_MS = 24 * 3_600_000;
+const HOUR_MS = 3_600_000;
 const BATCH = 500;
 
 const CHECKS = 'checks/';
@@ -22,6 +22,7 @@ export class CollectOrphans {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly tasks: TaskObjects,
     private readonly uploads: UploadRepository,
+    private readonly config: StorageConfig,
     private readonly logger: Logger,
   ) {}
 
@@ -41,7 +42,7 @@ export class CollectOrphans {
     let batch: string[] = [];
     for (const prefix of PREFIXES) {
       for await (const key of this.store.list(prefix)) {
-        if (!isOld(key, now)) continue;
+        if (!isOlder(key, now - this.config.strayObjectRetentionHours * HOUR_MS)) continue;
         batch.push(key);
         if (batch.length < BATCH) continue;
         yield* await this.orphansOf(batch);
@@ -59,7 +60,7 @@ export class CollectOrphans {
 }
 
 /** Store checks of older versions have no time in their name, so all count as old; one in progress fails once. */
-function isOld(key: string, now: number): boolean {
+function isOlder(key: string, before: number): boolean {
   const { ulid } = ownerOfKey(key);
-  return ulid === '' ? key.startsWith(CHECKS) : now - decodeTime(ulid) > MIN_AGE_MS;
+  return ulid === '' ? key.startsWith(CHECKS) : decodeTime(ulid) < before;
 }

@@ -35,7 +35,7 @@ export class ExpireUploads {
     return oldest && new Date(oldest.getTime() + spared);
   }
 
-  /** Objects first: a row that is left over goes in the next round, an object without a row only a day later. */
+  /** Objects first: a row that is left over goes in the next round, an object without a row only as a stray one. */
   private async remove(): Promise<number> {
     const before = new Date(Date.now() - this.config.deadlineMs - ACCEPTING_MS);
     const ids = await this.uploads.expired(before, BATCH);

@@ -202,6 +202,8 @@ describe('waiting in line', () => {
       /darkroom_database_statement_seconds_count\{statement="prisma",outcome="ok"\} [1-9]/,
       /darkroom_store_operation_seconds_count\{operation="put",outcome="ok"\} [1-9]/,
       /darkroom_retention_lag_seconds\{kind="images"\} 0/,
+      /darkroom_retention_lag_seconds\{kind="audit_entries"\} 0/,
+      /darkroom_retention_lag_seconds\{kind="stray_objects"\} 0/,
     ])
       expect(told).toMatch(line);
   });

@@ -6,15 +6,17 @@ import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import { AuditLog } from '#accounts/audit-log.js';
+import { AlertEventRepository } from '#alerts/alert-event.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
-import { ExpireLedger, ExpireChatUsage } from '#billing/expire-ledger.js';
+import { ExpireChatUsage, ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
+import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
 import { FailedTasks } from '#tasks/failed-tasks.js';
 import { newUploadId } from '#tasks/task-id.js';
@@ -23,6 +25,9 @@ import { TasksConfig } from '#tasks/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { AlertChannelStore } from '#webhooks/channel-store.js';
+import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -71,8 +76,10 @@ describe('retention', () => {
     return keys.sort();
   }
 
-  function orphanCollector(): CollectOrphans {
-    return new CollectOrphans(store, new TaskObjects(room.database), new UploadRepository(room.database), room.logger);
+  function orphanCollector(env: Record<string, string> = {}): CollectOrphans {
+    const [config] = loadConfig([StorageConfig], env);
+    const [tasks, uploads] = [new TaskObjects(room.database), new UploadRepository(room.database)];
+    return new CollectOrphans(store, tasks, uploads, config, room.logger);
   }
 
   async function finishedHoursAgo(id: string, hours: number): Promise<void> {
@@ -88,10 +95,75 @@ describe('retention', () => {
     await finishedHoursAgo(id, 50);
     const hours = (since: Date | undefined) => Math.round((Date.now() - (since?.getTime() ?? NaN)) / 3_600_000);
     expect(hours(await expire.imagesDueSince(config))).toBe(26);
-    expect(hours(await expire.rowsDueSince(config))).toBe(2);
+    expect(hours(await expire.rowsDueSince(config, 24))).toBe(2);
+    expect(await expire.rowsDueSince(config, 72)).toBeUndefined();
     await expire.run(config);
     expect(await expire.imagesDueSince(config)).toBeUndefined();
-    expect(await expire.rowsDueSince(config)).toBeUndefined();
+    expect(await expire.rowsDueSince(config, 24)).toBeUndefined();
+  });
+
+  it('tells since when the oldest of what is kept for years or hours should be gone', async () => {
+    const [config] = loadConfig([WorkerConfig], {});
+    const { chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays, auditLogRetentionDays } = config;
+    const lag = new LedgerLag(room.database);
+    const audit = new AuditLog(room.database);
+    const alerts = new AlertEventRepository(
+      room.database,
+      new AlertChannelStore(room.database, loadConfig([WebhooksConfig], {})[0]),
+    );
+    const [keys, signIns] = [new ExpireKeys(room.database, room.logger), new ExpireSignIns(room.database, room.logger)];
+    const dueSince = () =>
+      Promise.all([
+        ...[lag.charges(chargeRetentionDays), lag.usage('hour', usageHourRetentionDays)],
+        ...[lag.usage('day', usageDayRetentionDays), audit.dueSince(config), alerts.dueSince(config)],
+        ...[keys.dueSince(), signIns.dueSince()],
+      ]);
+    const add = async (daysTooOld: number) => {
+      const id = (prefix: string, days: number) => `${prefix}_${ulid(Date.now() - (days + daysTooOld) * DAY_MS)}`;
+      await room.sql(`INSERT INTO charges VALUES ($1, 'reserve', 5, 'USD', 'acct_default', 'key', 'm', now())`, [
+        id('task', chargeRetentionDays),
+      ]);
+      await room.sql(
+        `INSERT INTO usage_rollups SELECT 'acct_default', step, now() - (days + $1) * interval '1 day', 'image', 'key', 'm', 'p',
+           'completed', 'USD', 1, 1, 1, 1, 1, 1, 1 FROM (VALUES ('hour', $2::int), ('day', $3::int)) AS steps (step, days)`,
+        [daysTooOld, usageHourRetentionDays, usageDayRetentionDays],
+      );
+      await room.sql(`INSERT INTO audit_log (id, account_id, action) VALUES ($1, 'acct_default', 'x')`, [
+        id('audit', auditLogRetentionDays),
+      ]);
+      await room.sql(
+        `INSERT INTO alert_events (id, account_id, kind, subject, name, state, level, title, text, path, started_at, clear_minutes, resolved_at)
+         VALUES ($1, 'acct_default', 'budget', 'x', 'x', 'resolved', 1, 'x', 'x', '/', now(), 1, now())`,
+        [id('ale', auditLogRetentionDays)],
+      );
+      await room.sql(
+        `INSERT INTO idempotency_keys VALUES ('acct_default', $1, '\\x00', 'task', now(), now() - $2 * interval '1 day')`,
+        [id('key', 0), daysTooOld],
+      );
+      await room.sql(
+        `INSERT INTO people (id, account_id, email, name, role) VALUES ('person_1', 'acct_default', 'a@b.example', 'a', 'member')
+         ON CONFLICT DO NOTHING`,
+      );
+      // Used for the last time so long ago that it ended as many days ago.
+      await room.sql(
+        `INSERT INTO sessions (id, person_id, token_hash, user_agent, last_seen_at, expires_at)
+         VALUES ($1, 'person_1', sha256(convert_to($1, 'UTF8')), 'x', now() - interval '12 hours' - $2 * interval '1 day', now() + interval '9 days')`,
+        [id('session', 0), daysTooOld],
+      );
+    };
+    await add(-1);
+    expect(await dueSince()).toEqual(Array.from({ length: 7 }, () => undefined));
+    await add(2);
+    const days = (await dueSince()).map((since) => Math.round((Date.now() - (since?.getTime() ?? NaN)) / DAY_MS));
+    expect(days).toEqual([2, 2, 2, 2, 2, 2, 2]);
+  });
+
+  it('leaves objects without a row alone for as long as it is told', async () => {
+    await put(`results/task_${ulid(Date.now() - 3 * 3_600_000)}-1.png`);
+    expect(await orphanCollector().run(Date.now())).toBe(0);
+    expect(await orphanCollector({ STRAY_OBJECT_RETENTION_HOURS: '4' }).run(Date.now())).toBe(0);
+    expect(await orphanCollector({ STRAY_OBJECT_RETENTION_HOURS: '2' }).run(Date.now())).toBe(1);
+    expect(await stored()).toEqual([]);
   });
 
   it('removes what chats have used after its days, and nothing before', async () => {
@@ -199,7 +271,10 @@ describe('retention', () => {
     await expire.run(config);
     expect(await stored()).toEqual([favorite.input, favorite.result].sort());
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([{ id: favorite.id }]);
-    expect([await expire.imagesDueSince(config), await expire.rowsDueSince(config)]).toEqual([undefined, undefined]);
+    expect([await expire.imagesDueSince(config), await expire.rowsDueSince(config, 24)]).toEqual([
+      undefined,
+      undefined,
+    ]);
     await room.store.setFavorite(TEST_ACCOUNT, favorite.id, false);
     await expire.run(config);
     expect(await stored()).toEqual([]);

@@ -14,6 +14,7 @@ import { TaskObjects } from '#tasks/task-objects.js';
 import type { Lease, TaskImage, TaskOptions, TaskSummary } from '#tasks/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { plainImage } from '../support/image-provider-suite.js';
@@ -162,7 +163,8 @@ describe('a task of several images', () => {
     const { rows } = await room.sql('SELECT provider_starts FROM tasks WHERE id = $1', [id]);
     expect(rows).toEqual([{ provider_starts: 1 }]);
     const [objects, uploads] = [new TaskObjects(room.database), new UploadRepository(room.database)];
-    await new CollectOrphans(store, objects, uploads, room.logger).run(Date.now() + DAY_MS);
+    const config = new StorageConfig();
+    await new CollectOrphans(store, objects, uploads, config, room.logger).run(Date.now() + DAY_MS);
     expect(await stored()).toEqual([`results/${id}-2.thumb.webp`, ...keysOf(id, 2, 3)].sort());
   });
 

@@ -11,6 +11,7 @@ import { newRequestId } from '#tasks/task-id.js';
 import { ExpireKeys } from '#tasks/expire-keys.js';
 import { ExpireObjects } from '#tasks/expire-objects.js';
 import type { TaskCommand } from '#tasks/task.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -92,6 +93,25 @@ describe('taking requests in', () => {
     const { task } = await take(identity);
     await room.sql('DELETE FROM tasks WHERE id = $1', [task.id]);
     await expect(take(identity)).rejects.toMatchObject({ code: 'idempotency_in_progress' });
+  });
+
+  it('keeps a key for as long as it is told, and at least until the deadline of its task', async () => {
+    const [config] = loadConfig([TasksConfig], { IDEMPOTENCY_KEY_RETENTION_HOURS: '2' });
+    const intake = new TaskIntake(room.database, room.store, config, room.lostCallers);
+    const keptMs = async (deadlineMs: number) => {
+      const identity = keyed();
+      await retried(() => intake.take(command(), deadlineMs, identity));
+      const { rows } = await room.database.pool.query<{ ms: number }>(
+        `SELECT (extract(epoch FROM expires_at - created_at) * 1000)::int AS ms FROM idempotency_keys WHERE key = $1`,
+        [identity.key],
+      );
+      return rows;
+    };
+    expect(await keptMs(DEADLINE_MS)).toEqual([{ ms: 7_200_000 }]);
+    expect(await keptMs(3 * 3_600_000)).toEqual([{ ms: 10_800_000 }]);
+    expect(() => loadConfig([TasksConfig], { IDEMPOTENCY_KEY_RETENTION_HOURS: '169' })).toThrow(
+      'IDEMPOTENCY_KEY_RETENTION_HOURS',
+    );
   });
 
   it('removes expired keys and no others', async () => {

@@ -14,6 +14,7 @@ import { ExpireObjects } from '#tasks/expire-objects.js';
 import { TaskObjects } from '#tasks/task-objects.js';
 import type { TaskOptions } from '#tasks/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { imageWorker, imageOf, vendor } from '../support/image-worker.js';
@@ -155,6 +156,7 @@ describe('thumbnails', () => {
       store,
       new TaskObjects(room.database),
       new UploadRepository(room.database),
+      new StorageConfig(),
       room.logger,
     );
     expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(3);

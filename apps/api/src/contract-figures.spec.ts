@@ -27,6 +27,7 @@ describe('settings have the figures of the contract by default:', () => {
     ['600 polls a minute', limits.pollsPerMinute, 600],
     ['a sync wait of 100 s', api.syncWaitMs, 100_000],
     ['a whole task of 15 min', tasks.deadlineMs, 900_000],
+    ['idempotency keys of 24 h', tasks.idempotencyKeyRetentionHours, 24],
     ['links of 24 h', storage.linkTtlSeconds, 86_400],
     ['uploads of 72 h', uploads.retentionHours, 72],
     ['a ping every 15 s', api.streamPingMs, 15_000],

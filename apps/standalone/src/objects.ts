@@ -43,7 +43,7 @@ export async function objects(
         for await (const one of missing.find()) {
           tell(`${one.key} is missing (${one.kind} of ${one.id})`, repair && (await missing.repair(one)));
         }
-        const orphans = new CollectOrphans(store, tasks, uploads, new Logger('command', 'silent'));
+        const orphans = new CollectOrphans(store, tasks, uploads, storage, new Logger('command', 'silent'));
         for await (const key of orphans.find(Date.now())) {
           if (repair) await store.delete(key);
           tell(`${key} belongs to no row`, repair);

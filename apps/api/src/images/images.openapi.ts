@@ -150,7 +150,7 @@ function DescribeRepeats(): MethodDecorator {
     name: 'Idempotency-Key',
     required: false,
     description:
-      '1 to 255 visible ASCII characters, in double quotes or without, kept 24 hours; shared by all keys of an account. A repeat of the request with the same key gets the same task: ' +
+      '1 to 255 visible ASCII characters, in double quotes or without, kept 24 hours by default; shared by all keys of an account. A repeat of the request with the same key gets the same task: ' +
       'it waits for it while it runs, and gets its outcome again afterwards.',
     schema: { type: 'string', minLength: 1, maxLength: 257 },
   });

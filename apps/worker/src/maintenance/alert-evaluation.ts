@@ -22,6 +22,7 @@ export class AlertEvaluation implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     const everyMs = this.config.evaluateSeconds * 1_000;
     this.retention.every(everyMs, () => this.alerts.run(everyMs * DUE_SHARE));
+    this.retention.watch('alerts', () => this.events.dueSince(this.worker));
     this.retention.every(EXPIRE_EVERY_MS, () => this.events.expire(this.worker));
   }
 }

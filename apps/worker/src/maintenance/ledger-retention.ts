@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
-import { ExpireLedger } from '#billing/expire-ledger.js';
+import { ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
@@ -10,11 +10,17 @@ export class LedgerRetention implements OnApplicationBootstrap {
   constructor(
     private readonly retention: Retention,
     private readonly ledger: ExpireLedger,
+    private readonly lag: LedgerLag,
     private readonly audit: AuditLog,
     private readonly config: WorkerConfig,
   ) {}
 
   onApplicationBootstrap(): void {
+    const { chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays } = this.config;
+    this.retention.watch('charges', () => this.lag.charges(chargeRetentionDays));
+    this.retention.watch('usage_hours', () => this.lag.usage('hour', usageHourRetentionDays));
+    this.retention.watch('usage_days', () => this.lag.usage('day', usageDayRetentionDays));
+    this.retention.watch('audit_entries', () => this.audit.dueSince(this.config));
     this.retention.every(EXPIRE_EVERY_MS, () => this.ledger.run(this.config));
     this.retention.every(EXPIRE_EVERY_MS, () => this.audit.expire(this.config));
   }

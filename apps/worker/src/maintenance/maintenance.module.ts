@@ -17,13 +17,22 @@ import { LedgerRetention } from './ledger-retention.js';
 import { LogRetention } from './log-retention.js';
 import { ObjectRetention } from './object-retention.js';
 import { Retention } from './retention.js';
+import { StrayObjectRetention } from './stray-object-retention.js';
 import { TokenRetention } from './token-retention.js';
 import { UsageRollups } from './usage-rollups.js';
 
 /** Each room removes its own expired rows. Only workers need these classes, so they are provided here. */
 const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns, AuditLog];
 
-const schedules = [ObjectRetention, LogRetention, LedgerRetention, TokenRetention, UsageRollups, AlertEvaluation];
+const schedules = [
+  ObjectRetention,
+  StrayObjectRetention,
+  LogRetention,
+  LedgerRetention,
+  TokenRetention,
+  UsageRollups,
+  AlertEvaluation,
+];
 
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({

@@ -1,11 +1,9 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ExpireObjects } from '#tasks/expire-objects.js';
-import { CollectOrphans } from '#uploads/collect-orphans.js';
+import { TasksConfig } from '#tasks/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
-
-const COLLECT_EVERY_MS = 24 * 3_600_000;
 
 /** Schedules the removal of expired objects and their rows. */
 @Injectable()
@@ -14,16 +12,16 @@ export class ObjectRetention implements OnApplicationBootstrap {
     private readonly retention: Retention,
     private readonly tasks: ExpireObjects,
     private readonly uploads: ExpireUploads,
-    private readonly orphans: CollectOrphans,
     private readonly config: WorkerConfig,
+    private readonly tasksConfig: TasksConfig,
   ) {}
 
   onApplicationBootstrap(): void {
+    const { idempotencyKeyRetentionHours } = this.tasksConfig;
     this.retention.watch('images', () => this.tasks.imagesDueSince(this.config));
-    this.retention.watch('tasks', () => this.tasks.rowsDueSince(this.config));
+    this.retention.watch('tasks', () => this.tasks.rowsDueSince(this.config, idempotencyKeyRetentionHours));
     this.retention.watch('uploads', () => this.uploads.dueSince());
     this.retention.every(EXPIRE_EVERY_MS, () => this.tasks.run(this.config));
     this.retention.every(EXPIRE_EVERY_MS, () => this.uploads.run());
-    this.retention.every(COLLECT_EVERY_MS, () => this.orphans.run(Date.now()));
   }
 }

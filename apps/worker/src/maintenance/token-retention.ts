@@ -13,6 +13,8 @@ export class TokenRetention implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
+    this.retention.watch('idempotency_keys', () => this.keys.dueSince());
+    this.retention.watch('sign_ins', () => this.signIns.dueSince());
     this.retention.every(EXPIRE_EVERY_MS, () => this.keys.run());
     this.retention.every(EXPIRE_EVERY_MS, () => this.signIns.run());
   }
