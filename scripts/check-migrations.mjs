@@ -2,7 +2,7 @@
 // while instances are replaced. Prints the file of each such statement and what to write instead. Postgres' own parser
 // reads the statements; those missing from the lists below are rejected, too. A breaking change may follow once no
 // running version needs the old schema; the migration's first line is then
-// `-- Second half of <migration of a released version>`.
+// `-- Second half of <migration of a released version>`. Tables, functions and triggers of no release may be dropped.
 // usage: node scripts/check-migrations.mjs [folder, with ../releases]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ const BREAKING = {
   AT_DropNotNull: () => true,
   AlterEnumStmt: ({ oldVal }) => oldVal !== undefined,
   AlterObjectSchemaStmt: () => true,
-  DropStmt: () => true,
+  DropStmt: (node, _added, unreleased) => !droppedBy(node).every((name) => unreleased.has(name)),
   IndexStmt: ({ unique }) => unique,
   RenameStmt: () => true,
 };
@@ -123,12 +123,39 @@ function nameOf({ schemaname = 'public', relname }) {
   return `${schemaname}.${relname}`;
 }
 
+/** Tables, functions and triggers that a statement creates, each as kind and name. */
+function createdBy({ kind, node }) {
+  if (kind === 'CreateStmt' && !node.if_not_exists) return [`TABLE ${nameOf(node.relation)}`];
+  if (kind === 'CreateFunctionStmt') return [`FUNCTION ${pathOf(node.funcname, 1)}`];
+  return kind === 'CreateTrigStmt' ? [`TRIGGER ${nameOf(node.relation)}.${node.trigname}`] : [];
+}
+
+function droppedBy({ objects, removeType }) {
+  const kind = removeType.replace('OBJECT_', '');
+  return objects.map(
+    ({ List, ObjectWithArgs }) =>
+      `${kind} ${pathOf(List?.items ?? ObjectWithArgs.objname, kind === 'TRIGGER' ? 2 : 1)}`,
+  );
+}
+
+/** A name with its schema before it; the name itself has so many parts. */
+function pathOf(strings, parts) {
+  const names = strings.map(({ String: { sval } }) => sval);
+  return [...(names.length > parts ? [] : ['public']), ...names].join('.');
+}
+
+/** What migrations since the last release create, so that no previous version uses it. */
+function unreleasedOf(files, last) {
+  const names = (some) => new Set(some.flatMap(({ actions }) => actions.flatMap(createdBy)));
+  const released = names(files.filter(({ name }) => name <= last));
+  return new Set([...names(files.filter(({ name }) => name > last))].filter((name) => !released.has(name)));
+}
+
 /**
  * The statements of a file that lock a table or, unless `mayBreak`, break the previous version, with what to write
  * instead.
  */
-function problemsOf(sql, mayBreak) {
-  const actions = statementsOf(sql).flatMap(actionsOf);
+function problemsOf(actions, mayBreak, unreleased) {
   const isNew = ({ kind, node }) => kind === 'CreateStmt' && !node.if_not_exists;
   const created = new Set(actions.filter(isNew).flatMap(({ tables }) => tables));
   const added = new Set(actions.map(({ node }) => node.def?.Constraint?.conname));
@@ -138,7 +165,7 @@ function problemsOf(sql, mayBreak) {
     const isKnown = [LOCKING, BREAKING].some((list) => kind in list) || HARMLESS.has(kind);
     return [
       LOCKING[kind]?.(node),
-      !mayBreak && BREAKING[kind]?.(node, added) && LATER,
+      !mayBreak && BREAKING[kind]?.(node, added, unreleased) && LATER,
       !isKnown && `what scripts/check-migrations.mjs knows, or add ${kind} to its lists`,
     ].flatMap((instead) => (instead ? [{ text, instead }] : []));
   });
@@ -177,16 +204,26 @@ function isSecondHalf(sql, released) {
   return first !== undefined && existsSync(join(folder, first)) && released.some((last) => first <= last);
 }
 
+/** A migration with its actions, or with the syntax error that Postgres finds. */
+function read(name) {
+  const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
+  try {
+    return { name, sql, actions: statementsOf(sql).flatMap(actionsOf) };
+  } catch (error) {
+    return { name, sql, actions: [], error };
+  }
+}
+
 await loadModule();
 const released = releasedMigrations();
-for (const entry of readdirSync(folder, { withFileTypes: true })) {
-  if (!entry.isDirectory() || entry.name < SINCE || EARLIER.has(entry.name)) continue;
-  const sql = readFileSync(join(folder, entry.name, 'migration.sql'), 'utf8');
-  try {
-    for (const { text, instead } of problemsOf(sql, isSecondHalf(sql, released))) report(entry.name, text, instead);
-  } catch (error) {
-    report(entry.name, error.message, 'what Postgres can read');
-  }
+const entries = readdirSync(folder, { withFileTypes: true });
+const migrations = entries.filter((entry) => entry.isDirectory()).map(({ name }) => read(name));
+const unreleased = unreleasedOf(migrations, released.sort().at(-1) ?? '');
+for (const { name, sql, actions, error } of migrations) {
+  if (name < SINCE || EARLIER.has(name)) continue;
+  if (error !== undefined) report(name, error.message, 'what Postgres can read');
+  const problems = problemsOf(actions, isSecondHalf(sql, released), unreleased);
+  for (const { text, instead } of problems) report(name, text, instead);
 }
 
 function report(name, text, instead) {

@@ -105,11 +105,28 @@ const BREAKING = [
   'DO $$ BEGIN ALTER TABLE tasks DROP COLUMN x; END $$;',
 ];
 
+/** Of what OTHERS create since the release. */
+const UNRELEASED = [
+  'DROP TABLE "new_table";',
+  'DROP TRIGGER new_trigger ON tasks; DROP FUNCTION new_function(); DROP TABLE public.new_table;',
+] as const;
+const RELEASED = [
+  'DROP TABLE "new_table", "old_table";',
+  'DROP TABLE other.new_table;',
+  'DROP FUNCTION old_function();',
+  'DROP TRIGGER new_trigger ON accounts;',
+  'ALTER TABLE new_table RENAME TO old;',
+] as const;
+
 /** Migrations of a release, and later ones, which are not released. */
 const OTHERS = {
   '20261122170000_old': 'UPDATE "tasks" SET "x" = 1;',
-  '20261122190000_first_half': 'SELECT 1;',
-  '20261122200000_not_released': 'SELECT 1;',
+  '20261122190000_first_half': `CREATE TABLE old_table (id TEXT);
+    CREATE FUNCTION old_function() RETURNS void LANGUAGE sql AS $$ SELECT 1 $$;`,
+  '20261122200000_not_released': `CREATE TABLE new_table (id TEXT);
+    CREATE FUNCTION new_function() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+    CREATE OR REPLACE FUNCTION old_function() RETURNS void LANGUAGE sql AS $$ SELECT 2 $$;
+    CREATE TRIGGER new_trigger AFTER INSERT ON tasks FOR EACH STATEMENT EXECUTE FUNCTION new_function();`,
 };
 
 /** What the check says of each of these migrations, by its text, and of the rest. */
@@ -137,6 +154,7 @@ describe('scripts/check-migrations.mjs', () => {
     said = check([
       ...REFUSED.map(([sql]) => sql),
       ...HARMLESS,
+      ...[...UNRELEASED, ...RELEASED],
       ...BREAKING.flatMap((sql) => [sql, ...FIRST_HALVES.map((first) => secondHalf(sql, first))]),
     ]);
   });
@@ -162,6 +180,14 @@ describe('scripts/check-migrations.mjs', () => {
       expect(unknown).toContain('Second half of');
     },
   );
+
+  it.each(UNRELEASED)('lets what no release has be dropped: %s', (sql) => {
+    expect(said.get(sql)).toBe('');
+  });
+
+  it.each(RELEASED)('O12: refuses what breaks the version before beside what is new: %s', (sql) => {
+    expect(said.get(sql)).toContain('what the version before can live with');
+  });
 
   it('O12: refuses a release whose last migration is not there', () => {
     expect(check([], '20271122190000_gone').get('rest')).toContain('must name the last migration');

@@ -62,10 +62,15 @@ const steps = ({ tasks, keys, accountId }) => ({
       UNION ALL SELECT account_id, created_at, 'chat', api_key_id, model, provider, outcome, '', duration_ms, cost_micros, input_tokens,
         output_tokens FROM chat_usage) AS ended, (VALUES ('hour'), ('day')) AS steps (step)
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 3`,
-  'usage by group': `INSERT INTO usage_by_group SELECT account_id, step, dimension, time, name, kind, outcome, currency,
-      usage_bucket(kind, outcome, bucket), sum(count), sum(images), sum(spend_micros), sum(input_tokens), sum(output_tokens), sum(latency_ms)
-    FROM usage_rollups, LATERAL (VALUES ('key', api_key_id), ('model', model), ('provider', provider)) AS groups (dimension, name)
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9 ORDER BY 4`,
+  'grouped usage': `INSERT INTO grouped_usage SELECT account_id, step, dimension, time, name, of_model, of_provider, currency, sum(images), sum(failed),
+      sum(chats), 0, sum(spend), sum(input), sum(output), COALESCE(string_agg(concat_ws(':', bucket, count, ms), ' ' ORDER BY bucket) FILTER (WHERE bucket >= 0), '')
+    FROM (SELECT account_id, step, dimension, time, name, of_model, of_provider, currency, usage_bucket(kind, outcome, bucket) AS bucket, sum(count) AS count,
+        sum(images) AS images, COALESCE(sum(count) FILTER (WHERE outcome = 'failed'), 0) AS failed, COALESCE(sum(count) FILTER (WHERE kind = 'chat'), 0) AS chats,
+        sum(spend_micros) AS spend, sum(input_tokens) AS input, sum(output_tokens) AS output, sum(latency_ms) AS ms
+      FROM usage_rollups, LATERAL (VALUES ('key', api_key_id, '', ''), ('model', model, '', ''), ('provider', provider, '', ''),
+        ('each', api_key_id, model, provider)) AS groups (dimension, name, of_model, of_provider)
+      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9) AS parts
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 4`,
   totals: `INSERT INTO spend_totals SELECT account_id, api_key_id, month_of(time), currency, sum(spend_micros)::bigint FROM usage_rollups
     WHERE step = 'day' GROUP BY 1, 2, 3, 4`,
   ...backlogSteps({ tasks, keys, accountId }),
@@ -76,15 +81,7 @@ const steps = ({ tasks, keys, accountId }) => ({
 /** Their triggers would write charges, deliveries and usage row by row, and look up each sum by group. */
 const TRIGGERED = ['tasks', 'chat_usage', 'usage_rollups'];
 /** Filling them without indexes takes half the time. */
-const INDEXED = [
-  'tasks',
-  'charges',
-  'chat_usage',
-  'webhook_deliveries',
-  'audit_log',
-  'usage_rollups',
-  'usage_by_group',
-];
+const INDEXED = ['tasks', 'charges', 'chat_usage', 'webhook_deliveries', 'audit_log', 'usage_rollups', 'grouped_usage'];
 
 /** Fills a migrated database without tasks, over one connection of its owner; `tell` gets the duration of each step. */
 export async function fillHistory(client, { tasks, keys = 200, accountId = 'acct_default' }, tell = () => undefined) {

@@ -9,7 +9,7 @@ export const LARGE = [
   'webhook_deliveries',
   'webhook_attempts',
   'usage_rollups',
-  'usage_by_group',
+  'grouped_usage',
   'idempotency_keys',
   'uploads',
   'sessions',

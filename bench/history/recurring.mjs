@@ -209,9 +209,9 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { f
   const figures = new TaskFigures(database);
   const failed = new FailedTasks(database);
   const channels = new AlertChannelStore(database, webhooksConfig);
-  const read = (name, by, days, group) => [
+  const read = (name, by, days, group, filters = {}) => [
     `billing/UsageRepository.read: ${name}`,
-    () => usage.read(accountId, { by, group, from: hoursAgo(24 * days), to: new Date(), currency: 'USD' }),
+    () => usage.read(accountId, { by, group, from: hoursAgo(24 * days), to: new Date(), currency: 'USD', ...filters }),
   ];
   const kind = { code: 'provider_unavailable', provider: 'provider-0', model: 'model-0', since: hoursAgo(24 * 7) };
   return [
@@ -220,6 +220,8 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { f
     read('366 days by provider', 'day', 366, 'provider'),
     read('two days by hour and model', 'hour', 2, 'model'),
     read('two days by hour and key', 'hour', 2, 'key'),
+    read('two days by hour and key, of a model', 'hour', 2, 'key', { model: 'model-1' }),
+    read('two days by hour and model, of a key', 'hour', 2, 'model', { key: 'key_1' }),
     ['billing/UsageRepository.since', () => usage.since(accountId)],
     ['billing/UsageRepository.needs', () => usage.needs('charges')],
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],

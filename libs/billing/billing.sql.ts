@@ -1,6 +1,7 @@
 import { Prisma } from '#database/generated/client.js';
 import type { Queryable, Transaction } from '#database/queryable.js';
-import { MOST_FIGURES, UNPRICED, type UsageQuery, type UsageRow } from './usage.js';
+import type { UsageStep } from './usage-rows.js';
+import { MOST_FIGURES, UNPRICED, type UsageQuery } from './usage.js';
 
 // Billing statements outside ledger.sql: locking budgets, reading what was spent, recording chats, rolling up usage.
 
@@ -122,79 +123,82 @@ export async function rollUp(database: Queryable): Promise<number> {
   return (await database.query<{ count: number }>(ROLL_UP)).rows[0]?.count ?? 0;
 }
 
-/** A percentile of sorted durations; every duration in a bucket counts as the bucket's mean. */
-const percentile = (share: number): string => {
-  const [low, high] = ['floor', 'ceil'].map(
-    (side) => `min(mean) FILTER (WHERE bucket >= 0 AND upto > ${side}(${share} * (total - 1)))`,
-  );
-  return `${low} + (${high} - ${low}) * (${share} * (min(total) - 1) - floor(${share} * (min(total) - 1)))`;
-};
+/** The columns to group and filter by. */
+interface Columns {
+  readonly model?: string;
+  readonly key?: string;
+  readonly provider?: string;
+}
+const GROUPED: Columns = { model: 'of_model', key: 'name', provider: 'of_provider' };
 
 /** Filters; null means all. A key and its replacements share one name. */
-const asked = (provider: string): string =>
-  `($7::text IS NULL OR model = $7) AND ($9::text IS NULL OR ${provider} = $9)
-        AND ($8::text IS NULL OR api_key_id IN (SELECT id FROM api_keys WHERE account_id = $1 AND name = $8))`;
+const asked = ({ model = 'model', key = 'api_key_id', provider = 'provider' }: Columns): string =>
+  `($7::text IS NULL OR ${model} = $7) AND ($9::text IS NULL OR ${provider} = $9)
+        AND ($8::text IS NULL OR ${key} IN (SELECT id FROM api_keys WHERE account_id = $1 AND name = $8))`;
 
 /** The column to group by. */
-const groupOf = (provider: string): string =>
-  `CASE $5 WHEN 'model' THEN model WHEN 'provider' THEN ${provider} ELSE api_key_id END`;
+const groupOf = ({ model = 'model', key = 'api_key_id', provider = 'provider' }: Columns): string =>
+  `CASE $5 WHEN 'model' THEN ${model} WHEN 'provider' THEN ${provider} ELSE ${key} END`;
 
-/** Without a filter, the sums per group are enough. */
-const WHOLE = '($7::text IS NULL AND $8::text IS NULL AND $9::text IS NULL)';
+/** Whole days or hours, whether rolled up or not. */
+const during = (time: string, step = time): string =>
+  `account_id = $1 AND ${time} >= date_trunc($4, $2::timestamptz, 'UTC') AND ${step} < $3`;
+const DURING_CREATED = during('created_at', "date_trunc($4, created_at, 'UTC')");
 
-const USAGE = {
-  name: 'usage',
+const NO_PROVIDER = "COALESCE(provider, '')";
+/** Grouped and ordered by the same collation, so one sort does both. */
+const NAME = 'COALESCE(keys.name, id) COLLATE "C"';
+
+const usage = (isNarrowed: boolean) => ({
+  name: isNarrowed ? 'usage_narrowed' : 'usage',
   // Sums of float8 are exact to 2^53; sums of bigint are numeric and take twice as long.
-  text: `WITH counted AS (
-      SELECT time, name AS id, bucket AS part, kind, outcome, currency, count::float8, images::float8, spend_micros::float8,
-        input_tokens::float8, output_tokens::float8, latency_ms::float8
-      FROM usage_by_group
-      WHERE account_id = $1 AND step = $4 AND dimension = $5 AND time >= date_trunc($4, $2::timestamptz, 'UTC') AND time < $3
-        AND ${WHOLE}
+  text: `WITH counted (time, id, currency, images, failed, chats, unpriced_images, spend, input_tokens, output_tokens, durations) AS (
+      SELECT time, ${isNarrowed ? groupOf(GROUPED) : 'name'}, currency, images::float8, failed::float8, chats::float8, unpriced_images::float8,
+        spend_micros::float8, input_tokens::float8, output_tokens::float8, NULLIF(durations, '')
+      FROM grouped_usage WHERE ${during('time')} AND step = $4 AND ${isNarrowed ? `dimension = 'each' AND ${asked(GROUPED)}` : 'dimension = $5'}
       UNION ALL
-      SELECT time, ${groupOf('provider')}, usage_bucket(kind, outcome, bucket), kind, outcome, currency, count, images, spend_micros,
-        input_tokens, output_tokens, latency_ms
-      FROM usage_rollups WHERE account_id = $1 AND step = $4 AND time >= date_trunc($4, $2::timestamptz, 'UTC') AND time < $3
-        AND NOT ${WHOLE} AND ${asked('provider')}
+      SELECT time, group_id, currency, sum(images), count(*) FILTER (WHERE kind = 'image' AND outcome = 'failed'),
+        count(*) FILTER (WHERE kind = 'chat'), sum(GREATEST(images, 1)) FILTER (WHERE kind = 'image' AND currency = '${UNPRICED}'),
+        sum(spend_micros), sum(input_tokens), sum(output_tokens),
+        CASE WHEN bucket >= 0 THEN concat_ws(':', bucket, count(*), sum(latency_ms)) END
+      FROM (SELECT *, date_trunc($4, created_at, 'UTC') AS time, ${groupOf({})} AS group_id,
+          usage_bucket(kind, outcome, latency_bucket(latency_ms)) AS bucket
+        FROM usage_changes WHERE ${DURING_CREATED} AND ${asked({})}) AS changes
+      GROUP BY time, group_id, currency, bucket
       UNION ALL
-      SELECT date_trunc($4, created_at, 'UTC'), ${groupOf('provider')},
-        usage_bucket(kind, outcome, latency_bucket(latency_ms)), kind, outcome, currency, 1, images, spend_micros,
-        input_tokens, output_tokens, latency_ms
-      FROM usage_changes WHERE account_id = $1 AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3
-        AND ${asked('provider')}
-      UNION ALL
-      SELECT date_trunc($4, created_at, 'UTC'),
-        ${groupOf("COALESCE(provider, '')")}, -1, 'image', 'pending',
-        cost ->> 'currency', 0, 0, COALESCE((cost ->> 'reserved')::bigint, 0), 0, 0, 0
-      FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open WHERE account_id = $1
-        AND created_at >= date_trunc($4, $2::timestamptz, 'UTC') AND created_at < $3 AND ${asked("COALESCE(provider, '')")}),
-    parts AS (
-      SELECT time, COALESCE(keys.name, id) COLLATE "C" AS name, part AS bucket, sum(images) AS images,
-        sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed') AS failed, sum(count) FILTER (WHERE kind = 'chat') AS chats,
-        sum(spend_micros) FILTER (WHERE kind = 'chat' OR currency = $6) AS spend,
-        sum(GREATEST(images, count)) FILTER (WHERE kind = 'image' AND currency = '${UNPRICED}') AS unpriced_images,
-        sum(count) FILTER (WHERE kind = 'chat' AND currency = '${UNPRICED}') AS unpriced_chats, sum(input_tokens) AS input_tokens,
-        sum(output_tokens) AS output_tokens, sum(latency_ms) / NULLIF(sum(count), 0) AS mean, sum(count) AS count, GROUPING(time, COALESCE(keys.name, id) COLLATE "C") AS whole
-      FROM counted LEFT JOIN (SELECT id AS key, name FROM api_keys) AS keys ON $5 = 'key' AND key = id
-      GROUP BY GROUPING SETS ((time, COALESCE(keys.name, id) COLLATE "C", part),
-        (COALESCE(keys.name, id) COLLATE "C", part), (part)) HAVING sum(count) + sum(spend_micros) > 0),
-    placed AS (
-      SELECT *, sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name ORDER BY bucket ROWS UNBOUNDED PRECEDING) AS upto,
-        sum(count) FILTER (WHERE bucket >= 0) OVER (PARTITION BY whole, time, name) AS total
-      FROM parts)
-    SELECT CASE whole WHEN 0 THEN 'step' WHEN 2 THEN 'group' ELSE 'all' END AS "of", time, NULLIF(name, '') AS "group",
-      sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
-      COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend), 0) AS spend, COALESCE(sum(unpriced_images), 0) AS "unpricedImages",
-      COALESCE(sum(unpriced_chats), 0) AS "unpricedChats", sum(input_tokens) AS "inputTokens", sum(output_tokens) AS "outputTokens", ${percentile(0.5)} AS "p50Ms", ${percentile(0.95)} AS "p95Ms"
-    FROM placed GROUP BY whole, time, name ORDER BY whole, time, name LIMIT ${MOST_FIGURES + 2}`,
-};
+      SELECT date_trunc($4, created_at, 'UTC'), ${groupOf({ provider: NO_PROVIDER })}, cost ->> 'currency', 0, 0, 0, 0,
+        (cost ->> 'reserved')::float8, 0, 0, NULL
+      FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open
+      WHERE ${DURING_CREATED} AND (cost ->> 'reserved')::float8 > 0 AND ${asked({ provider: NO_PROVIDER })})
+    SELECT time, NULLIF(${NAME}, '') AS "group", sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
+      COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend) FILTER (WHERE currency IN ('', $6)), 0) AS spend,
+      COALESCE(sum(unpriced_images), 0) AS "unpricedImages", COALESCE(sum(chats) FILTER (WHERE currency = '${UNPRICED}'), 0) AS "unpricedChats",
+      sum(input_tokens) AS "inputTokens", sum(output_tokens) AS "outputTokens", string_agg(durations, ' ') AS durations
+    FROM counted LEFT JOIN (SELECT id AS key, name FROM api_keys) AS keys ON $5 = 'key' AND key = id
+    GROUP BY time, ${NAME} ORDER BY time, ${NAME} LIMIT ${MOST_FIGURES + 1}`,
+});
+const USAGE = usage(false);
+const NARROWED_USAGE = usage(true);
 
-/**
- * Usage of an account by time and group, then by group, and last in total. Raw for its days and its percentiles, which
- * come from merged histograms.
- */
-export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageRow[]> {
+/** Usage of an account by time and group, in this order; at most one row more than an answer may have. Raw for its days and histograms. */
+export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageStep[]> {
   const { from, to, by, group, currency, model = null, key = null, provider = null } = query;
   const values = [accountId, from, to, by, group, currency, model, key, provider];
-  return (await database.query<UsageRow>({ ...USAGE, values })).rows;
+  const isNarrowed = model !== null || key !== null || provider !== null;
+  return (await database.query<UsageStep>({ ...(isNarrowed ? NARROWED_USAGE : USAGE), values })).rows;
+}
+
+/** Removes up to `limit` rows from before a time; returns their number. Raw: Prisma finds each row again by its whole key, or scans the table. */
+export async function removeUsage(
+  database: Queryable,
+  table: 'usage_rollups' | 'grouped_usage',
+  { step, time, limit }: { readonly step: 'hour' | 'day'; readonly time: Date; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await database.query({
+    name: `remove_${table}`,
+    text: `DELETE FROM ${table}
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${table} WHERE step = $1 AND time < $2 ORDER BY time LIMIT $3))`,
+    values: [step, time, limit],
+  });
+  return rowCount ?? 0;
 }

@@ -144,11 +144,11 @@ export class BudgetRepository {
     const since = from === undefined ? {} : { gte: from };
     const [added, recent] = await this.prisma.$transaction(
       [
-        this.prisma.usageByGroup.groupBy({
-          by: ['accountId', 'name', 'kind', 'outcome'],
+        this.prisma.groupedUsage.groupBy({
+          by: ['accountId', 'name'],
           where: { ...where, step: 'day', dimension: 'key', time: since },
           orderBy: { name: 'asc' },
-          _sum: { images: true, count: true },
+          _sum: { unpricedImages: true, chats: true },
         }),
         this.prisma.usageChange.groupBy({
           by: ['accountId', 'apiKeyId', 'kind', 'outcome'],
@@ -161,34 +161,29 @@ export class BudgetRepository {
       { isolationLevel: 'RepeatableRead' },
     );
     return [
-      ...added.map(({ accountId, name, kind, _sum: sum }) => ({
-        ...{ accountId, apiKeyId: name, kind, images: Number(sum.images), count: Number(sum.count) },
+      ...added.map(({ accountId, name, _sum: sum }) => ({
+        ...{ accountId, apiKeyId: name },
+        ...{ images: Number(sum.unpricedImages), chats: Number(sum.chats) },
       })),
-      ...recent.map(({ accountId, apiKeyId, kind, _sum: sum, _count: count }) => ({
-        ...{ accountId, apiKeyId, kind, images: Number(sum.images), count: count._all },
-      })),
+      ...recent.map(({ accountId, apiKeyId, kind, _sum: sum, _count: { _all: count } }) => {
+        // A task that was canceled after a provider started it has no image, but counts as one.
+        const images = kind === 'chat' ? 0 : Math.max(Number(sum.images), count);
+        return { accountId, apiKeyId, images, chats: kind === 'chat' ? count : 0 };
+      }),
     ];
   }
 }
 
-interface UnpricedPart {
+interface UnpricedPart extends Unpriced {
   readonly accountId: string;
   readonly apiKeyId: string;
-  readonly kind: string;
-  readonly images: number;
-  readonly count: number;
 }
 
-/** A task that was canceled after a provider started it has no image, but counts as one. */
 function unpricedBy(parts: readonly UnpricedPart[], idOf: (part: UnpricedPart) => string): Map<string, Unpriced> {
   const sums = new Map<string, Unpriced>();
   for (const part of parts) {
     const { images, chats } = sums.get(idOf(part)) ?? { images: 0, chats: 0 };
-    const isChat = part.kind === 'chat';
-    sums.set(idOf(part), {
-      images: images + (isChat ? 0 : Math.max(part.images, part.count)),
-      chats: chats + (isChat ? part.count : 0),
-    });
+    sums.set(idOf(part), { images: images + part.images, chats: chats + part.chats });
   }
   return sums;
 }

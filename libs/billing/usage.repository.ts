@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { backfillUsage } from './usage-backfill.js';
-import { rollUp, usageOf } from './billing.sql.js';
+import { removeUsage, rollUp, usageOf } from './billing.sql.js';
+import { usageRows } from './usage-rows.js';
 import { MOST_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
 
 type Step = 'hour' | 'day';
@@ -17,8 +18,11 @@ export class UsageRepository {
    * there are too many.
    */
   async read(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
-    const rows = await usageOf(this.prisma.pool, accountId, query);
-    if (rows.length <= MOST_FIGURES + 1) return rows;
+    const steps = await usageOf(this.prisma.pool, accountId, query);
+    if (steps.length <= MOST_FIGURES) {
+      const rows = await usageRows(steps);
+      if (rows.length <= MOST_FIGURES + 1) return rows;
+    }
     const most = MOST_FIGURES.toLocaleString('en');
     throw new AppError('invalid_value', `That is more than ${most} figures. Ask for fewer ${query.by}s at a time.`, {
       param: 'from',
@@ -52,9 +56,9 @@ export class UsageRepository {
 
   /** Removes at most `limit` rows of each table from before a time; returns the larger number. */
   async removeBefore(step: Step, time: Date, limit: number): Promise<number> {
-    const due = { where: { step, time: { lt: time } }, limit };
-    const rollups = await this.prisma.usageRollup.deleteMany(due);
-    const byGroup = await this.prisma.usageByGroup.deleteMany(due);
-    return Math.max(rollups.count, byGroup.count);
+    const due = { step, time, limit };
+    const rollups = await removeUsage(this.prisma.pool, 'usage_rollups', due);
+    const grouped = await removeUsage(this.prisma.pool, 'grouped_usage', due);
+    return Math.max(rollups, grouped);
   }
 }

@@ -33,7 +33,7 @@ const BATCHES: readonly string[] = [
 const MOST_PAGES_OF_A_BATCH = 8_000;
 /** Tables whose rows grow with the history, or that have a few thousand open ones. */
 const LARGE = [
-  ...['tasks', 'charges', 'chat_usage', 'audit_log', 'usage_rollups', 'usage_by_group', 'webhook_deliveries'],
+  ...['tasks', 'charges', 'chat_usage', 'audit_log', 'usage_rollups', 'grouped_usage', 'webhook_deliveries'],
   ...['webhook_attempts', 'idempotency_keys', 'uploads', 'sessions', 'alert_events'],
 ];
 

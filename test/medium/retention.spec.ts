@@ -219,7 +219,7 @@ describe('retention', () => {
     const rollups = await room.sql(`SELECT step FROM usage_rollups WHERE account_id = 'acct_kept' ORDER BY step, time`);
     expect(rollups.rows.map((row) => (row as { step: string }).step)).toEqual(['day', 'day', 'hour']);
     const byModel = await room.sql(
-      `SELECT step FROM usage_by_group WHERE account_id = 'acct_kept' AND dimension = 'model' ORDER BY step, time`,
+      `SELECT step FROM grouped_usage WHERE account_id = 'acct_kept' AND dimension = 'model' ORDER BY step, time`,
     );
     expect(byModel.rows).toEqual(rollups.rows);
     expect((await room.sql(`SELECT 1 FROM audit_log WHERE account_id = 'acct_kept'`)).rows).toHaveLength(1);

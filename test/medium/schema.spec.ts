@@ -35,7 +35,7 @@ describe('the migrated database and schema.prisma', () => {
     ['budgets', Prisma.BudgetScalarFieldEnum],
     ['usage_changes', Prisma.UsageChangeScalarFieldEnum],
     ['usage_rollups', Prisma.UsageRollupScalarFieldEnum],
-    ['usage_by_group', Prisma.UsageByGroupScalarFieldEnum],
+    ['grouped_usage', Prisma.GroupedUsageScalarFieldEnum],
     ['spend_totals', Prisma.SpendTotalScalarFieldEnum],
     ['usage_backfill', Prisma.UsageBackfillScalarFieldEnum],
     ['people', Prisma.PersonScalarFieldEnum],
@@ -76,6 +76,7 @@ describe('the migrated database and schema.prisma', () => {
         'chat_usage',
       ],
       ...[
+        'grouped_usage',
         'idempotency_keys',
         'passkeys',
         'people',
@@ -88,7 +89,7 @@ describe('the migrated database and schema.prisma', () => {
         'spend_totals',
         'tasks',
       ],
-      ...['uploads', 'usage_backfill', 'usage_by_group', 'usage_changes', 'usage_rollups', 'used_passkey_challenges'],
+      ...['uploads', 'usage_backfill', 'usage_changes', 'usage_rollups', 'used_passkey_challenges'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
   });

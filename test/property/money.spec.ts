@@ -259,18 +259,29 @@ describe('the ledger', () => {
       const used = (rows: unknown[]) => (rows as Record<string, unknown>[]).filter(isUsed);
       expect(used(figures.rows)).toEqual(used(ledger.rows));
       expect(days.rows).toEqual(figures.rows);
-      const sums = `account_id, step, time, kind, outcome, currency, sum(count)::int AS count, sum(images)::int AS images,
-        sum(spend_micros)::int AS spend, sum(input_tokens)::int AS input, sum(output_tokens)::int AS output, sum(latency_ms)::int AS ms`;
       for (const [dimension, column] of Object.entries({ key: 'api_key_id', model: 'model', provider: 'provider' })) {
         const ofAll = await room.sql(
-          `SELECT ${column} AS name, ${sums} FROM usage_rollups WHERE account_id LIKE $1 GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+          `SELECT account_id, step, time, ${column} AS name, currency, sum(images)::int AS images,
+             COALESCE(sum(count) FILTER (WHERE kind = 'image' AND outcome = 'failed'), 0)::int AS failed,
+             COALESCE(sum(count) FILTER (WHERE kind = 'chat'), 0)::int AS chats,
+             COALESCE(sum(GREATEST(images, count)) FILTER (WHERE kind = 'image' AND currency = 'XXX'), 0)::int AS unpriced,
+             sum(spend_micros)::int AS spend, sum(input_tokens)::int AS input, sum(output_tokens)::int AS output,
+             sum(count) FILTER (WHERE usage_bucket(kind, outcome, bucket) >= 0)::int AS ended,
+             sum(latency_ms) FILTER (WHERE usage_bucket(kind, outcome, bucket) >= 0)::int AS ms,
+             count(DISTINCT usage_bucket(kind, outcome, bucket)) FILTER (WHERE usage_bucket(kind, outcome, bucket) >= 0)::int AS buckets
+           FROM usage_rollups WHERE account_id LIKE $1 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
           [`%${this.run}`],
         );
-        const byGroup = await room.sql(
-          `SELECT name, ${sums} FROM usage_by_group WHERE account_id LIKE $1 AND dimension = $2 GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+        const grouped = await room.sql(
+          `SELECT account_id, step, time, name, currency, images::int, failed::int, chats::int, unpriced_images::int AS unpriced,
+             spend_micros::int AS spend, input_tokens::int AS input, output_tokens::int AS output, parts.ended, parts.ms, parts.buckets
+           FROM grouped_usage, LATERAL (
+             SELECT sum(split_part(part, ':', 2)::int)::int AS ended, sum(split_part(part, ':', 3)::int)::int AS ms, count(*)::int AS buckets
+             FROM string_to_table(durations, ' ') AS part) AS parts
+           WHERE account_id LIKE $1 AND dimension = $2 ORDER BY 1, 2, 3, 4, 5`,
           [`%${this.run}`, dimension],
         );
-        expect(byGroup.rows).toEqual(ofAll.rows);
+        expect(grouped.rows).toEqual(ofAll.rows);
       }
       const totals = await room.sql(
         `SELECT account_id, api_key_id, sum(amount_micros)::int AS spend FROM spend_totals WHERE account_id LIKE $1 GROUP BY 1, 2`,
@@ -282,7 +293,7 @@ describe('the ledger', () => {
 
     /** As if all of it had ended before there were rollups. */
     async forgetUsage(): Promise<void> {
-      for (const table of ['usage_changes', 'usage_rollups', 'usage_by_group', 'spend_totals']) {
+      for (const table of ['usage_changes', 'usage_rollups', 'grouped_usage', 'spend_totals']) {
         await room.sql(`DELETE FROM ${table} WHERE account_id LIKE $1`, [`%${this.run}`]);
       }
       for (const table of ['charges', 'chat_usage']) {
