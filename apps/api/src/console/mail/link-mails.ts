@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LINK_HOURS } from '#accounts/link-store.js';
 import { Mailer, MailNotSent } from '#mail/mailer.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import { MailLimits } from './mail-limits.js';
 
 /** How long an email is retried when no request waits for it. */
 const PATIENCE_MS = 600_000;
@@ -16,6 +17,7 @@ export class LinkMails {
 
   constructor(
     private readonly mailer: Mailer,
+    private readonly limits: MailLimits,
     config: ApiConfig,
   ) {
     this.host = new URL(publicUrlOf(config)).host;
@@ -24,6 +26,11 @@ export class LinkMails {
   /** Whether this installation sends mail. */
   get enabled(): boolean {
     return this.mailer.enabled;
+  }
+
+  /** Counts an email that an account is about to send. Throws AppError `rate_limit_exceeded`. */
+  async admit(accountId: string, to: string): Promise<void> {
+    if (this.enabled) await this.limits.admit(accountId, to);
   }
 
   async invite(to: string, account: string, link: string): Promise<Mailed> {

@@ -6,7 +6,6 @@ import type { InvitedRole } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { LinkMails, type Mailed } from '../mail/link-mails.js';
-import { MailLimits } from '../mail/mail-limits.js';
 
 /** A one-time link. */
 export interface NewLink {
@@ -26,7 +25,6 @@ export class Invitations {
     private readonly links: LinkStore,
     private readonly accounts: AccountStore,
     private readonly mails: LinkMails,
-    private readonly limits: MailLimits,
     private readonly config: ApiConfig,
   ) {}
 
@@ -68,13 +66,13 @@ export class Invitations {
 
   /** Creates a link for setting a new password; an older one ends. */
   async resetPassword(person: Person): Promise<NewLink> {
-    if (this.mails.enabled) await this.limits.admit(person.accountId, person.email);
+    await this.mails.admit(person.accountId, person.email);
     const link = this.address(await this.links.resetPassword(person));
     return { link, emailed: await this.mails.resetPassword(person.email, link) };
   }
 
   private async send(accountId: string, invitation: Pick<Invitation, 'email' | 'role'>): Promise<NewLink> {
-    if (this.mails.enabled) await this.limits.admit(accountId, invitation.email);
+    await this.mails.admit(accountId, invitation.email);
     const link = this.address(await this.links.invite(accountId, invitation));
     const account = await this.accounts.find(accountId);
     return { link, emailed: await this.mails.invite(invitation.email, account?.name ?? accountId, link) };
