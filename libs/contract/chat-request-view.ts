@@ -15,18 +15,18 @@ export class ChatMessageView {
 
 /** Body of POST /v1/chat/completions in the OpenAPI document: all other fields are passed on. */
 export class ChatCompletionBody {
-  @ApiProperty({ example: 'gpt-5.5', description: 'A chat model, or an image model, of GET /v1/models.' })
+  @ApiProperty({ example: 'gpt-5.5', description: 'ID of a chat or image model from GET /v1/models.' })
   model!: string;
 
   @ApiProperty({
     type: [ChatMessageView],
     minItems: 1,
-    description: 'With an image model, the last user message is the prompt; its images are references.',
+    description: 'With an image model, the last user message is the prompt, and its images are the reference images.',
     example: [{ role: 'user', content: 'What is a darkroom?' }],
   })
   messages!: ChatMessageView[];
 
-  @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Answer with server-sent events.' })
+  @ApiPropertyOptional({ type: Boolean, nullable: true, description: 'Respond with server-sent events.' })
   stream?: boolean | null;
 
   @ApiPropertyOptional({
@@ -34,7 +34,7 @@ export class ChatCompletionBody {
     nullable: true,
     example: '1024x1024',
     description:
-      'With an image model, as in an image request; so are resolution, quality, background, moderation, output_format, ' +
+      'With an image model, as in an image request. The same applies to resolution, quality, background, moderation, output_format, ' +
       'output_compression, user, safety_identifier, and strict.',
   })
   size?: string | null;
@@ -45,7 +45,7 @@ export class ChatCompletionBody {
     additionalProperties: true,
     example: { aspect_ratio: '16:9', image_size: '1K' },
     description:
-      'With an image model: the same options as OpenRouter has them; `aspect_ratio` is `size`, and `image_size` is `resolution`.',
+      "With an image model: image options in OpenRouter's format; `aspect_ratio` corresponds to `size`, `image_size` to `resolution`.",
   })
   image_config?: object | null;
 }
@@ -76,7 +76,7 @@ class ChatAnswerMessageView {
 
   @ApiPropertyOptional({
     type: [ChatImageView],
-    description: 'With an image model: the image that `content` shows as Markdown.',
+    description: 'With an image model: the image linked in `content`.',
   })
   images?: ChatImageView[];
 }
@@ -121,6 +121,6 @@ export class ChatCompletionView {
   @ApiProperty({ type: [ChatChoiceView] })
   choices!: ChatChoiceView[];
 
-  @ApiPropertyOptional({ type: ChatUsageView, description: 'Absent when the provider tells none.' })
+  @ApiPropertyOptional({ type: ChatUsageView, description: 'Absent if the provider reports none.' })
   usage?: ChatUsageView;
 }

@@ -9,8 +9,7 @@ export class CostView {
     type: String,
     nullable: true,
     example: '0.040000',
-    description:
-      'Decimal text, so that sums stay exact. What is reserved is the most that the task costs. Null when the price is not known.',
+    description: 'Decimal string. While reserved, the maximum cost of the task. Null if the price is unknown.',
   })
   amount!: string | null;
 
@@ -20,7 +19,7 @@ export class CostView {
   @ApiProperty({
     enum: ['reserved', 'settled', 'refunded', 'unpriced'],
     description:
-      '`reserved` until the task ends; `settled` when it is completed, or was cancelled after a provider had begun it; `refunded` when it costs nothing: it failed, or was cancelled before that.',
+      '`reserved` until the task ends; `settled` if it completed, or was cancelled after a provider started it; `refunded` if it failed, or was cancelled earlier, and costs nothing.',
   })
   state!: 'reserved' | 'settled' | 'refunded' | 'unpriced';
 }
@@ -47,14 +46,16 @@ class QuotedCost {
     type: String,
     nullable: true,
     example: '0.040000',
-    description: 'Decimal text. Null when the price is not known.',
+    description: 'Decimal string. Null if the price is unknown.',
   })
   amount!: string | null;
 
   @ApiProperty({ example: 'USD', description: 'ISO 4217.' })
   currency!: string;
 
-  @ApiProperty({ description: '`false` when `amount` is the most it costs, because measured tokens decide, or null.' })
+  @ApiProperty({
+    description: '`false` if `amount` is null, or is a maximum because the cost depends on the tokens used.',
+  })
   exact!: boolean;
 }
 
@@ -66,10 +67,10 @@ export class QuoteResponse {
   @ApiProperty()
   model!: string;
 
-  @ApiProperty({ example: '2048x1152', description: 'Pixels of the image, or `auto`.' })
+  @ApiProperty({ example: '2048x1152', description: 'Image size in pixels, or `auto`.' })
   size!: string;
 
-  @ApiProperty({ enum: ['1k', '2k', '4k'], description: 'The tier that is paid for.' })
+  @ApiProperty({ enum: ['1k', '2k', '4k'], description: 'Resolution tier the price is based on.' })
   resolution!: string;
 
   @ApiProperty({ example: 'auto' })
@@ -82,11 +83,11 @@ export class QuoteResponse {
     type: String,
     nullable: true,
     example: '12.500000',
-    description: 'What the budgets of the key and of its account leave now. Null when there are none.',
+    description: 'Remaining budget: the lower one of the API key and its account. Null if neither has a budget.',
   })
   budget_left!: string | null;
 
-  @ApiProperty({ description: 'Whether the request would be accepted by these budgets now.' })
+  @ApiProperty({ description: 'Whether the remaining budget covers the request.' })
   within_budget!: boolean;
 }
 

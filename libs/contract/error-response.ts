@@ -13,7 +13,7 @@ class ErrorDetailView {
   @ApiProperty({ example: 'size must be one of auto, 1:1, 3:2, ...' })
   message!: string;
 
-  @ApiPropertyOptional({ description: 'The task that was accepted before the error.' })
+  @ApiPropertyOptional({ description: 'ID of the task, if one was created before the error.' })
   task_id?: string;
 }
 
@@ -25,9 +25,9 @@ export class ErrorResponse {
   @ApiProperty({ type: ErrorDetailView })
   error!: ErrorDetailView;
 
-  @ApiProperty({ example: 'req_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'Same as the x-request-id header.' })
+  @ApiProperty({ example: 'req_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'Same as the `x-request-id` header.' })
   request_id!: string;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'The HTTP status, on /v1/tasks only.' })
+  @ApiPropertyOptional({ type: 'integer', description: 'HTTP status; on /v1/tasks only.' })
   code?: number;
 }

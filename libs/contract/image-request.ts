@@ -68,9 +68,9 @@ function Size(usual: string): PropertyDecorator {
       default: usual,
       example: '1024x1024',
       description:
-        'An aspect ratio, in pixels as `resolution` says; `auto` leaves it to the model; or exactly these pixels: edges 64 to 3840, ' +
-        'ratio <= 3:1, at most 8,294,400 pixels. What the model cannot make itself is fitted from its next larger size. ' +
-        'A model may accept fewer: `capabilities` of GET /v1/models/{id}.',
+        'An aspect ratio, scaled according to `resolution`; `auto` to let the model choose; or a size in pixels with edges of 64 to 3840, ' +
+        'an aspect ratio of at most 3:1, and at most 8,294,400 pixels. A size the model cannot generate is produced by resizing its next larger size. ' +
+        'Models may accept fewer sizes: see `capabilities` of GET /v1/models/{id}.',
     }),
     IsOptional(),
     IsString(),
@@ -83,7 +83,7 @@ function Quality(list: string): PropertyDecorator {
     ApiPropertyOptional({
       default: 'auto',
       example: 'high',
-      description: `One that the model accepts: \`capabilities.${list}\` of GET /v1/models/{id}.`,
+      description: `One of \`capabilities.${list}\` of GET /v1/models/{id}.`,
     }),
     IsOptional(),
     IsString(),
@@ -98,7 +98,7 @@ export class ImageOptions {
   @ApiPropertyOptional({
     enum: RESOLUTIONS,
     default: '2k',
-    description: 'Resolution tier; case does not matter. Ignored when `size` is in pixels.',
+    description: 'Resolution tier, case-insensitive. Ignored if `size` is in pixels.',
   })
   @IsOptional()
   @IsString()
@@ -109,7 +109,7 @@ export class ImageOptions {
     type: 'integer',
     minimum: 1,
     default: 1,
-    description: 'Number of images, at most `limits.n` of GET /v1/models/{id}; 1 for gpt-image-2.',
+    description: 'Number of images, at most `limits.n` of GET /v1/models/{id} (1 for gpt-image-2).',
   })
   @IsOptional()
   @IsInt()
@@ -119,14 +119,14 @@ export class ImageOptions {
   @ApiPropertyOptional({
     enum: RESPONSE_FORMATS,
     description:
-      'Whether the image comes as a link or in the body. Absent: both, unless the deployment, the account or the API key has another default.',
+      'Whether to return images as links or as base64. Default: both, unless the API key, the account, or the deployment sets another default.',
   })
   @IsOptional()
   @IsString()
   @OneOf(RESPONSE_FORMATS)
   response_format?: ResponseFormat;
 
-  @ApiPropertyOptional({ enum: BACKGROUNDS, description: '`transparent` needs output_format png or webp.' })
+  @ApiPropertyOptional({ enum: BACKGROUNDS, description: '`transparent` requires `output_format` png or webp.' })
   @IsOptional()
   @IsString()
   @OneOf(BACKGROUNDS)
@@ -142,18 +142,24 @@ export class ImageOptions {
     type: String,
     default: 'png',
     example: 'png',
-    description: 'One that the model accepts: `capabilities.output_formats` of GET /v1/models/{id}.',
+    description: 'One of `capabilities.output_formats` of GET /v1/models/{id}.',
   })
   @IsOptional()
   @IsString()
   output_format?: OutputFormat;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: 100, default: 100, description: 'For jpeg and webp.' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: 100,
+    default: 100,
+    description: 'Compression level; for jpeg and webp only.',
+  })
   @IsOptional()
   @Integer(0, 100)
   output_compression?: number;
 
-  @ApiPropertyOptional({ maxLength: MAX_USER_LENGTH, description: "The caller's own name for its end user." })
+  @ApiPropertyOptional({ maxLength: MAX_USER_LENGTH, description: 'Your identifier for the end user.' })
   @IsOptional()
   @IsString()
   @User
@@ -161,7 +167,7 @@ export class ImageOptions {
 
   @ApiPropertyOptional({
     maxLength: MAX_SAFETY_IDENTIFIER_LENGTH,
-    description: 'A stable name for the end user, such as a hash, for providers that watch for abuse.',
+    description: 'A stable identifier for the end user, such as a hash, that helps providers detect abuse.',
   })
   @IsOptional()
   @IsString()
@@ -170,7 +176,7 @@ export class ImageOptions {
 
   @ApiPropertyOptional({
     default: false,
-    description: 'Answer with server-sent events. Images come as base64; not for asynchronous calls.',
+    description: 'Respond with server-sent events. Images are sent as base64; not available for asynchronous requests.',
   })
   @IsOptional()
   @IsBoolean()
@@ -181,7 +187,7 @@ export class ImageOptions {
     minimum: 0,
     maximum: 3,
     default: 0,
-    description: 'Most partial images to stream. Has no effect without `stream`.',
+    description: 'Maximum number of partial images to stream. Has no effect without `stream`.',
   })
   @IsOptional()
   @Integer(0, 3)
@@ -190,8 +196,8 @@ export class ImageOptions {
   @ApiPropertyOptional({
     default: false,
     description:
-      '`true`: refuse (400) what would have to be adapted or ignored, and fail a task whose image had to be, ' +
-      'instead of listing it in `warnings`.',
+      '`true`: reject the request (400) if an option would be adapted or ignored, and fail the task if its image had to be adapted, ' +
+      'instead of reporting it in `warnings`.',
   })
   @IsOptional()
   @IsBoolean()
@@ -200,12 +206,12 @@ export class ImageOptions {
 
 /** Body of POST /v1/images/generations. */
 export class ImageGenerationRequest extends ImageOptions {
-  @ApiProperty({ example: DEFAULT_IMAGE_MODEL, description: 'An image model of GET /v1/models.' })
+  @ApiProperty({ example: DEFAULT_IMAGE_MODEL, description: 'ID of an image model from GET /v1/models.' })
   @IsDefined()
   @IsString()
   model!: string;
 
-  @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Counted in Unicode code points.' })
+  @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Length is counted in Unicode code points.' })
   @IsDefined()
   @IsString()
   @IsNotEmpty()
@@ -219,7 +225,7 @@ export class ImageGenerationRequest extends ImageOptions {
     type: 'array',
     items: { type: 'string', maxLength: MAX_REFERENCE_LENGTH },
     maxItems: MAX_REFERENCE_IMAGES,
-    description: 'Reference images: http(s) URLs or base64 data URIs of PNG, JPEG or WebP images.',
+    description: 'Reference images: http(s) URLs or base64 data URIs of PNG, JPEG, or WebP images.',
   })
   @IsOptional()
   @ImageUrls
@@ -237,12 +243,12 @@ export class ImageReference {
 
 /** Fields that JSON and multipart edits share. */
 class EditOptions extends ImageOptions {
-  @ApiPropertyOptional({ default: DEFAULT_IMAGE_MODEL, description: 'An image model of GET /v1/models.' })
+  @ApiPropertyOptional({ default: DEFAULT_IMAGE_MODEL, description: 'ID of an image model from GET /v1/models.' })
   @IsOptional()
   @IsString()
   model?: string;
 
-  @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Counted in Unicode code points.' })
+  @ApiProperty({ minLength: 1, maxLength: MAX_PROMPT_LENGTH, description: 'Length is counted in Unicode code points.' })
   @IsDefined()
   @IsString()
   @IsNotEmpty()
@@ -269,7 +275,11 @@ export class ImageEditRequest extends EditOptions {
   @EditImages
   images!: ImageReference[];
 
-  @ApiPropertyOptional({ type: ImageReference, description: 'PNG as large as the first image; alpha 0 = edit here.' })
+  @ApiPropertyOptional({
+    type: ImageReference,
+    description:
+      'PNG with the dimensions of the first image. Fully transparent pixels (alpha 0) mark the area to edit.',
+  })
   @IsOptional()
   @MaskObject
   mask?: ImageReference;
@@ -280,7 +290,7 @@ export class ImageEditForm extends EditOptions {}
 
 /** Documents that `stream` can't be true, because the response is a task. */
 function NotStreamed(requestClass: { readonly prototype: ImageOptions }): void {
-  const description = 'This call is answered with a task: nothing is streamed.';
+  const description = 'Not available: asynchronous requests return a task.';
   ApiPropertyOptional({ type: Boolean, enum: [false], default: false, description })(requestClass.prototype, 'stream');
 }
 
@@ -288,7 +298,7 @@ function NotStreamed(requestClass: { readonly prototype: ImageOptions }): void {
 const callbackUrl = {
   format: 'uri',
   maxLength: MAX_CALLBACK_LENGTH,
-  description: 'Public HTTPS URL that is notified when the task ends.',
+  description: 'Public HTTPS URL that receives a webhook when the task ends.',
 };
 
 /** JSON body of `POST /v1/images/generations/async`. */

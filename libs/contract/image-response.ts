@@ -9,7 +9,7 @@ export class ImageData {
   @ApiPropertyOptional({ format: 'uri', description: 'Works without authorization until it expires.' })
   url?: string;
 
-  @ApiPropertyOptional({ description: 'Raw base64, without a data: prefix.' })
+  @ApiPropertyOptional({ description: 'Base64, without a data: prefix.' })
   b64_json?: string;
 }
 
@@ -18,10 +18,10 @@ export class ImageResponse {
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created!: number;
 
-  @ApiProperty({ type: [ImageData], minItems: 1, description: 'One item for each image.' })
+  @ApiProperty({ type: [ImageData], minItems: 1, description: 'One item per image.' })
   data!: ImageData[];
 
-  @ApiProperty({ example: '2048x2048', description: 'Measured from the bytes.' })
+  @ApiProperty({ example: '2048x2048', description: 'Actual size of the image.' })
   size!: string;
 
   @ApiProperty({ enum: OUTPUT_FORMATS })
@@ -33,7 +33,7 @@ export class ImageResponse {
   @ApiProperty()
   quality!: string;
 
-  @ApiPropertyOptional({ type: ImageUsageView, description: 'Only when the provider reported it.' })
+  @ApiPropertyOptional({ type: ImageUsageView, description: 'Present if the provider reported it.' })
   usage?: ImageUsage;
 }
 
@@ -55,13 +55,13 @@ export function imageResponse(task: ResultTask, first: ResultImage, data: ImageD
 
 /** Fields that all events of a streamed image share. */
 class ImageEvent {
-  @ApiProperty({ description: 'Raw base64, without a data: prefix.' })
+  @ApiProperty({ description: 'Base64, without a data: prefix.' })
   b64_json!: string;
 
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created_at!: number;
 
-  @ApiProperty({ example: '2048x2048', description: 'Of a partial image: the size of the finished one.' })
+  @ApiProperty({ example: '2048x2048', description: 'Size of the final image, in partial events as well.' })
   size!: string;
 
   @ApiProperty()
@@ -90,7 +90,7 @@ export class ImageCompletedEvent extends ImageEvent {
 
   @ApiPropertyOptional({
     type: ImageUsageView,
-    description: 'Of all images, with the last; only when the provider reported it.',
+    description: 'Usage of all images, in the last event; present if the provider reported it.',
   })
   usage?: ImageUsage;
 }

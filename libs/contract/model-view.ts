@@ -5,19 +5,27 @@ import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
 
 /** Pixel sizes that a model accepts. */
 export class PixelSizes {
-  @ApiProperty({ description: 'Whether this key may use them in generations; in edits it always may.' })
+  @ApiProperty({ description: 'Whether this API key may use pixel sizes in generations; edits always accept them.' })
   generations!: boolean;
 
-  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.min_edge, description: 'Of the shortest edge, in pixels.' })
+  @ApiProperty({
+    type: 'integer',
+    example: PIXEL_LIMITS.min_edge,
+    description: 'Minimum length of the shortest edge, in pixels.',
+  })
   min_edge!: number;
 
-  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.max_edge, description: 'Of the longest edge, in pixels.' })
+  @ApiProperty({
+    type: 'integer',
+    example: PIXEL_LIMITS.max_edge,
+    description: 'Maximum length of the longest edge, in pixels.',
+  })
   max_edge!: number;
 
-  @ApiProperty({ example: PIXEL_LIMITS.max_ratio, description: 'Of the longest edge to the shortest.' })
+  @ApiProperty({ example: PIXEL_LIMITS.max_ratio, description: 'Maximum ratio of the longest to the shortest edge.' })
   max_ratio!: number;
 
-  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.max_pixels, description: 'Width times height.' })
+  @ApiProperty({ type: 'integer', example: PIXEL_LIMITS.max_pixels, description: 'Maximum width times height.' })
   max_pixels!: number;
 }
 
@@ -26,44 +34,47 @@ export class ModelCapabilities {
   @ApiPropertyOptional({
     type: [String],
     example: IMAGE_SIZES.slice(0, 3),
-    description: 'Of image models; aspect ratios and `auto`.',
+    description: 'Aspect ratios and `auto`; image models only.',
   })
   sizes?: string[];
 
-  @ApiPropertyOptional({ type: PixelSizes, description: 'Absent if the model accepts no sizes such as `1024x1024`.' })
+  @ApiPropertyOptional({
+    type: PixelSizes,
+    description: 'Absent if the model does not accept sizes such as `1024x1024`.',
+  })
   pixel_sizes?: PixelSizes;
 
-  @ApiPropertyOptional({ type: [String], example: RESOLUTIONS, description: 'Tiers of image models.' })
+  @ApiPropertyOptional({ type: [String], example: RESOLUTIONS, description: 'Resolution tiers; image models only.' })
   resolutions?: string[];
 
   @ApiPropertyOptional({
     type: [String],
     example: BASE_VALUES.qualities,
-    description: 'Values of `quality` in generations.',
+    description: 'Accepted values of `quality` in generations.',
   })
   qualities?: string[];
 
   @ApiPropertyOptional({
     type: [String],
     example: BASE_VALUES.editQualities,
-    description: 'Values of `quality` in edits, if it accepts reference images.',
+    description: 'Accepted values of `quality` in edits; present if the model accepts reference images.',
   })
   edit_qualities?: string[];
 
   @ApiPropertyOptional({
     type: [String],
     example: BASE_VALUES.outputFormats,
-    description: 'Values of `output_format`.',
+    description: 'Accepted values of `output_format`.',
   })
   output_formats?: string[];
 
-  @ApiPropertyOptional({ description: 'Whether it takes reference images.' })
+  @ApiPropertyOptional({ description: 'Whether the model accepts reference images.' })
   edits?: boolean;
 
-  @ApiPropertyOptional({ description: 'Whether edits may have a mask.' })
+  @ApiPropertyOptional({ description: 'Whether edits accept a mask.' })
   masks?: boolean;
 
-  @ApiPropertyOptional({ description: 'Whether it answers as a stream.' })
+  @ApiPropertyOptional({ description: 'Whether the model supports streaming.' })
   streaming?: boolean;
 }
 
@@ -72,25 +83,25 @@ export class ModelLimits {
   @ApiProperty({
     type: 'integer',
     nullable: true,
-    description: 'Of this kind of model, per API key; null = any number.',
+    description: 'Rate limit for this kind of model, per API key; null = unlimited.',
   })
   requests_per_minute!: number | null;
 
   @ApiPropertyOptional({
     type: 'integer',
     maximum: MAX_REFERENCE_IMAGES,
-    description: 'Reference images of a request.',
+    description: 'Maximum reference images per request.',
   })
   images?: number;
 
   @ApiPropertyOptional({
     type: 'integer',
     example: BASE_VALUES.maxN,
-    description: 'Largest `n`: generated images of a request.',
+    description: 'Maximum `n`, the number of generated images per request.',
   })
   n?: number;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Characters of a prompt.' })
+  @ApiPropertyOptional({ type: 'integer', description: 'Maximum length of a prompt, in characters.' })
   prompt_characters?: number;
 }
 
@@ -102,7 +113,7 @@ export class ModelPrice {
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: { type: 'object', additionalProperties: { type: 'number' } },
-    description: 'By tier and quality; `auto` is what a quality costs that is not listed.',
+    description: 'Price by resolution tier and quality; `auto` applies to qualities that are not listed.',
     example: { '1k': { auto: 0.02 } },
   })
   per_image?: Record<string, Record<string, number>>;
@@ -138,7 +149,7 @@ export class ModelView {
   @ApiProperty({ type: ModelLimits })
   limits!: ModelLimits;
 
-  @ApiPropertyOptional({ type: ModelPrice, description: 'Absent when nothing is charged.' })
+  @ApiPropertyOptional({ type: ModelPrice, description: 'Absent if the model is free.' })
   price?: ModelPrice;
 }
 

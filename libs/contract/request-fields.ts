@@ -63,7 +63,7 @@ const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
 
 /** Why a field is ignored, as the start of a sentence. */
 export function whyIgnored(name: string): string {
-  return Object.hasOwn(WITHOUT_EFFECT, name) ? (WITHOUT_EFFECT[name] ?? '') : `The field ${name} is not known here`;
+  return Object.hasOwn(WITHOUT_EFFECT, name) ? (WITHOUT_EFFECT[name] ?? '') : `The field ${name} is unknown`;
 }
 
 /** Value of the `x-ignored-params` header. */

@@ -7,10 +7,10 @@ import { whyIgnored } from './request-fields.js';
 export const MAX_BATCH = 50;
 
 class TaskImageView {
-  @ApiProperty({ type: [String], description: 'Signed URL, new at every read.' })
+  @ApiProperty({ type: [String], description: 'Signed URL; each read returns a new one.' })
   url!: string[];
 
-  @ApiProperty({ type: 'integer', description: 'When the address stops working, unix seconds.' })
+  @ApiProperty({ type: 'integer', description: 'Expiry of the URL, in Unix seconds.' })
   expires_at!: number;
 
   @ApiProperty({ example: '2048x2048' })
@@ -27,13 +27,13 @@ class TaskResultView {
 
 /** Pixels of an image at each step: `<w>x<h>`. */
 export class TaskSizesView {
-  @ApiProperty({ example: '2048x1152', description: 'What the request stands for, or `auto`.' })
+  @ApiProperty({ example: '2048x1152', description: 'Size in pixels that the request resolves to, or `auto`.' })
   requested!: string;
 
-  @ApiProperty({ example: '2048x1152', description: 'What the provider was asked for, or `auto`.' })
+  @ApiProperty({ example: '2048x1152', description: 'Size requested from the provider, or `auto`.' })
   sent!: string;
 
-  @ApiProperty({ example: '1536x1024', description: 'What it sent, measured before it was fitted.' })
+  @ApiProperty({ example: '1536x1024', description: "Size of the provider's image, before resizing." })
   received!: string;
 }
 
@@ -51,7 +51,7 @@ export class TaskErrorView {
   @ApiProperty({ type: String, nullable: true })
   param!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'What the sync endpoint would have answered.' })
+  @ApiProperty({ type: 'integer', description: 'Status the synchronous endpoint would have returned.' })
   http_status!: number;
 }
 
@@ -63,24 +63,26 @@ export class TaskEventView {
   @ApiProperty({ type: 'number', example: 1795233600.125 })
   at!: number;
 
-  @ApiPropertyOptional({ description: 'Calls only, as all that follows: the provider, as the operator calls it.' })
+  @ApiPropertyOptional({
+    description: 'Name of the provider in the catalog. This field and the following ones are for provider calls only.',
+  })
   provider?: string;
 
-  @ApiPropertyOptional({ type: String, nullable: true, description: "The key's name; null where there is none." })
+  @ApiPropertyOptional({ type: String, nullable: true, description: 'Name of the provider key; null if it has none.' })
   key?: string | null;
 
-  @ApiPropertyOptional({ description: "The provider's name of the model." })
+  @ApiPropertyOptional({ description: 'Model name sent to the provider.' })
   model?: string;
 
-  @ApiPropertyOptional({ description: "The provider's own id of the job, once it has told one." })
+  @ApiPropertyOptional({ description: 'Job ID assigned by the provider.' })
   upstream_id?: string;
 
-  @ApiPropertyOptional({ type: 'number', description: 'Absent while the call runs, and when its end is unknown.' })
+  @ApiPropertyOptional({ type: 'number', description: 'Absent while the call is running, or if its end is unknown.' })
   ended?: number;
 
   @ApiPropertyOptional({
     enum: ['running', 'succeeded', 'failed', 'not_called', 'unknown'],
-    description: '`not_called`: written down but not made. `unknown`: it was cut short.',
+    description: '`not_called`: recorded but never sent. `unknown`: interrupted before its outcome was known.',
   })
   outcome?: string;
 
@@ -99,7 +101,12 @@ export class TaskView {
   @ApiProperty({ enum: ['pending', 'completed', 'failed', 'cancelled'] })
   status!: string;
 
-  @ApiProperty({ type: 'integer', minimum: 0, maximum: 100, description: 'Never falls; 100 only when completed.' })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    maximum: 100,
+    description: 'Percentage. Never decreases; reaches 100 only on completion.',
+  })
   progress!: number;
 
   @ApiProperty({ enum: ['queued', 'running', 'storing', 'done'] })
@@ -114,7 +121,7 @@ export class TaskView {
   @ApiProperty({ enum: ['generation', 'edit'] })
   action!: string;
 
-  @ApiProperty({ description: 'x-request-id of the call that made the task.' })
+  @ApiProperty({ description: '`x-request-id` of the request that created the task.' })
   request_id!: string;
 
   @ApiProperty({ type: 'integer' })
@@ -123,14 +130,14 @@ export class TaskView {
   @ApiPropertyOptional({ type: 'integer', description: 'Completed tasks only.' })
   completed?: number;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'In any final state.' })
+  @ApiPropertyOptional({ type: 'integer', description: 'Set in every final state.' })
   finished?: number;
 
   @ApiPropertyOptional({
     type: 'integer',
     minimum: 1,
     description:
-      'Seconds from `created` to the end, as expected now; of a finished task, as expected when it was accepted. Absent while unknown.',
+      'Estimated seconds from `created` to the end. For a finished task, the estimate made when it was accepted. Absent if unknown.',
   })
   estimated_time?: number;
 
@@ -138,7 +145,7 @@ export class TaskView {
     type: 'integer',
     minimum: 1,
     description:
-      "Waiting tasks only: the place among the waiting tasks of the caller's own account; 1 is the next of these to be started. Its API keys take turns, so tasks of another key that come later may go first. Absent while it is not known.",
+      'Waiting tasks only: position among the waiting tasks of the account; 1 starts next. API keys take turns, so later tasks of another key may start earlier. Absent if unknown.',
   })
   queue_position?: number;
 
@@ -153,14 +160,14 @@ export class TaskView {
 
   @ApiPropertyOptional({
     type: [String],
-    description: 'What had to be adapted or ignored, in plain words; completed tasks only, absent when nothing had.',
+    description: 'Completed tasks only: options that were adapted or ignored, as text. Absent if there were none.',
   })
   warnings?: string[];
 
   @ApiPropertyOptional({
     enum: ['kept', 'marked', 'none'],
     description:
-      "Completed tasks only: whether the image file says that a model made it. `kept`: as the provider wrote it, byte for byte (content credentials or XMP); `marked`: by this service (XMP); `none`: it doesn't.",
+      'Completed tasks only: whether the image file is marked as AI-generated. `kept`: original metadata of the provider (content credentials or XMP); `marked`: metadata added by this service (XMP); `none`: not marked.',
   })
   provenance?: 'kept' | 'marked' | 'none';
 
@@ -170,16 +177,16 @@ export class TaskView {
   @ApiPropertyOptional({
     enum: ['none', 'unknown'],
     description:
-      'Cancelled tasks only: `unknown` when a paid provider was at work and may charge this service for it. The caller pays nothing.',
+      'Cancelled tasks only: `unknown` if a paid provider had started and may charge this service. See `cost` for what the caller pays.',
   })
   charged?: 'none' | 'unknown';
 
   @ApiPropertyOptional({
     type: [TaskEventView],
-    description: 'With `include=timeline` only: what has happened, in order.',
+    description: 'With `include=timeline` only: events of the task, oldest first.',
   })
   timeline?: TaskEventView[];
-  @ApiPropertyOptional({ type: CostView, description: 'What the task costs; absent when nothing is charged for it.' })
+  @ApiPropertyOptional({ type: CostView, description: 'Cost of the task; absent if it is free.' })
   cost?: CostView;
 }
 
@@ -203,10 +210,10 @@ export class TaskBatchResponse {
   @ApiProperty({ type: 'integer', enum: [200] })
   code!: number;
 
-  @ApiProperty({ type: [TaskView], description: 'In the order asked for, each once.' })
+  @ApiProperty({ type: [TaskView], description: 'In the requested order, without duplicates.' })
   data!: TaskView[];
 
-  @ApiProperty({ type: [String], description: 'Ids of no task of yours.' })
+  @ApiProperty({ type: [String], description: 'IDs that match none of your tasks.' })
   missing!: string[];
 }
 

@@ -5,15 +5,18 @@ export class UploadResponse {
   @ApiProperty({
     format: 'uri',
     description:
-      'Names the image in `image_urls`, `images[].image_url` and `mask.image_url` of requests of the same account. ' +
-      'It is not served.',
+      'Use it in `image_urls`, `images[].image_url`, and `mask.image_url` of requests of the same account. ' +
+      'The URL itself is not served.',
   })
   url!: string;
 
-  @ApiProperty({ example: 'photo.jpg', description: 'What the form called the file.' })
+  @ApiProperty({ example: 'photo.jpg', description: 'File name from the form.' })
   filename!: string;
 
-  @ApiProperty({ enum: ['image/png', 'image/jpeg', 'image/webp'], description: 'What the bytes are.' })
+  @ApiProperty({
+    enum: ['image/png', 'image/jpeg', 'image/webp'],
+    description: "Type detected from the file's content.",
+  })
   content_type!: string;
 
   @ApiProperty({ type: 'integer' })

@@ -14,7 +14,7 @@ export type SentEventType = (typeof SENT_EVENTS)[number];
 
 /** The body of a webhook, in the format of OpenAI's webhooks and Standard Webhooks. */
 export class WebhookEvent {
-  @ApiProperty({ example: 'evt_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'The header webhook-id too.' })
+  @ApiProperty({ example: 'evt_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'Same as the `webhook-id` header.' })
   id!: string;
 
   @ApiProperty({ enum: ['event'] })
@@ -23,24 +23,24 @@ export class WebhookEvent {
   @ApiProperty({ enum: WEBHOOK_EVENTS })
   type!: WebhookEventType;
 
-  @ApiProperty({ type: 'integer', description: 'When the task ended, unix seconds.' })
+  @ApiProperty({ type: 'integer', description: 'When the task ended, in Unix seconds.' })
   created_at!: number;
 
   @ApiProperty({ format: 'date-time', description: 'When the task ended.' })
   timestamp!: string;
 
-  @ApiProperty({ type: TaskView, description: 'The task as GET /v1/tasks/{id} shows it at this moment.' })
+  @ApiProperty({ type: TaskView, description: 'The task, as returned by GET /v1/tasks/{id}.' })
   data!: TaskView;
 }
 
 class TestedEndpoint {
-  @ApiProperty({ example: 'whe_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'The endpoint that is tried out.' })
+  @ApiProperty({ example: 'whe_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', description: 'ID of the tested endpoint.' })
   endpoint_id!: string;
 }
 
 /** The body of a test: the envelope of every webhook, with its own type so that receivers can recognize it. */
 export class WebhookTestEvent {
-  @ApiProperty({ example: 'evt_3f0c9a3e5d5b4c0b8a53a1c0b3b1f7d2', description: 'The header webhook-id too.' })
+  @ApiProperty({ example: 'evt_3f0c9a3e5d5b4c0b8a53a1c0b3b1f7d2', description: 'Same as the `webhook-id` header.' })
   id!: string;
 
   @ApiProperty({ enum: ['event'] })
@@ -49,10 +49,10 @@ export class WebhookTestEvent {
   @ApiProperty({ enum: [WEBHOOK_TEST] })
   type!: typeof WEBHOOK_TEST;
 
-  @ApiProperty({ type: 'integer', description: 'When it was asked for, unix seconds.' })
+  @ApiProperty({ type: 'integer', description: 'When the test was requested, in Unix seconds.' })
   created_at!: number;
 
-  @ApiProperty({ format: 'date-time', description: 'When it was asked for.' })
+  @ApiProperty({ format: 'date-time', description: 'When the test was requested.' })
   timestamp!: string;
 
   @ApiProperty({ type: TestedEndpoint })

@@ -146,7 +146,7 @@ describe('errors', () => {
       expect(response.status).toBe(404);
       expect(await response.json()).toMatchObject({
         code: 404,
-        error: { type: 'not_found_error', code: 'task_not_found', param: null, message: 'There is no such task.' },
+        error: { type: 'not_found_error', code: 'task_not_found', param: null, message: 'Task not found.' },
       });
     }
     expect(await (await platform.call('/v1/tasks?limit=0')).json()).toMatchObject({

@@ -70,10 +70,14 @@ export class ApiKeyStore {
 
   private async lookUp(name: string, key: string): Promise<KnownKey | undefined> {
     const row = await this.read(key).catch((cause: unknown) => {
-      throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', {
-        retryAfter: 2,
-        cause,
-      });
+      throw new AppError(
+        'server_is_overloaded',
+        'The service cannot accept requests right now. Please try again shortly.',
+        {
+          retryAfter: 2,
+          cause,
+        },
+      );
     });
     if (row === null) return undefined;
     const known: KnownKey = {
@@ -121,8 +125,5 @@ function admit(known: KnownKey | undefined): Caller {
 
 /** The same error for every cause, so that it reveals nothing about keys. */
 export function invalidKey(): AppError {
-  return new AppError(
-    'invalid_api_key',
-    'The API key is missing or not valid. Send it as: Authorization: Bearer <key>',
-  );
+  return new AppError('invalid_api_key', 'The API key is missing or invalid. Send it as: Authorization: Bearer <key>');
 }

@@ -127,5 +127,5 @@ export function assertScope({ scopes }: Caller, scope: KeyScope | undefined): vo
   if (scopes.length === 0) return;
   if (scope !== undefined && scopes.includes(scope)) return;
   if (scope === 'tasks' && scopes.includes('images')) return;
-  throw new AppError('endpoint_not_allowed', `This API key may only be used for ${scopes.join(' and ')}.`);
+  throw new AppError('endpoint_not_allowed', `This API key only has permission for ${scopes.join(' and ')}.`);
 }

@@ -102,7 +102,7 @@ export class UnknownKeyLimiter {
 function tooManyOfNetwork(): AppError {
   return new AppError(
     'rate_limit_exceeded',
-    'Too many unknown API keys or sessions come from this network. Try again later.',
+    'Too many requests with unknown API keys or sessions from this network. Try again later.',
     {
       retryAfter: RETRY_SECONDS,
     },
@@ -110,5 +110,9 @@ function tooManyOfNetwork(): AppError {
 }
 
 function overloaded(): AppError {
-  return new AppError('server_is_overloaded', 'The service cannot take requests right now.', { retryAfter: 2 });
+  return new AppError(
+    'server_is_overloaded',
+    'The service cannot accept requests right now. Please try again shortly.',
+    { retryAfter: 2 },
+  );
 }

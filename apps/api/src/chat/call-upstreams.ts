@@ -110,7 +110,7 @@ export class CallUpstreams {
   private async try(attempt: Attempt, permit: CallPermit, chat: ChatRequest, context: CallContext): Promise<Outcome> {
     const { provider, key, model } = attempt;
     const protocol = this.protocols.of(provider.type);
-    if (protocol === undefined) throw new ChatNotSent(`${provider.type} has no chat`);
+    if (protocol === undefined) throw new ChatNotSent(`${provider.type} does not support chats`);
     const askUsage = provider.options['stream_usage'] !== false;
     const answer = await protocol.call(provider, {
       body: bodyFor(chat, model, askUsage),
@@ -150,11 +150,11 @@ function endPermit(permit: CallPermit, refusal: Refusal): void {
 }
 
 function nobodyFree(retryAfterMs: number): AppError {
-  return new AppError('server_is_overloaded', 'No provider of this model takes chats just now.', {
+  return new AppError('server_is_overloaded', 'No provider of this model is accepting chats right now.', {
     retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1_000)),
   });
 }
 
 function failed(cause: unknown): AppError {
-  return new AppError('chat_upstream_error', 'The provider did not answer.', { cause });
+  return new AppError('chat_upstream_error', 'The provider did not respond.', { cause });
 }

@@ -46,7 +46,7 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
 /** A chat shows one image, whatever its model can return. Throws AppError `integer_above_max_value`. */
 function onlyOne(options: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (Number.isInteger(options['n']) && Number(options['n']) > 1) {
-    const text = 'n must be at most 1: a chat makes one image; /v1/images/generations makes several';
+    const text = 'n must be at most 1: a chat generates one image; use /v1/images/generations for several';
     throw new AppError('integer_above_max_value', text, { param: 'n' });
   }
   return options;

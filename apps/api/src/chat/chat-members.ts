@@ -42,7 +42,7 @@ export function assertMemberNames(names: Iterable<string>): void {
     if (name.length > MAX_NAME) continue;
     const meant = BY_SPELLING.get(spellingOf(name));
     if (meant === undefined || meant === name) continue;
-    throw new AppError('unsupported_parameter', `Another spelling of '${meant}' is not accepted.`, { param: meant });
+    throw new AppError('unsupported_parameter', `Use the exact spelling '${meant}'.`, { param: meant });
   }
 }
 
@@ -67,7 +67,7 @@ export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: 
     const span = members.get(name);
     if (span === undefined || covers.includes(name)) continue;
     if (span.end - span.start <= MAX_VALUE && areUsual(name, bytes.subarray(span.start, span.end))) continue;
-    const text = `${name} may change what this chat costs, and the price of the model does not cover that.`;
+    const text = `${name} can raise the cost of this chat, which the price of the model does not cover.`;
     throw new AppError('unsupported_parameter', text, { param: name });
   }
 }

@@ -10,19 +10,22 @@ export function DescribeChat(): MethodDecorator {
       operationId: 'createChatCompletion',
       summary: 'Chat',
       description:
-        'Passed on to the provider of the model, and its answer back, byte for byte; every field of OpenAI may be sent. ' +
-        'With an image model, the last user message is the prompt, earlier messages do not count, and the answer is a generated image: a link as Markdown in `content`, and the same link in ' +
-        '`images` of the message (of the delta, in a stream).',
+        'With a chat model, request and response are passed through unchanged; all OpenAI fields are allowed. ' +
+        'With an image model, the last user message is the prompt, earlier messages are ignored, and the response is a generated image: a Markdown link in `content`, and the same link in ' +
+        '`images` of the message (in a stream, of the delta).',
     }),
     ApiBody({ type: ChatCompletionBody }),
     ApiResponse({
       status: 200,
       description:
-        "The provider's answer. With `stream: true` OpenAI's events, ended by `data: [DONE]`. Errors of the provider " +
-        'keep their status and what it said, in the one error body.',
+        "The provider's response. With `stream: true`, OpenAI's server-sent events, ending with `data: [DONE]`. Provider errors " +
+        'keep their status and message, in the error format of this API.',
       headers: {
         ...REQUEST_ID_HEADER,
-        'openai-processing-ms': { description: "The provider's own time.", schema: { type: 'integer' } },
+        'openai-processing-ms': {
+          description: 'Processing time reported by the provider.',
+          schema: { type: 'integer' },
+        },
       },
       content: {
         'application/json': { schema: { $ref: getSchemaPath(ChatCompletionView) } },

@@ -41,6 +41,6 @@ export class DrawInChat {
 /** A request for a quote must not buy an image. Throws AppError `unsupported_parameter`. */
 function assertNoQuote(request: FastifyRequest): void {
   if (!readImageQuery(request).dryRun) return;
-  const text = 'A chat has no quote: send the image request to /v1/images/generations?dry_run=true.';
+  const text = 'Chats do not support quotes: send the image request to /v1/images/generations?dry_run=true.';
   throw new AppError('unsupported_parameter', text, { param: 'dry_run' });
 }

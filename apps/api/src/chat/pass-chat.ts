@@ -45,7 +45,7 @@ const PERMIT_ENDS = {
 } as const;
 
 /** Abort reason after the caller disconnected. */
-const GONE = new Error('the caller is gone');
+const GONE = new Error('the caller disconnected');
 
 /**
  * How many chats of a process may continue after their callers disconnected, and how large such a request may be in
@@ -82,7 +82,7 @@ export class PassChat {
       } else stop();
     };
     const late = setTimeout(() => {
-      call.abort(new AppError('chat_upstream_error', 'The provider took too long.'));
+      call.abort(new AppError('chat_upstream_error', 'The provider did not respond in time.'));
     }, this.config.totalMs);
     reply.raw.once('close', leave);
     if (reply.raw.destroyed) leave();

@@ -75,7 +75,7 @@ async function relayWhole(
   { learnt, bytesAlone, output }: Metered,
 ): Promise<void> {
   const held = await holdUpTo(answer.body, MAX_HELD, output).catch((cause: unknown) => {
-    throw new AppError('chat_upstream_error', 'The provider broke off its answer.', { cause });
+    throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
   if (held.whole) {
     learnt.usage = usageOfCompletion(held.bytes);
@@ -181,7 +181,7 @@ function pump(
 }
 
 function callerGone(): Error {
-  return new Error('the caller is gone');
+  return new Error('the caller disconnected');
 }
 
 /** Usage is near the end of a completion; inside the model's text its quotes would be escaped. */

@@ -79,7 +79,7 @@ export function refusalBody({ status, text }: Refusal, requestId: string): Refus
     error: {
       type: wordOr(said['type']) ?? typeOf(status),
       code: wordOr(said['code']) ?? null,
-      message: redact(textOr(said['message']) ?? `The provider answered with status ${status}.`).slice(0, MAX_MESSAGE),
+      message: redact(textOr(said['message']) ?? `The provider returned status ${status}.`).slice(0, MAX_MESSAGE),
       param: wordOr(said['param']) ?? null,
     },
     request_id: requestId,

@@ -38,7 +38,7 @@ export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknow
   for (const [name, value] of Object.entries(body)) {
     const [shown = ''] = shownNames([name]);
     if (!known.includes(name)) {
-      throw new AppError('unsupported_parameter', `There is no field ${shown} here.`, { param: shown });
+      throw new AppError('unsupported_parameter', `Unknown field ${shown}.`, { param: shown });
     }
     if (value !== undefined) Reflect.set(read, name, spelled(read, name, value));
   }
@@ -51,7 +51,7 @@ export function checkedQuery<T extends object>(queryClass: Fields<T>, query: unk
   const known = fieldsOf(queryClass);
   const sent = Object.entries(query ?? {});
   if (Reflect.hasMetadata(KNOWN_ONLY, queryClass) && !sent.every(([name]) => known.includes(name))) {
-    throw new AppError('unsupported_parameter', 'There is no such filter.', { param: 'query' });
+    throw new AppError('unsupported_parameter', 'Unknown filter.', { param: 'query' });
   }
   const read = new queryClass();
   for (const [name, text] of sent) {

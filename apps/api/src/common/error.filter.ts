@@ -39,14 +39,13 @@ export class ErrorFilter implements ExceptionFilter {
   private notFound(request: FastifyRequest, reply: FastifyReply): AppError {
     const methods = this.routes.methodsOf(request.url);
     if (methods.length === 0 || methods.includes(request.method)) {
-      const text =
-        'This address is not part of the API. Check the base URL and the path; GET / links the API reference.';
+      const text = 'Unknown URL. Check the base URL and the path; the API reference is linked at GET /.';
       return new AppError('unknown_url', text);
     }
     void reply.header('allow', methods.join(', '));
     return new AppError(
       'method_not_allowed',
-      `This address does not take ${request.method}, only ${methods.join(', ')}.`,
+      `This URL does not support ${request.method}, only ${methods.join(', ')}.`,
     );
   }
 

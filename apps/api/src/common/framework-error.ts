@@ -12,16 +12,16 @@ const KNOWN: Readonly<Record<string, readonly [ErrorCode, string]>> = {
     'The Content-Type of the request is not supported. Send application/json, or multipart/form-data for edits and uploads.',
   ],
   FST_ERR_CTP_BODY_TOO_LARGE: ['request_too_large', 'The request body is too large.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_json', 'The request body does not have the announced length.'],
-  FST_ERR_BAD_URL: ['invalid_value', 'The address of the request is malformed.'],
-  FST_ERR_MAX_PARAM_LENGTH: ['uri_too_long', 'The address of the request is too long.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['invalid_json', 'The request body does not match its Content-Length.'],
+  FST_ERR_BAD_URL: ['invalid_value', 'The request URL is malformed.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['uri_too_long', 'The request URL is too long.'],
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: [
     'unsupported_media_type',
     'The request has no Content-Type. Send application/json, or multipart/form-data for edits and uploads.',
   ],
   HPE_HEADER_OVERFLOW: ['headers_too_large', 'The headers of the request are too large.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'The request did not arrive in time.'],
-  ECONNRESET: ['invalid_value', 'The request was cut off.'],
+  ECONNRESET: ['invalid_value', 'The request is incomplete: the connection was closed.'],
 };
 
 const BY_STATUS: Readonly<Record<number, ErrorCode>> = {
@@ -41,5 +41,5 @@ export function appErrorOf(thrown: unknown): AppError {
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new AppError(BY_STATUS[statusCode] ?? 'invalid_value', 'The request is not valid.', { cause: thrown });
   }
-  return new AppError('internal_error', 'Something went wrong on our side.', { cause: thrown });
+  return new AppError('internal_error', 'Internal server error.', { cause: thrown });
 }

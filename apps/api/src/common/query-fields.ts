@@ -33,7 +33,7 @@ export function AfterTask(): PropertyDecorator {
 
 function afterProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value === 'string' && isTaskId(value)) return undefined;
-  return { code: 'invalid_value', message: `${name} must be the id of a task` };
+  return { code: 'invalid_value', message: `${name} must be a task ID` };
 }
 
 /** A text of at most 200 characters. */
@@ -42,7 +42,7 @@ export function QueryText(): PropertyDecorator {
 }
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
-  if (typeof value !== 'string') return { code: 'invalid_type', message: `${name} must be a text` };
+  if (typeof value !== 'string') return { code: 'invalid_type', message: `${name} must be a string` };
   if (value.length <= MAX_TEXT && !value.includes('\u0000')) return undefined;
   return { code: 'invalid_value', message: `${name} must be at most ${MAX_TEXT} characters long` };
 }
@@ -69,5 +69,5 @@ function orDate(value: unknown): unknown {
 
 function timeProblem(value: unknown, name: string): FieldProblem | undefined {
   if (value instanceof Date) return undefined;
-  return { code: 'invalid_value', message: `${name} must be a time as ISO 8601 writes it` };
+  return { code: 'invalid_value', message: `${name} must be a time in ISO 8601 format` };
 }

@@ -86,7 +86,7 @@ export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
     pieces++;
     allBytes += length;
     if (++allPieces > SMALL_PIECES + allBytes / SMALL_PIECE_BYTES) {
-      throw new AppError('invalid_value', 'The request body comes in too many pieces that are too small.');
+      throw new AppError('invalid_value', 'The request body arrives in too many small chunks.');
     }
     if (resting || (bytes < TURN_BYTES && pieces < TURN_PIECES)) return;
     [bytes, pieces, resting] = [0, 0, true];

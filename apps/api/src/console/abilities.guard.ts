@@ -42,10 +42,10 @@ export function mustSetUpTwoFactor({ lacksTwoFactor }: Session, { passwordSignIn
 }
 
 function refusal(ability: Ability | undefined): string {
-  if (ability === 'installation.manage') return 'This is for operators only.';
+  if (ability === 'installation.manage') return 'Only operators can do this.';
   const isForAdmins =
     ability === undefined || ABILITIES[ability].roles.every((role) => ['owner', 'admin'].includes(role));
   return isForAdmins
-    ? 'This is for owners and admins only.'
+    ? 'Only owners and admins can do this.'
     : 'Your role does not include this. Ask an owner or admin to change your role.';
 }

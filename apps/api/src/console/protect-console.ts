@@ -34,7 +34,7 @@ export function protectConsole(
     }
     void reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
     if (changes(request) && !isFromOwnPages(request, origin)) {
-      done(new AppError('forbidden_origin', 'The console accepts changes only from its own pages.'));
+      done(new AppError('forbidden_origin', 'The console only accepts changes from its own pages.'));
       return;
     }
     findSession(request, cookie, sessions).then(() => done(refusal(request)), done);

@@ -42,7 +42,7 @@ export function serveConsole(server: FastifyInstance, folder: string, imageOrigi
     const { '*': path = '' } = request.params as { '*'?: string };
     const file = files.get(path) ?? (isAddressOfPage(path) ? files.get(PAGE) : undefined);
     if (file === undefined) {
-      sendError(new AppError('unknown_url', 'There is no page at this address.'), request, reply);
+      sendError(new AppError('unknown_url', 'Page not found.'), request, reply);
       return reply;
     }
     void reply

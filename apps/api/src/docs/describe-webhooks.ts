@@ -2,9 +2,9 @@ import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
 import { WEBHOOK_EVENTS, WEBHOOK_TEST, WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 
 const HEADERS = {
-  'webhook-id': 'The same for every attempt of an event; remember it to tell a repetition.',
-  'webhook-timestamp': 'Of this attempt, unix seconds.',
-  'webhook-signature': 'One or two of `v1,<base64 HMAC-SHA256>`, separated by a space.',
+  'webhook-id': 'ID of the event, the same for every attempt; store it to detect duplicates.',
+  'webhook-timestamp': 'Time of this attempt, in Unix seconds.',
+  'webhook-signature': 'One or two signatures `v1,<base64 HMAC-SHA256>`, separated by a space.',
 };
 
 /** Documents the requests that this service sends; the generator only knows those that it receives. */
@@ -26,23 +26,23 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
         content: { 'application/json': { schema: { $ref: getSchemaPath(body) } } },
       },
       responses: {
-        '2XX': { description: 'Taken.' },
-        '410': { description: 'No more events, please: the endpoint is disabled.' },
-        default: { description: 'Not taken; it comes again, unless it is a test.' },
+        '2XX': { description: 'Accepted.' },
+        '410': { description: 'Stop sending: the endpoint is disabled.' },
+        default: { description: 'Not accepted; the delivery is retried, unless it is a test.' },
       },
     },
   });
   const taskEnded = post(
     'taskEnded',
-    'The end of an asynchronous task',
+    'Asynchronous task finished',
     `Sent to its \`callback_url\` and to the endpoints of its account: ${WEBHOOK_EVENTS.join(', ')}. ` +
-      'Signed as Standard Webhooks says; `openai.webhooks.unwrap()` verifies it.',
+      'Signed according to Standard Webhooks; verify with `openai.webhooks.unwrap()`.',
     WebhookEvent,
   );
   const endpointTested = post(
     'endpointTested',
-    'A test of an endpoint',
-    `Sent once to one endpoint when its owner asks for it in the console: \`${WEBHOOK_TEST}\`, signed like every webhook.`,
+    'Endpoint test',
+    `Sent once to one endpoint when a user tests it in the console: \`${WEBHOOK_TEST}\`, signed like every webhook.`,
     WebhookTestEvent,
   );
   return Object.assign(document, { webhooks: { taskEnded, endpointTested } });

@@ -8,9 +8,9 @@ import { describeWebhooks } from './describe-webhooks.js';
 import { describeDefaults, finishDocument } from './finish-document.js';
 
 const DESCRIPTION = [
-  'OpenAI-compatible images: point an OpenAI SDK at this address and use your key.',
-  'Every call, synchronous or not, is a task that you can poll by its `x-task-id`.',
-  'Clients must ignore response fields they do not know; fields are only ever added within `/v1`.',
+  'OpenAI-compatible image API: set this address as the base URL of an OpenAI SDK and use your API key.',
+  'Every image request, synchronous or asynchronous, is a task that you can poll by its `x-task-id`.',
+  'Clients must ignore unknown response fields: `/v1` may add fields, but never removes any.',
 ].join('\n\n');
 
 /** Proprietary; there is no license text to link to. */
@@ -18,14 +18,14 @@ const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 
 /** Groups of operations, in reading order. */
 const TAGS = {
-  Images: 'Generate and edit images, and wait for them or not.',
-  Tasks: 'The state and the result of a request.',
-  Chat: 'Chats with the models of providers, and images for clients that only chat.',
-  Models: 'What a key may use.',
-  Uploads: 'Reference images for several requests.',
-  Files: 'Finished images.',
-  Health: 'For load balancers and orchestrators.',
-  Webhooks: 'What this service calls.',
+  Images: 'Generate and edit images, synchronously or asynchronously.',
+  Tasks: 'State and result of image requests.',
+  Chat: 'Chat completions, and images for chat-only clients.',
+  Models: 'Models available to an API key.',
+  Uploads: 'Reusable reference images.',
+  Files: 'Generated image files.',
+  Health: 'Probes for load balancers and orchestrators.',
+  Webhooks: 'Events sent to your endpoints.',
 };
 
 /** The public API's OpenAPI document, generated from the controllers and the contract's classes. */
@@ -55,7 +55,7 @@ export function consoleDocument(app: INestApplication): OpenAPIObject {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Darkroom console')
     .setDescription(
-      'What the pages at /console call. It changes with them; programs use the public API. Errors are ErrorResponse.',
+      'Internal API of the console at /console. It changes without notice; programs should use the public API. Errors are ErrorResponse.',
     )
     .setVersion(VERSION)
     .addServer('/')

@@ -37,7 +37,10 @@ export class FilesController {
   ): Promise<void> {
     const verdict = this.signer.verify(name, exp, sig);
     if (verdict !== 'ok') {
-      throw new AppError('invalid_link', verdict === 'expired' ? 'The link has expired.' : 'The link is not valid.');
+      throw new AppError(
+        'invalid_link',
+        verdict === 'expired' ? 'The link has expired. Read the task to get a new one.' : 'The link is invalid.',
+      );
     }
     const result = resultOfFileName(name);
     if (result === undefined) throw missing();

@@ -10,7 +10,7 @@ export function DescribeFile(): MethodDecorator {
     ApiOperation({
       operationId: 'getFile',
       summary: 'Get an image by its signed link',
-      description: 'Links come with results and tasks.',
+      description: 'Links are part of results and tasks.',
       ...PUBLIC,
     }),
     ApiParam({ name: 'name', type: String, example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A-1.png' }),
@@ -18,9 +18,9 @@ export function DescribeFile(): MethodDecorator {
       name: 'exp',
       required: true,
       schema: { type: 'integer' },
-      description: 'End of the link, unix seconds.',
+      description: 'Expiry of the link, in Unix seconds.',
     }),
-    ApiQuery({ name: 'sig', required: true, type: String, description: 'Signature over name and end.' }),
+    ApiQuery({ name: 'sig', required: true, type: String, description: 'Signature of the name and expiry.' }),
     ApiResponse({
       status: 200,
       description: 'The image.',
@@ -29,7 +29,7 @@ export function DescribeFile(): MethodDecorator {
     }),
     ApiResponse({
       status: 304,
-      description: 'The image has not changed since If-None-Match.',
+      description: 'The image still matches If-None-Match.',
       headers: REQUEST_ID_HEADER,
     }),
     DescribeErrors(403, 404, 405, 500, 503),

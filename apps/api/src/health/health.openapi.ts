@@ -12,10 +12,10 @@ class DependencyResponse {
   @ApiProperty({ enum: ['unknown', 'ok', 'failing'], description: '`unknown`: not checked yet.' })
   state!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'Since when it is in this state.' })
+  @ApiProperty({ format: 'date-time', description: 'Start of the current state.' })
   since!: string;
 
-  @ApiProperty({ format: 'date-time', type: String, nullable: true, description: 'When it was last checked.' })
+  @ApiProperty({ format: 'date-time', type: String, nullable: true, description: 'Time of the last check.' })
   checked_at!: string | null;
 }
 
@@ -23,13 +23,13 @@ class DependenciesResponse {
   @ApiProperty({ description: 'Postgres.' })
   database!: DependencyResponse;
 
-  @ApiProperty({ description: 'Whether the database has the tables of this version.' })
+  @ApiProperty({ description: 'Whether all database migrations of this version are applied.' })
   migrations!: DependencyResponse;
 
   @ApiProperty({ description: 'Redis.' })
   queue!: DependencyResponse;
 
-  @ApiProperty({ description: 'The store of images.' })
+  @ApiProperty({ description: 'Object store.' })
   storage!: DependencyResponse;
 }
 
@@ -40,11 +40,11 @@ class ReadinessResponse {
   @ApiProperty({
     enum: UNREADY_REASONS,
     isArray: true,
-    description: 'What keeps it from being ready; the log says why.',
+    description: 'Why the process is not ready; see the log for details.',
   })
   reasons!: UnreadyReason[];
 
-  @ApiProperty({ description: 'What the last checks in the background found.' })
+  @ApiProperty({ description: 'Results of the latest background checks.' })
   dependencies!: DependenciesResponse;
 }
 
@@ -53,8 +53,8 @@ export function DescribeHealth(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getHealth',
-      summary: 'Whether the process runs',
-      description: 'Looks at nothing else: a process that answers is alive.',
+      summary: 'Check that the process is alive',
+      description: 'Liveness probe: checks no dependencies.',
       ...PUBLIC,
     }),
     ApiResponse({ status: 200, type: HealthResponse, headers: REQUEST_ID_HEADER }),
@@ -67,10 +67,10 @@ export function DescribeReadiness(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'getReadiness',
-      summary: 'Whether the process can answer requests',
+      summary: 'Check that the process is ready for requests',
       description:
-        'Reads what checks in the background found. `reasons` names what keeps the process from answering. ' +
-        'Without its queue or its store a process is ready: it answers reads, and rejects what it can’t do.',
+        'Readiness probe: reports the results of background checks. `reasons` lists what makes the process unready. ' +
+        'A process without its queue or object store is still ready: it answers reads and rejects what it cannot do.',
       ...PUBLIC,
     }),
     ApiResponse({ status: 200, type: ReadinessResponse, headers: REQUEST_ID_HEADER }),

@@ -20,7 +20,7 @@ export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted:
 
 /** The error for a task that has not ended. */
 export function stillRunning(taskId: string): AppError {
-  return new AppError('still_running', `The image is not ready yet. Poll ${pollUrl(taskId)} for it.`, { taskId });
+  return new AppError('still_running', `The image is not ready yet. Poll ${pollUrl(taskId)} to get it.`, { taskId });
 }
 
 /** The error of a task that ended without an image. */

@@ -97,7 +97,7 @@ class EditParts implements FormParts<EditForm> {
   }
 
   private async storeMask(stream: Readable): Promise<void> {
-    if (this.maskCount++ > 0) throw new AppError('invalid_value', 'There can be only one mask.', { param: 'mask' });
+    if (this.maskCount++ > 0) throw new AppError('invalid_value', 'Only one mask is allowed.', { param: 'mask' });
     this.mask = await this.upload.add(stream as AsyncIterable<Buffer>, 'mask', 'mask');
   }
 }

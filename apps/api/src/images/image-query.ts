@@ -48,16 +48,14 @@ function problemOf(name: string, value: unknown): AppError | undefined {
   const plain = plainName(name);
   const flag = FLAGS.get(plain);
   if (flag !== undefined && flag !== name) {
-    return refused(flag, `There is no query parameter ${name}. Did you mean ${flag}?`);
+    return refused(flag, `Unknown query parameter ${name}. Did you mean ${flag}?`);
   }
   if (flag !== undefined) return VALUES.has(value) ? undefined : refused(flag, `${flag} must be true or false`);
   bodyFields ??= new Map(
     [...fieldsOf(ImageGenerationRequest), ...fieldsOf(ImageEditRequest)].map((known) => [plainName(known), known]),
   );
   const field = bodyFields.get(plain);
-  return field === undefined
-    ? undefined
-    : refused(field, `${field} belongs in the body of the request, not in its query.`);
+  return field === undefined ? undefined : refused(field, `${field} belongs in the request body, not in the query.`);
 }
 
 function refused(param: string, text: string): AppError {

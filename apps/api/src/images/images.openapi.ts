@@ -23,7 +23,7 @@ import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js'
 import { DescribeBodies } from '../docs/finish-document.js';
 import { DescribeErrors, DescribeProtected, FILE, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';
 
-const FILES = 'PNG, JPEG or WebP, up to 50 MB each. At least one here or in `image[]`.';
+const FILES = 'PNG, JPEG, or WebP, up to 50 MB each. At least one here or in `image[]`.';
 const IMAGE_ERRORS = [400, 402, 409, 413, 415, 422, 429, 502, 504];
 
 /** `operationId` differs between the path with `/v1` and its alias. */
@@ -33,8 +33,8 @@ export function DescribeGeneration(operationId: string): MethodDecorator {
       operationId,
       summary: 'Generate an image and wait for it',
       description:
-        'Text to image, optionally with reference images. `/images/generations` is an alias. ' +
-        'Keys of submit mode `apimart` are answered at once with the id of the task.',
+        'Generates images from a prompt, optionally with reference images. `/images/generations` is an alias. ' +
+        'For keys with submit mode `apimart`, returns the task ID immediately.',
     }),
     ApiBody({ type: ImageGenerationRequest }),
     DescribeSyncAnswers(),
@@ -47,7 +47,7 @@ export function DescribeAsyncGeneration(): MethodDecorator {
     ApiOperation({
       operationId: 'generateImageAsync',
       summary: 'Generate an image without waiting',
-      description: 'Answers at once with the id of a task to poll or follow.',
+      description: 'Returns a task ID immediately; poll or stream the task.',
     }),
     ApiBody({ type: AsyncImageGenerationRequest }),
     DescribeQuote(),
@@ -77,7 +77,7 @@ export function DescribeAsyncEdit(): MethodDecorator {
     ApiOperation({
       operationId: 'editImageAsync',
       summary: 'Edit images without waiting',
-      description: 'JSON with image URLs, or multipart/form-data with files; answered at once with the id of the task.',
+      description: 'JSON with image URLs, or multipart/form-data with files. Returns a task ID immediately.',
     }),
     DescribeEditBody(AsyncImageEditRequest, AsyncImageEditForm),
     DescribeQuote(),
@@ -91,13 +91,18 @@ export function DescribeAsyncEdit(): MethodDecorator {
 function DescribeSyncAnswers(): MethodDecorator {
   return applyDecorators(
     DescribeDryRun(),
-    ApiQuery({ name: 'async', required: false, enum: ['true', 'false'], description: '`true`: answer 202 at once.' }),
+    ApiQuery({
+      name: 'async',
+      required: false,
+      enum: ['true', 'false'],
+      description: '`true`: return 202 immediately.',
+    }),
     ApiHeader({ name: 'Prefer', required: false, description: '`respond-async`, `wait=N` (seconds), or both.' }),
     ApiResponse({
       status: 200,
       description:
-        'The image (or, for keys of submit mode `apimart`, the task; or, with `dry_run=true`, the quote). With `stream: true`, events named after the ' +
-        '`type` of their data: partial images, then the finished one. A failure is an `error` event with the error body.',
+        'The image (with submit mode `apimart`, the task; with `dry_run=true`, the quote). With `stream: true`, server-sent events named after the ' +
+        '`type` of their data: partial images, then the final image. A failure is an `error` event with the error body.',
       headers: TASK_HEADERS,
       content: {
         'application/json': { schema: anyOfThese(ImageResponse, SubmittedResponse, QuoteResponse) },
@@ -124,7 +129,7 @@ function DescribeDryRun(): MethodDecorator {
     name: 'dry_run',
     required: false,
     enum: ['true', 'false'],
-    description: '`true`: check the request and say what it costs. Nothing is made, stored or charged.',
+    description: '`true`: validate the request and return its cost. Nothing is generated, stored, or charged.',
   });
 }
 
@@ -150,8 +155,8 @@ function DescribeRepeats(): MethodDecorator {
     name: 'Idempotency-Key',
     required: false,
     description:
-      '1 to 255 visible ASCII characters, in double quotes or without, kept 24 hours by default; shared by all keys of an account. A repeat of the request with the same key gets the same task: ' +
-      'it waits for it while it runs, and gets its outcome again afterwards.',
+      '1 to 255 visible ASCII characters, with or without double quotes, remembered for 24 hours by default and shared by all API keys of an account. Repeating a request with the same Idempotency-Key returns the same task: ' +
+      'it waits for a running task, and gets the stored outcome of a finished one.',
     schema: { type: 'string', minLength: 1, maxLength: 257 },
   });
 }
@@ -167,9 +172,9 @@ function DescribeAcceptance(): MethodDecorator {
       'x-task-id': text,
       'x-ignored-params': text,
       'idempotency-replayed': text,
-      location: { description: 'Where to poll.', ...text },
-      'retry-after': { description: 'Seconds until the first poll.', schema: { type: 'integer' } },
-      'preference-applied': { description: '`respond-async` when that was asked for.', ...text },
+      location: { description: 'URL to poll.', ...text },
+      'retry-after': { description: 'Seconds to wait before the first poll.', schema: { type: 'integer' } },
+      'preference-applied': { description: '`respond-async` if requested.', ...text },
     },
   });
 }
@@ -183,8 +188,12 @@ function DescribeEditBody(json: new () => object, form: new () => object): Metho
     type: 'object' as const,
     properties: {
       image: { type: 'array' as const, items: FILE, maxItems: 16, description: FILES },
-      'image[]': { type: 'array' as const, items: FILE, maxItems: 16, description: 'Same as image.' },
-      mask: { ...FILE, description: 'PNG up to 4 MB, as large as the first image; alpha 0 = edit here.' },
+      'image[]': { type: 'array' as const, items: FILE, maxItems: 16, description: 'Same as `image`.' },
+      mask: {
+        ...FILE,
+        description:
+          'PNG up to 4 MB with the dimensions of the first image. Fully transparent pixels (alpha 0) mark the area to edit.',
+      },
     },
   };
   return applyDecorators(

@@ -33,7 +33,7 @@ export class RequestRules {
     const text =
       modelOf(this.source.current, 'chat', name) === undefined
         ? `The model does not exist; available: ${served}`
-        : `The model is for chats (/v1/chat/completions); image models: ${served}`;
+        : `The model only supports chats (/v1/chat/completions); image models: ${served}`;
     throw new AppError('model_not_found', text, { param: 'model' });
   }
 
@@ -78,6 +78,6 @@ export class RequestRules {
 }
 
 function notExact(what: string, param: string): AppError {
-  const text = `${what} With strict: true nothing is adapted or left out: change the field, or leave strict out.`;
+  const text = `${what} With strict: true, nothing is adapted or ignored: change the field, or omit strict.`;
   return new AppError('unsupported_parameter', text, { param });
 }

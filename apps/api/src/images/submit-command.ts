@@ -118,7 +118,7 @@ export function normalizeSpelling(fields: AskedSize): string[] {
  */
 export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] = IMAGE_SIZES): void {
   if (typeof size !== 'string' || sizes.some((one) => one === size)) return;
-  const text = `size must be one of ${sizes.join(', ')}; sizes in pixels are turned off for this API key`;
+  const text = `size must be one of ${sizes.join(', ')}; this API key does not accept sizes in pixels`;
   throw new AppError('invalid_value', text, { param: 'size' });
 }
 
@@ -127,9 +127,9 @@ export function assertNoPixels({ size }: AskedSize, sizes: readonly ImageSize[] 
  * quoted.
  */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
-  markup: 'markup is not supported yet, and the image would be another one without it.',
-  dryrun: 'dry_run belongs in the query: add ?dry_run=true to the address.',
-  strict: 'The field is spelled strict.',
+  markup: 'markup is not supported yet, and ignoring it would change the image.',
+  dryrun: 'dry_run belongs in the query: add ?dry_run=true to the URL.',
+  strict: 'Unknown field. Did you mean strict?',
 };
 
 /** Throws AppError `unsupported_parameter` for an unsupported field that must not be ignored. */
@@ -172,12 +172,14 @@ export function assertCombination(
     });
   }
   if (fields.stream === true && asynchronous) {
-    throw new AppError('invalid_value', 'stream cannot be true here: this call is answered with a task.', {
+    throw new AppError('invalid_value', 'stream cannot be true: this request returns a task.', {
       param: 'stream',
     });
   }
   if (fields.stream === true && fields.response_format === 'url') {
-    throw new AppError('invalid_value', 'response_format must be b64_json with stream.', { param: 'response_format' });
+    throw new AppError('invalid_value', 'response_format must be b64_json if stream is true.', {
+      param: 'response_format',
+    });
   }
   if (asynchronous && fields.response_format === 'b64_json') {
     throw new AppError('invalid_value', 'response_format must be url: tasks return links.', {

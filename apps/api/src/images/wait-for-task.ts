@@ -35,7 +35,7 @@ export class WaitForTask implements OnApplicationShutdown {
     private readonly logger: Logger,
     metrics: Metrics,
   ) {
-    metrics.gauge('held_tasks', 'Tasks whose sync callers this process holds.', () => this.size);
+    metrics.gauge('held_tasks', 'Tasks whose synchronous callers are waiting on this process.', () => this.size);
     events.onSettled((taskId, outcome) => {
       if (this.waiters.has(taskId)) this.hear(taskId, outcome());
       else this.early.add(taskId);

@@ -8,8 +8,8 @@ export function DescribeModelList(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'listModels',
-      summary: 'List the models this key may use',
-      description: 'Image models and chat models, with what they can do and what they cost.',
+      summary: 'List available models',
+      description: 'Image and chat models with their capabilities, limits, and prices.',
     }),
     ApiResponse({ status: 200, type: ModelListResponse, headers: REQUEST_ID_HEADER }),
     DescribeProtected(),
@@ -22,7 +22,7 @@ export function DescribeModel(): MethodDecorator {
     ApiOperation({
       operationId: 'getModel',
       summary: 'Get a model',
-      description: 'A model that the key may not use is answered like one that does not exist.',
+      description: 'A model that the API key may not use returns 404, like one that does not exist.',
     }),
     ApiParam({ name: 'modelId', type: String, example: 'gpt-image-2' }),
     ApiResponse({ status: 200, type: ModelView, headers: REQUEST_ID_HEADER }),

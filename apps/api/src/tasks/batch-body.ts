@@ -14,10 +14,10 @@ export function batchBody(body: unknown): string[] {
   }
   if (!Array.isArray(ids)) throw new AppError('invalid_type', `${PARAM} must be an array`, { param: PARAM });
   if (ids.length === 0) {
-    throw new AppError('array_below_min_length', `${PARAM} must hold at least 1 id`, { param: PARAM });
+    throw new AppError('array_below_min_length', `${PARAM} must contain at least 1 ID`, { param: PARAM });
   }
   if (ids.length > MAX_BATCH) {
-    throw new AppError('array_above_max_length', `${PARAM} must hold at most ${MAX_BATCH} ids`, { param: PARAM });
+    throw new AppError('array_above_max_length', `${PARAM} must contain at most ${MAX_BATCH} IDs`, { param: PARAM });
   }
   return [...new Set(ids.map(readId))];
 }

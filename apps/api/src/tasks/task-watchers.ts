@@ -29,7 +29,7 @@ export class TaskWatchers implements OnApplicationShutdown {
     private readonly logger: Logger,
     metrics: Metrics,
   ) {
-    metrics.gauge('followed_tasks', 'Tasks that long polls and event streams follow at this process.', () => this.size);
+    metrics.gauge('followed_tasks', 'Tasks followed by long polls and event streams on this process.', () => this.size);
     const hear = (taskId: string): void => this.hear(taskId);
     events.onChanged(hear);
     events.onSettled(hear);

@@ -113,7 +113,7 @@ export class TasksController {
    */
   private async named(taskId: string, lookUp: (id: string) => Promise<TaskSummary | undefined>): Promise<TaskSummary> {
     const task = isTaskId(taskId) ? await lookUp(taskId).catch(unavailable) : undefined;
-    if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
+    if (task === undefined) throw new AppError('task_not_found', 'Task not found.');
     return task;
   }
 

@@ -11,28 +11,31 @@ export function DescribeTask(): MethodDecorator {
     ApiOperation({
       operationId: 'getTask',
       summary: 'Get a task',
-      description: 'A failed task is answered with 200 too: `data.error` says what went wrong.',
+      description: 'A failed task also returns 200; see `data.error`.',
     }),
     TaskIdParam(),
     ApiQuery({
       name: 'wait',
       required: false,
       schema: { type: 'integer', minimum: 1, maximum: MAX_WAIT_SECONDS },
-      description: 'Answer at the first change of `status` or `phase`, or after so many seconds.',
+      description: 'Long poll: respond when `status` or `phase` changes, or after this many seconds.',
     }),
     ApiQuery({
       name: 'include',
       required: false,
       enum: ['timeline'],
-      description: '`timeline` adds what has happened to the task: every call to a provider, and how it ended.',
+      description: '`timeline` adds the events of the task, including each provider call and its outcome.',
     }),
-    ApiQuery({ name: 'language', required: false, type: String, description: 'Accepted and ignored.' }),
+    ApiQuery({ name: 'language', required: false, type: String, description: 'Accepted but ignored.' }),
     ApiResponse({
       status: 200,
       type: TaskResponse,
       headers: {
         ...REQUEST_ID_HEADER,
-        'retry-after': { description: 'Seconds until the next poll, while pending.', schema: { type: 'integer' } },
+        'retry-after': {
+          description: 'Seconds to wait before the next poll; pending tasks only.',
+          schema: { type: 'integer' },
+        },
       },
     }),
     DescribeErrors(400, 404, 429),
@@ -45,9 +48,9 @@ export function DescribeTaskEvents(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'followTask',
-      summary: 'Follow a task until it has ended',
+      summary: 'Stream task updates',
       description:
-        'Server-sent events: `task.updated` with the body of `GET /v1/tasks/{taskId}` as data, at once and at every change, until the task has ended. Comments (`: ping`) keep the connection alive. A stream that ends before its task can be opened again.',
+        'Server-sent events: `task.updated` with the body of `GET /v1/tasks/{taskId}` as data, sent immediately and on each change until the task ends. Comments (`: ping`) keep the connection alive. If the stream ends before the task, open it again.',
     }),
     TaskIdParam(),
     ApiResponse({
@@ -66,7 +69,7 @@ export function DescribeTaskBatch(): MethodDecorator {
     ApiOperation({
       operationId: 'getTasks',
       summary: 'Get several tasks at once',
-      description: 'Ids of tasks that do not exist, or belong to another account, are in `missing`.',
+      description: 'IDs of tasks that do not exist or belong to another account are listed in `missing`.',
     }),
     ApiBody({ type: TaskBatchRequest }),
     ApiResponse({ status: 200, type: TaskBatchResponse, headers: REQUEST_ID_HEADER }),
@@ -82,7 +85,7 @@ export function DescribeCancel(): MethodDecorator {
       operationId: 'cancelTask',
       summary: 'Cancel a task',
       description:
-        'A queued task ends at once. A running one does too: its provider is told to stop, and what it still returns is discarded. Once a provider that charges is at work, the image is paid for (`data.charged`, `data.cost`). A task that has ended stays as it is. Cancelling twice is cancelling once. Counts as a poll.',
+        'A queued or running task is cancelled immediately. A running provider call is aborted and its result discarded, but it may still be charged (`data.charged`, `data.cost`). Cancelling a finished or cancelled task changes nothing. Counts as a poll for the rate limit.',
     }),
     TaskIdParam(),
     ApiResponse({ status: 200, type: TaskResponse, headers: REQUEST_ID_HEADER }),
@@ -101,16 +104,16 @@ export function DescribeTaskList(): MethodDecorator {
     ApiOperation({
       operationId: 'listTasks',
       summary: 'List your tasks, newest first',
-      description: 'Those of all keys of the account. `next` of a page is `after` of the following one.',
+      description: 'Tasks of all API keys of the account. Pass `next` of a page as `after` to get the following page.',
     }),
     ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
-    ApiQuery({ name: 'after', required: false, type: String, description: '`next` of the page before.' }),
+    ApiQuery({ name: 'after', required: false, type: String, description: '`next` of the previous page.' }),
     ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES }),
     ApiQuery({
       name: 'since',
       required: false,
       schema: { type: 'integer' },
-      description: 'Only tasks created at or after this unix second.',
+      description: 'Only tasks created at or after this Unix time, in seconds.',
     }),
     ApiResponse({ status: 200, type: TaskListResponse, headers: REQUEST_ID_HEADER }),
     DescribeErrors(400, 429),

@@ -58,7 +58,7 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
     }
     stream.resume();
     if (name !== FILE_PART) this.ignored.push(name);
-    else this.refuse(new AppError('invalid_value', 'There can be only one file.', { param: FILE_PART }));
+    else this.refuse(new AppError('invalid_value', 'Only one file is allowed.', { param: FILE_PART }));
   }
 
   text(name: string): void {

@@ -36,6 +36,6 @@ export class UploadsController {
   @Public()
   @DescribeUploadLink()
   open(): never {
-    throw new AppError('file_not_found', 'Uploads are references for image requests; they are not served.');
+    throw new AppError('file_not_found', 'Uploads can only be used in image requests; they are not served.');
   }
 }

@@ -6,14 +6,14 @@ import { DescribeErrors, DescribeProtected, FILE, PUBLIC, REQUEST_ID_HEADER } fr
 
 /** Documents a form with one file. */
 export function DescribeUpload(): MethodDecorator {
-  const file = { ...FILE, description: 'PNG, JPEG or WebP, up to 20 MB.' };
+  const file = { ...FILE, description: 'PNG, JPEG, or WebP, up to 20 MB.' };
   return applyDecorators(
     ApiOperation({
       operationId: 'uploadImage',
-      summary: 'Keep a reference image for several requests',
+      summary: 'Upload a reference image',
       description:
-        'The `url` of the answer stands for the image in requests of the same account, for 72 hours unless the ' +
-        'deployment says otherwise.',
+        'Use the returned `url` to refer to the image in requests of the same account. It expires after 72 hours unless the ' +
+        'deployment is configured differently.',
     }),
     DescribeBodies({
       'multipart/form-data': { schema: { type: 'object', properties: { file }, required: ['file'] } },
@@ -33,8 +33,8 @@ export function DescribeUploadLink(): MethodDecorator {
   return applyDecorators(
     ApiOperation({
       operationId: 'openUpload',
-      summary: 'Say that uploads are not served',
-      description: 'The link of an upload names it in requests; opened, it is answered 404 whatever it names.',
+      summary: 'Always 404: uploads are not served',
+      description: 'The URL of an upload only identifies the image in requests. Opening it always returns 404.',
       ...PUBLIC,
     }),
     ApiParam({ name: 'name', type: String, example: 'upload_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),

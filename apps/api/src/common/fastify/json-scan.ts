@@ -216,7 +216,7 @@ export class JsonScan {
     const plain = bytes.toString('utf8', this.wordStart + 1, this.at - 1);
     this.outerName = plain.includes('\\') ? (JSON.parse(`"${plain}"`) as string) : plain;
     if (this.members.has(this.outerName)) {
-      throw new AppError('invalid_json', 'The request body names a member twice.');
+      throw new AppError('invalid_json', 'The request body contains a duplicate member.');
     }
     if (this.members.size >= MAX_OUTER_MEMBERS) throw tooManyValues();
   }
@@ -290,7 +290,7 @@ export function invalidJson(): AppError {
 }
 
 function tooManyValues(): AppError {
-  return new AppError('invalid_json', 'The request body holds too many values.');
+  return new AppError('invalid_json', 'The request body contains too many values.');
 }
 
 function longName(): AppError {
@@ -301,5 +301,5 @@ function longName(): AppError {
 }
 
 function tooMuch(limit: number): AppError {
-  return new AppError('request_too_large', `The request body holds more than ${limit} bytes besides its images.`);
+  return new AppError('request_too_large', `The request body contains more than ${limit} bytes besides its images.`);
 }

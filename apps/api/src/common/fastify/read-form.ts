@@ -112,7 +112,7 @@ function readParts<T>(
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
       parser.on(limit, () => fail(invalidMultipart('The form has too many parts.')));
     }
-    parser.on('error', () => fail(invalidMultipart('The multipart body is malformed or cut short.')));
+    parser.on('error', () => fail(invalidMultipart('The multipart body is malformed or incomplete.')));
     parser.on('finish', () => {
       parts
         .settled()
@@ -129,7 +129,7 @@ function readParts<T>(
     });
     payload.on('error', fail);
     payload.on('close', () => {
-      if (!payload.complete) fail(invalidMultipart('The multipart body was cut off.'));
+      if (!payload.complete) fail(invalidMultipart('The multipart body is incomplete.'));
     });
     payload.pipe(pieces).pipe(parser);
 
@@ -208,7 +208,7 @@ function formTooLarge(maxBytes: number): AppError {
 }
 
 function textsTooLong(): AppError {
-  return new AppError('request_too_large', `The texts of the form are longer than ${MAX_TEXTS_BYTES} bytes.`);
+  return new AppError('request_too_large', `The text fields of the form are longer than ${MAX_TEXTS_BYTES} bytes.`);
 }
 
 function invalidMultipart(message: string): AppError {

@@ -133,7 +133,7 @@ function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemo
   server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
     // The controller parses the body as it arrives.
     if (request.routeOptions.config.multipart !== undefined) done(null, undefined);
-    else done(unsupported('This address takes application/json only.'));
+    else done(unsupported('This URL only accepts application/json.'));
   });
   server.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage, done) => {
     if (!request.is404) {
@@ -158,7 +158,7 @@ function jsonLimit(request: FastifyRequest, { jsonBodyLimit }: ApiConfig): numbe
 
 /** The error for other content types on a route for forms. */
 export function formsOnly(): AppError {
-  return unsupported('This address takes multipart/form-data only.');
+  return unsupported('This URL only accepts multipart/form-data.');
 }
 
 function unsupported(message: string): AppError {

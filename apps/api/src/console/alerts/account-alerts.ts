@@ -34,7 +34,7 @@ export class AccountAlerts {
     body: AlertRuleBody,
   ): Promise<{ readonly before: AlertRule; readonly after: AlertRule }> {
     const before = (await this.rules(accountId, operator)).find((rule) => rule.kind === kind);
-    if (before === undefined) throw new AppError('not_found', 'There is no such alert.');
+    if (before === undefined) throw new AppError('not_found', 'Alert not found.');
     const after = {
       ...before,
       ...{ enabled: body.enabled ?? before.enabled, thresholds: thresholdsOf(before, body.thresholds) },
@@ -54,7 +54,7 @@ export class AccountAlerts {
   /** Throws AppError `not_found`. */
   async channel(accountId: string, id: string): Promise<AlertChannel> {
     const found = (await this.channels(accountId)).find((channel) => channel.id === id);
-    if (found === undefined) throw new AppError('not_found', 'There is no such channel.');
+    if (found === undefined) throw new AppError('not_found', 'Channel not found.');
     return found;
   }
 
@@ -75,7 +75,10 @@ export class AccountAlerts {
     const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
     const entry = await this.channelRows.tellOne(accountId, id, message);
     if (entry === undefined)
-      throw new AppError('invalid_value', 'The channel answered 410 and is turned off. Remove it and add it again.');
+      throw new AppError(
+        'invalid_value',
+        'The channel is turned off because its receiver returned 410. Remove it and add it again.',
+      );
     await this.deliveries.enqueue(entry);
     return entry.deliveryId;
   }
@@ -92,7 +95,7 @@ export class AccountAlerts {
     if (ids.length === 0) return [];
     const known = (await this.channels(accountId)).map(({ id }) => id);
     if (ids.every((id) => known.includes(id))) return [...new Set(ids)];
-    throw new AppError('invalid_value', 'There is no such channel.', { param: 'channels' });
+    throw new AppError('invalid_value', 'Channel not found.', { param: 'channels' });
   }
 }
 

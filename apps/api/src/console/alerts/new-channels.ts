@@ -45,5 +45,5 @@ export class NewChannels {
 }
 
 function emailProblem(email: string | undefined): string | undefined {
-  return email === undefined ? 'This is not an email address.' : undefined;
+  return email === undefined ? 'Enter a valid email address.' : undefined;
 }

@@ -15,7 +15,12 @@ const MAX_EXPORTED = 10_000;
 /** An account's audit log: who did what. */
 @ConsoleController('Audit log')
 @Allow('audit.read')
-@ApiQuery({ name: 'who', required: false, description: 'Id of a person, or `nobody`.', schema: { type: 'string' } })
+@ApiQuery({
+  name: 'who',
+  required: false,
+  description: 'ID of a user, or `nobody` for entries without a user.',
+  schema: { type: 'string' },
+})
 @ApiQuery({ name: 'kind', required: false, enum: AUDIT_KINDS })
 export class AuditController {
   constructor(
@@ -46,7 +51,7 @@ export class AuditController {
   }
 
   @Get('audit.csv')
-  @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as comma-separated text.` })
+  @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as CSV.` })
   async table(@Session() { accountId }: Session, @Query() { kind, who }: AuditFilter): Promise<StreamableFile> {
     const asked = { limit: MAX_EXPORTED, who, actions: kind && actionsOf(kind) };
     const { entries } = await this.audit.list(accountId, asked);

@@ -36,7 +36,7 @@ export class CatalogController {
   }
 
   @Put('providers/:name')
-  @ApiResponse({ status: 200, type: ChangedView, description: 'Every process uses it within 5 s.' })
+  @ApiResponse({ status: 200, type: ChangedView, description: 'Takes effect in all processes within 5 s.' })
   async saveProvider(
     @Session() session: Session,
     @Param() { name }: NameParam,
@@ -56,7 +56,7 @@ export class CatalogController {
   }
 
   @Put('models/:name')
-  @ApiResponse({ status: 200, type: ChangedView, description: 'Every process uses it within 5 s.' })
+  @ApiResponse({ status: 200, type: ChangedView, description: 'Takes effect in all processes within 5 s.' })
   async saveModel(
     @Session() session: Session,
     @Param() { name }: NameParam,
@@ -86,7 +86,7 @@ export class CatalogController {
 
   @Post('revisions/:revision/restore')
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: ChangedView, description: 'Everything is as it was in that revision.' })
+  @ApiResponse({ status: 200, type: ChangedView, description: 'Restored the catalog of that revision.' })
   async restore(
     @Session() session: Session,
     @Param() { revision: old }: RevisionParam,

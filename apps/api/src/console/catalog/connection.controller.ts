@@ -15,7 +15,11 @@ export class ConnectionController {
 
   @Post('connection')
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: ConnectionView, description: 'Asks the provider for its models, which is free.' })
+  @ApiResponse({
+    status: 200,
+    type: ConnectionView,
+    description: 'Requests the provider’s list of models, which is free of charge.',
+  })
   async try(@Body() { name, ...change }: ConnectionBody, @GoneSignal() gone: AbortSignal): Promise<ConnectionView> {
     const { models, problem } = await this.check.run(name, change, gone);
     return { models: [...models], problem };

@@ -11,7 +11,7 @@ export class BudgetView {
   @ApiProperty({ enum: BUDGET_PERIODS })
   period!: BudgetPeriod;
 
-  @ApiProperty({ example: '1.200000', description: 'In this period; settled and reserved.' })
+  @ApiProperty({ example: '1.200000', description: 'Spent and reserved in the current period.' })
   spent!: string;
 }
 
@@ -26,10 +26,10 @@ export class SpendView {
 
 /** Spending, and the usage that it leaves out because its price was unknown. */
 export class SpentView extends SpendView {
-  @ApiProperty({ type: 'integer', description: 'Images that `amount` leaves out: no price was known.' })
+  @ApiProperty({ type: 'integer', description: 'Images without a known price, not included in `amount`.' })
   unpriced_images!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Chats that `amount` leaves out.' })
+  @ApiProperty({ type: 'integer', description: 'Chats without a known price, not included in `amount`.' })
   unpriced_chats!: number;
 }
 

@@ -113,13 +113,13 @@ export class AccountKeys {
 
   private async find(who: Manager, id: string, transaction?: Transaction): Promise<ApiKeyRow> {
     const row = (await this.rows(who, transaction)).find((key) => key.id === id);
-    if (row === undefined) throw new AppError('not_found', 'There is no such key.');
+    if (row === undefined) throw new AppError('not_found', 'Key not found.');
     return row;
   }
 
   private async view(who: Manager, id: string): Promise<KeyView> {
     const view = (await this.list(who)).find((key) => key.id === id);
-    if (view === undefined) throw new AppError('not_found', 'There is no such key.');
+    if (view === undefined) throw new AppError('not_found', 'Key not found.');
     return view;
   }
 
@@ -145,7 +145,7 @@ export class AccountKeys {
     const models = settings.models?.map((name, at) => {
       const model = findModel(this.source.current, name);
       if (model !== undefined) return model.name;
-      throw new AppError('invalid_value', 'There is no such model.', { param: `models[${at}]` });
+      throw new AppError('invalid_value', 'Model not found.', { param: `models[${at}]` });
     });
     return models === undefined ? settings : { ...settings, models: [...new Set(models)] };
   }

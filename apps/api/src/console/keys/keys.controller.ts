@@ -28,7 +28,11 @@ export class KeysController {
 
   @Get('names')
   @Allow('tasks.read')
-  @ApiResponse({ status: 200, type: KeyNameListView, description: 'Keys to find tasks by; members get their own.' })
+  @ApiResponse({
+    status: 200,
+    type: KeyNameListView,
+    description: 'Keys to filter tasks by; members see only their own.',
+  })
   async names(@Session() session: Session): Promise<KeyNameListView> {
     return { data: await this.keys.names(session) };
   }

@@ -52,7 +52,7 @@ export class FailuresController {
   @ApiQuery({
     name: 'provider',
     required: false,
-    description: 'None: no provider was called.',
+    description: 'Absent = no provider was called.',
     schema: { type: 'string' },
   })
   @ApiQuery({ name: 'model', schema: { type: 'string' } })
@@ -69,7 +69,7 @@ export class FailuresController {
 
   @Post('retry')
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: RetryView, description: 'A failed task is retried once at most.' })
+  @ApiResponse({ status: 200, type: RetryView, description: 'Each failed task is retried at most once.' })
   async retry(
     @Session() session: Session,
     @Body() body: RetryBody,
@@ -84,7 +84,7 @@ export class FailuresController {
   /** Throws AppError when the body does not say what to retry. */
   private async chosen({ tasks, code, provider, model, days, after }: RetryBody) {
     if (tasks) return { ids: tasks, next: null };
-    if (!code || !model) throw new AppError('missing_required_parameter', 'Specify tasks, or code and model');
+    if (!code || !model) throw new AppError('missing_required_parameter', 'Specify either tasks, or code and model');
     const kind = { code, provider: provider ?? null, model, since: daysAgo(days), open: true };
     const page = await this.failed.page({ ...kind, limit: MAX_RETRIED, after: after ?? undefined });
     const ids = page.tasks.map(({ id }) => id);

@@ -72,7 +72,7 @@ export class OperationController {
     status: 202,
     type: AcceptedTaskView,
     description:
-      'Generates one small image with this provider alone, drained or not; the task ends within two minutes.',
+      'Generates one small image with this provider only, even if it is drained. The task ends within two minutes.',
   })
   async test(
     @Session() session: Session,
@@ -99,5 +99,5 @@ export class OperationController {
 }
 
 function noSuchProvider(): AppError {
-  return new AppError('not_found', 'There is no such provider.');
+  return new AppError('not_found', 'Provider not found.');
 }

@@ -50,7 +50,7 @@ export class ProviderTest {
    * `model_not_found`, and those of SubmitTask.
    */
   async run(session: Session, provider: string, asked: string | undefined, requestId: string): Promise<string> {
-    if (!this.source.current.providers.has(provider)) throw new AppError('not_found', 'There is no such provider.');
+    if (!this.source.current.providers.has(provider)) throw new AppError('not_found', 'Provider not found.');
     const models = this.modelsOf(provider);
     const model = asked ?? models[0];
     if (model === undefined || !models.includes(model)) {

@@ -82,5 +82,5 @@ export class PasskeysController {
 }
 
 function noPasskey(): AppError {
-  return new AppError('not_found', 'There is no such passkey.');
+  return new AppError('not_found', 'Passkey not found.');
 }

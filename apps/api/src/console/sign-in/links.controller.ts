@@ -25,7 +25,7 @@ export class LinksController {
   @HttpCode(200)
   @ApiResponse({
     ...{ status: 200, type: OpenLinkView },
-    description: 'The link still works. It is not used up; 410 says that it does not work.',
+    description: 'The link is valid, and checking does not use it. An invalid link returns 410.',
   })
   async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<OpenLinkView> {
     await this.limits.admitStart(address);
@@ -38,7 +38,7 @@ export class LinksController {
   @Public()
   @UseGuards(PasswordGuard)
   @HttpCode(204)
-  @ApiResponse({ status: 204, description: 'If a user has the address, they get a link by email.' })
+  @ApiResponse({ status: 204, description: 'Sends a link if a user has this email address.' })
   async forgotPassword(@Browser() { address }: Browser, @Body() { email }: ForgotPasswordBody): Promise<void> {
     await this.forgotten.ask(address, email);
   }

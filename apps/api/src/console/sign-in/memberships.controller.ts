@@ -28,7 +28,7 @@ export class MembershipsController {
 
   @Post('session/account')
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: SessionView, description: 'The account that this session is in from now on.' })
+  @ApiResponse({ status: 200, type: SessionView, description: 'The account the session has switched to.' })
   async open(
     @Session() session: Session,
     @Body() { account_id: accountId }: SwitchBody,
@@ -37,7 +37,7 @@ export class MembershipsController {
   }
 
   @Post('person/join')
-  @ApiResponse({ status: 201, type: SessionView, description: 'An invitation is accepted with the sign-in in use.' })
+  @ApiResponse({ status: 201, type: SessionView, description: 'Accepts an invitation with the current sign-in.' })
   async join(
     @Session() { id: sessionId, signInId, email, name }: Session,
     @Browser() browser: Browser,

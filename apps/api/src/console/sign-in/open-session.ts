@@ -51,7 +51,8 @@ export class OpenSession {
   async switchTo(before: Session, accountId: string): Promise<WithCookies<SessionView>> {
     const token = await this.sessions.move(before, accountId);
     const session = token === undefined ? undefined : await this.sessions.find(token);
-    if (token === undefined || session === undefined) throw new AppError('not_found', 'You have no such account.');
+    if (token === undefined || session === undefined)
+      throw new AppError('not_found', 'You are not a member of this account.');
     await this.audit.record(session, 'person.signed_in', session.personId, { by: 'switch' });
     return new WithCookies(await this.view(session), [this.cookie.set(token)]);
   }

@@ -23,7 +23,7 @@ interface Elsewhere {
 }
 
 class ProviderView {
-  @ApiProperty({ description: 'Where the browser goes to sign in.' })
+  @ApiProperty({ description: 'URL to open for signing in.' })
   url!: string;
 }
 
@@ -42,7 +42,10 @@ export class OpenIdController {
   @Get()
   @Public()
   @Redirect()
-  @ApiResponse({ status: SEE_OTHER, description: 'To the provider, or to the sign-in page when it does not answer.' })
+  @ApiResponse({
+    status: SEE_OTHER,
+    description: 'Redirects to the provider, or to the sign-in page if the provider does not respond.',
+  })
   async begin(@Ip() address: string, @RequestId() requestId: string): Promise<WithCookies<Elsewhere>> {
     return await this.orToSignIn(requestId, () => this.send(address, null));
   }
@@ -71,7 +74,7 @@ export class OpenIdController {
   @Get('callback')
   @Public()
   @Redirect()
-  @ApiResponse({ status: SEE_OTHER, description: 'Into the console, or to the sign-in page with the reason.' })
+  @ApiResponse({ status: SEE_OTHER, description: 'Redirects to the console, or to the sign-in page with the error.' })
   async finish(
     @Browser() browser: Browser,
     @Cookies() cookies: Cookies,

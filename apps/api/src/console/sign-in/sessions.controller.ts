@@ -33,7 +33,7 @@ export class SessionsController {
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async end(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
-    if (!(await this.sessions.end(session.signInId, id))) throw new AppError('not_found', 'There is no such session.');
+    if (!(await this.sessions.end(session.signInId, id))) throw new AppError('not_found', 'Session not found.');
     await this.audit.record(session, 'session.ended', id);
   }
 

@@ -36,7 +36,7 @@ export class ManyTasksController {
   @Allow('tasks.read')
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiTaskFilter()
-  @ApiResponse({ status: 200, description: `The newest ${MOST_EXPORTED} tasks as comma-separated text.` })
+  @ApiResponse({ status: 200, description: `The newest ${MOST_EXPORTED} tasks as CSV.` })
   async table(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<StreamableFile> {
     const rows = await this.many.export(scope, filter);
     return csvFile('darkroom-tasks.csv', [
@@ -55,7 +55,7 @@ export class ManyTasksController {
   @ApiResponse({
     status: 200,
     type: OpenFailuresView,
-    description: 'How many tasks of the account have failed today, in UTC, and can be retried.',
+    description: 'Number of tasks of the account that failed today (UTC) and can be retried.',
   })
   async openFailures(@Session() { accountId }: Session): Promise<OpenFailuresView> {
     return { count: await this.failed.countOpen(accountId, new Date(new Date().setUTCHours(0, 0, 0, 0))) };
@@ -67,7 +67,7 @@ export class ManyTasksController {
   @HttpCode(200)
   @DryRun()
   @ApiTaskFilter()
-  @ApiResponse({ status: 200, type: ManyTasksView, description: 'Cancels the newest 100 pending tasks.' })
+  @ApiResponse({ status: 200, type: ManyTasksView, description: 'Cancels the newest 100 matching pending tasks.' })
   async cancel(
     @Session() session: Session,
     @VisibleTasks() scope: TaskScope,
@@ -86,7 +86,7 @@ export class ManyTasksController {
   @ApiResponse({
     status: 200,
     type: ManyTasksView,
-    description: 'Retries the newest 100 failed tasks that were not retried yet, each once, with the key that it had.',
+    description: 'Retries the newest 100 matching failed tasks that have not been retried, each with its original key.',
   })
   async retry(
     @Session() session: Session,
@@ -117,6 +117,6 @@ export class ManyTasksController {
 }
 
 function DryRun(): MethodDecorator {
-  const description = '`true`: says what would be done, and does nothing.';
+  const description = '`true`: return what would be done without doing it.';
   return ApiQuery({ name: 'dry_run', required: false, enum: ['true', 'false'], description });
 }

@@ -62,6 +62,6 @@ export class OwnTasks {
 }
 
 function known(task: TaskSummary | undefined): TaskSummary {
-  if (task === undefined) throw new AppError('task_not_found', 'There is no such task.');
+  if (task === undefined) throw new AppError('task_not_found', 'Task not found.');
   return task;
 }

@@ -60,7 +60,7 @@ export class RetryFailedTasks {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
         try {
           const order = judged(orders.get(id));
-          if (Date.now() > until) throw new AppError('server_is_overloaded', 'There was not enough time. Try again.');
+          if (Date.now() > until) throw new AppError('server_is_overloaded', 'The retry timed out. Try again.');
           retried.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
         } catch (error) {
           refused.push({ id, reason: error instanceof AppError ? error : internal(error) });
@@ -110,10 +110,10 @@ function judged(order: FailedOrder | undefined): FailedOrder {
   if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');
   if (order.keyEnded) throw new AppError('invalid_api_key', 'Its key is revoked or has expired.');
   if (order.models.length > 0 && !order.models.includes(order.model)) {
-    throw new AppError('model_not_allowed', 'Its key may no longer use the model.');
+    throw new AppError('model_not_allowed', 'Its key is no longer allowed to use the model.');
   }
   if (order.scopes.length > 0 && !order.scopes.includes('images')) {
-    throw new AppError('endpoint_not_allowed', 'Its key may no longer generate images.');
+    throw new AppError('endpoint_not_allowed', 'Its key is no longer allowed to generate images.');
   }
   return order;
 }

@@ -48,7 +48,7 @@ export class RetryTask {
    */
   async run(accountId: string, id: string, caller: () => Promise<Caller>, request: AgainRequest): Promise<Intake> {
     const order = await this.details.order(accountId, id);
-    if (order === undefined) throw new AppError('task_not_found', 'There is no such task.');
+    if (order === undefined) throw new AppError('task_not_found', 'Task not found.');
     const { requestId, mark } = request;
     const retryOf = order.isOpenFailure ? { retryOf: id } : {};
     const terms = { requestId, callbackUrl: null, asynchronous: false, ...retryOf };
@@ -93,7 +93,9 @@ export class RetryTask {
       if (cause instanceof ObjectNotFound) {
         throw new AppError('invalid_value', 'Its reference images are no longer stored. Send them again.', { cause });
       }
-      throw new AppError('storage_error', 'Its reference images cannot be read right now.', { cause });
+      throw new AppError('storage_error', 'Its reference images cannot be read right now. Please try again shortly.', {
+        cause,
+      });
     }
     return { ...input, key };
   }

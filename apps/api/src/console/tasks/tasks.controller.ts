@@ -76,7 +76,8 @@ export class ConsoleTasksController {
   @ApiExtraModels(PartialPictureView)
   @ApiResponse({
     status: 200,
-    description: 'Events `task.updated` (a ConsoleTaskView) and `partial` (a PartialPictureView), until the end.',
+    description:
+      'Server-sent events `task.updated` (a ConsoleTaskView) and `partial` (a PartialPictureView), until the task ends.',
     content: {
       'text/event-stream': {
         schema: {
@@ -117,7 +118,7 @@ export class ConsoleTasksController {
   @ApiResponse({
     status: 200,
     type: ConsoleTaskView,
-    description: 'Its images are kept until it is no favorite any more.',
+    description: 'Keeps the images for as long as the task is a favorite.',
   })
   async favor(@VisibleTasks() scope: TaskViewer, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
     return await this.own.view(scope, await this.own.setFavorite(scope, taskId, true));

@@ -34,7 +34,7 @@ export class AccountsController {
   }
 
   @Post()
-  @ApiResponse({ status: 201, type: NewAccountView, description: 'The link is for its owner.' })
+  @ApiResponse({ status: 201, type: NewAccountView, description: 'Returns a link for its owner.' })
   async create(@Session() session: Session, @Body() { email, ...body }: NewAccountBody): Promise<NewAccountView> {
     const id = await this.accounts.create(body);
     const made = await this.invitations.invite(id, email, 'admin');
@@ -70,7 +70,7 @@ export class AccountsController {
   @ApiResponse({
     status: 204,
     description:
-      'Keys stop within 10 seconds, pending tasks are canceled, webhooks stop, and its people are erased; usage and spend stay.',
+      'Revokes its keys within 10 seconds, cancels pending tasks, stops webhooks, and erases its users. Usage and spend are kept.',
   })
   async remove(@Session() session: Session, @Param() { id }: IdParam, @Body() { name }: DeletionBody): Promise<void> {
     const account = await this.accounts.find(id);

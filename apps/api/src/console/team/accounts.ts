@@ -113,5 +113,5 @@ export class Accounts {
 }
 
 function noAccount(): AppError {
-  return new AppError('not_found', 'There is no such account.');
+  return new AppError('not_found', 'Account not found.');
 }

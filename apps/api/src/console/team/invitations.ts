@@ -84,5 +84,5 @@ export class Invitations {
 }
 
 function noInvitation(): AppError {
-  return new AppError('not_found', 'There is no such invitation.');
+  return new AppError('not_found', 'Invitation not found.');
 }

@@ -65,7 +65,7 @@ export class TeamController {
   @HttpCode(204)
   @ApiResponse({
     status: 204,
-    description: 'They are signed out immediately. Their address and sign-in are erased; the name stays.',
+    description: 'Signs the user out immediately and erases their email address and sign-in. The name is kept.',
   })
   async remove(
     @Session() session: Session,
@@ -101,7 +101,7 @@ export class TeamController {
 
   @Post('people/:id/reset-link')
   @RouteConfig({ bodyless: true })
-  @ApiResponse({ status: 201, type: LinkView, description: 'Their sessions end when it is used.' })
+  @ApiResponse({ status: 201, type: LinkView, description: 'Using the link ends the user’s sessions.' })
   async resetLink(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const person = await this.another(session, id);
     const made = await this.invitations.resetPassword(person);
@@ -174,5 +174,5 @@ function assertChanged(outcome: Awaited<ReturnType<PersonStore['change']>>): ass
 }
 
 function noPerson(): AppError {
-  return new AppError('not_found', 'There is no such user.');
+  return new AppError('not_found', 'User not found.');
 }

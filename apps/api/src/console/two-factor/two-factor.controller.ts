@@ -33,7 +33,7 @@ export class TwoFactorController {
   @Post()
   @UseGuards(PasswordGuard)
   @RouteConfig({ bodyless: true })
-  @ApiResponse({ status: 201, type: AuthenticatorView, description: 'Replaces one that was not confirmed.' })
+  @ApiResponse({ status: 201, type: AuthenticatorView, description: 'Replaces an unconfirmed one.' })
   async begin(@Session() session: Session): Promise<AuthenticatorView> {
     if (!session.hasPassword)
       throw new AppError('not_permitted', 'Codes are required only after a password, and you have none.');
@@ -55,7 +55,7 @@ export class TwoFactorController {
   }
 
   @Post('recovery-codes')
-  @ApiResponse({ status: 201, type: RecoveryCodesView, description: 'Earlier ones stop working.' })
+  @ApiResponse({ status: 201, type: RecoveryCodesView, description: 'Earlier codes stop working.' })
   async renew(
     @Session() session: Session,
     @Ip() address: string,

@@ -24,13 +24,13 @@ class UsageFiguresView {
   @ApiProperty({ example: '1.200000' })
   spend!: string;
 
-  @ApiProperty({ type: 'integer', description: 'Images that `spend` leaves out: no price was known.' })
+  @ApiProperty({ type: 'integer', description: 'Images without a known price, not included in `spend`.' })
   unpriced_images!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Chats that `spend` leaves out.' })
+  @ApiProperty({ type: 'integer', description: 'Chats without a known price, not included in `spend`.' })
   unpriced_chats!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Tokens that providers counted.' })
+  @ApiProperty({ type: 'integer', description: 'Tokens reported by providers.' })
   input_tokens!: number;
 
   @ApiProperty({ type: 'integer' })
@@ -47,12 +47,12 @@ class UsageView extends UsageFiguresView {
   @ApiProperty({ format: 'date-time' })
   time!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null: no provider was called.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Null = no provider was called.' })
   group!: string | null;
 }
 
 class UsageGroupView extends UsageFiguresView {
-  @ApiProperty({ type: String, nullable: true, description: 'Null: no provider was called.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Null = no provider was called.' })
   group!: string | null;
 }
 
@@ -72,7 +72,7 @@ class UsageListView {
   @ApiProperty({ type: [UsageView] })
   data!: UsageView[];
 
-  @ApiProperty({ type: [UsageGroupView], description: 'Each group over the whole time.' })
+  @ApiProperty({ type: [UsageGroupView], description: 'Totals of each group.' })
   groups!: UsageGroupView[];
 
   @ApiProperty({ type: UsageNamesView })
@@ -82,11 +82,11 @@ class UsageListView {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'The first day with figures; null before anything is added up.',
+    description: 'First day with data; null if there is none.',
   })
   since!: string | null;
 
-  @ApiProperty({ description: 'Everything together.' })
+  @ApiProperty({ description: 'Overall totals.' })
   total!: UsageFiguresView;
 
   @ApiProperty({ example: 'USD' })
@@ -155,7 +155,7 @@ export class UsageController {
   }
 
   @Get('usage.csv')
-  @ApiResponse({ status: 200, description: 'The same as comma-separated text.' })
+  @ApiResponse({ status: 200, description: 'The same data as CSV.' })
   async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
     return csvFile('darkroom-usage.csv', [

@@ -100,7 +100,7 @@ export class AccountWebhooks {
   /** Throws AppError `invalid_value` while an attempt is running. */
   async resend(accountId: string, { id, taskId, endpointId }: ToResend): Promise<Resent> {
     const entry = await this.deliveryLog.resend(accountId, id);
-    if (entry === undefined) throw new AppError('invalid_value', 'An attempt is already in progress.');
+    if (entry === undefined) throw new AppError('invalid_value', 'A delivery attempt is already in progress.');
     await this.send.enqueue(entry);
     const endpoint = endpointId === null ? undefined : await this.store.find(accountId, endpointId);
     return { taskId, url: endpoint?.url };
@@ -112,5 +112,5 @@ export class AccountWebhooks {
 }
 
 function noEndpoint(): never {
-  throw new AppError('not_found', 'There is no such endpoint.');
+  throw new AppError('not_found', 'Endpoint not found.');
 }

@@ -43,7 +43,7 @@ export class VisibleDeliveries {
   async find(scope: TaskScope, id: string) {
     const delivery = await this.deliveryLog.find(scope.accountId, id);
     const [visible] = delivery === undefined ? [] : await this.visible(scope, [delivery]);
-    if (visible === undefined) throw new AppError('not_found', 'There is no such delivery.');
+    if (visible === undefined) throw new AppError('not_found', 'Delivery not found.');
     return visible;
   }
 

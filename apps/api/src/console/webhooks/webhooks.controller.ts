@@ -98,7 +98,7 @@ export class WebhooksController {
   @Post('secrets/rotate')
   @Allow('webhooks.manage')
   @HttpCode(200)
-  @ApiResponse({ status: 200, type: SecretListView, description: 'The one before stays valid for overlap_hours.' })
+  @ApiResponse({ status: 200, type: SecretListView, description: 'The previous secret stays valid for overlap_hours.' })
   async rotate(
     @Session() session: Session,
     @Body() { overlap_hours: hours }: RotateSecretBody,
@@ -113,8 +113,8 @@ export class WebhooksController {
   @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
   @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
   @ApiQuery({ name: 'status', required: false, enum: DELIVERY_STATES })
-  @ApiQuery({ name: 'endpoint', required: false, description: 'Id of an endpoint.', schema: { type: 'string' } })
-  @ApiQuery({ name: 'task', required: false, description: 'Id of a task.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'endpoint', required: false, description: 'ID of an endpoint.', schema: { type: 'string' } })
+  @ApiQuery({ name: 'task', required: false, description: 'ID of a task.', schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: DeliveryPage })
   async deliveries(
     @VisibleTasks() scope: TaskScope,
@@ -127,7 +127,7 @@ export class WebhooksController {
   @ApiExtraModels(WebhookEvent, WebhookTestEvent)
   @ApiResponse({
     status: 200,
-    description: 'The body that an attempt sends now: links are signed anew for each.',
+    description: 'The body an attempt would send now; each attempt signs new links.',
     schema: { anyOf: [{ $ref: getSchemaPath(WebhookEvent) }, { $ref: getSchemaPath(WebhookTestEvent) }] },
   })
   async payload(@VisibleTasks() scope: TaskScope, @Param() { id }: IdParam): Promise<WebhookEvent | WebhookTestEvent> {
@@ -137,7 +137,7 @@ export class WebhooksController {
   @Post('deliveries/:id/resend')
   @RouteConfig({ bodyless: true })
   @HttpCode(202)
-  @ApiResponse({ status: 202, description: 'It is sent at once, under the same webhook-id.' })
+  @ApiResponse({ status: 202, description: 'Sends it immediately with the same webhook-id.' })
   async resend(@Session() session: Session, @VisibleTasks() scope: TaskScope, @Param() { id }: IdParam): Promise<void> {
     const delivery = await this.visible.find(scope, id);
     const { taskId, url } = await this.webhooks.resend(session.accountId, delivery);

@@ -49,8 +49,7 @@ export class AlertRuleBody {
 
   @ApiPropertyOptional({
     type: [Number],
-    description:
-      'In percent for budgets and failures, in seconds for waits. Crossing the next one sends another alert.',
+    description: 'In percent for budgets and failures, in seconds for waits. Each threshold crossed sends an alert.',
   })
   @IsOptional()
   @IsArray()
@@ -69,7 +68,7 @@ export class AlertRuleBody {
   @IsWithin(0, 720)
   repeat_hours?: number | null;
 
-  @ApiPropertyOptional({ type: [String], description: 'Ids of channels; empty: all.' })
+  @ApiPropertyOptional({ type: [String], description: 'Channel IDs; empty = all channels.' })
   @IsOptional()
   @IsArray()
   @IsString({ each: true })
@@ -79,12 +78,12 @@ export class AlertRuleBody {
 
 /** A new channel for alerts. */
 export class NewChannelBody {
-  @ApiProperty({ enum: CHANNEL_KINDS, description: 'slack: a webhook that takes {text, blocks}.' })
+  @ApiProperty({ enum: CHANNEL_KINDS, description: 'slack: an incoming webhook that accepts {text, blocks}.' })
   @IsDefined()
   @IsIn(CHANNEL_KINDS, { message: `kind must be one of ${CHANNEL_KINDS.join(', ')}` })
   kind!: ChannelKind;
 
-  @ApiProperty({ description: 'A public https URL, 2048 characters at most, or an email address.' })
+  @ApiProperty({ description: 'A public https URL of up to 2048 characters, or an email address.' })
   @IsDefined()
   @IsString()
   address!: string;

@@ -12,36 +12,39 @@ export class AlertRuleView {
   @ApiProperty({ enum: ALERT_KINDS })
   kind!: AlertKind;
 
-  @ApiProperty({ description: 'About the whole installation, so only operators see and change it.' })
+  @ApiProperty({ description: 'Applies to the whole installation; visible to operators only.' })
   for_operators!: boolean;
 
   @ApiProperty()
   enabled!: boolean;
 
-  @ApiProperty({ type: [Number], description: 'Ascending; of a provider always 1.' })
+  @ApiProperty({ type: [Number], description: 'In ascending order; always 1 for provider alerts.' })
   thresholds!: readonly number[];
 
   @ApiProperty({
     type: String,
     enum: ['percent', 'seconds'],
     nullable: true,
-    description: 'Null: no thresholds to set.',
+    description: 'Null if the thresholds cannot be set.',
   })
   unit!: 'percent' | 'seconds' | null;
 
-  @ApiProperty({ type: 'integer', description: 'Failures are counted over this many minutes.' })
+  @ApiProperty({ type: 'integer', description: 'Window over which failures are counted, in minutes.' })
   window_minutes!: number;
 
-  @ApiProperty({ type: 'integer', description: 'With fewer finished tasks, failures are ignored.' })
+  @ApiProperty({
+    type: 'integer',
+    description: 'Minimum finished tasks in the window; with fewer, failures are ignored.',
+  })
   min_tasks!: number;
 
-  @ApiProperty({ type: 'integer', description: 'How long it must last before it fires.' })
+  @ApiProperty({ type: 'integer', description: 'How long the condition must last before the alert fires.' })
   hold_minutes!: number;
 
-  @ApiProperty({ type: 'integer', description: 'While it fires, it is sent again after this many hours; 0 = never.' })
+  @ApiProperty({ type: 'integer', description: 'Repeat a firing alert every this many hours; 0 = never.' })
   repeat_hours!: number;
 
-  @ApiProperty({ type: [String], description: 'Ids of channels; empty: all.' })
+  @ApiProperty({ type: [String], description: 'Channel IDs; empty = all channels.' })
   channels!: readonly string[];
 }
 
@@ -52,7 +55,7 @@ class ChannelMessageView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ description: 'A test of the channel.' })
+  @ApiProperty({ description: 'Whether this is a channel test.' })
   test!: boolean;
 
   @ApiProperty({ enum: DELIVERY_STATES })
@@ -61,10 +64,10 @@ class ChannelMessageView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'The last answer of the receiver.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'HTTP status of the last response.' })
   answer!: number | null;
 
-  @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })
+  @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there was no response.' })
   error!: AttemptError | null;
 }
 
@@ -76,19 +79,19 @@ export class ChannelView {
   @ApiProperty({ enum: CHANNEL_KINDS })
   kind!: ChannelKind;
 
-  @ApiProperty({ description: 'An email address, or a URL without what may be a secret in it.' })
+  @ApiProperty({ description: 'Email address, or URL with its secret parts removed.' })
   address!: string;
 
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ description: 'It answered 410 and gets no more alerts.' })
+  @ApiProperty({ description: 'Disabled because the receiver returned 410.' })
   gone!: boolean;
 
   @ApiProperty({
     type: ChannelMessageView,
     nullable: true,
-    description: 'Its newest message; null: none is in the log.',
+    description: 'The latest message; null if the log has none.',
   })
   last!: ChannelMessageView | null;
 }
@@ -98,7 +101,7 @@ export class ChannelListView extends ListOf(ChannelView) {
   @ApiProperty({
     enum: CHANNEL_KINDS,
     isArray: true,
-    description: 'What can be added: email only where SMTP_URL is set.',
+    description: 'Kinds of channels that can be added; email requires SMTP_URL.',
   })
   kinds!: ChannelKind[];
 }
@@ -123,7 +126,7 @@ export class AlertView {
   @ApiProperty()
   text!: string;
 
-  @ApiProperty({ description: 'Path of the page that shows the cause.' })
+  @ApiProperty({ description: 'Path of the console page that shows the cause.' })
   path!: string;
 
   @ApiProperty({ format: 'date-time' })
@@ -134,11 +137,11 @@ export class AlertView {
 
   @ApiProperty({
     ...{ type: String, nullable: true, format: 'date-time' },
-    description: 'When a firing alert whose cause is over will be resolved, if it stays over.',
+    description: 'When the alert resolves, provided its cause does not return.',
   })
   clears_at!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'For how many minutes the cause must be over before it is resolved.' })
+  @ApiProperty({ type: 'integer', description: 'How many minutes the cause must be gone before the alert resolves.' })
   clear_minutes!: number;
 }
 

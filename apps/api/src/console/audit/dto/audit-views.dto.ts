@@ -19,28 +19,31 @@ export class AuditEntryView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ type: AuditPersonView, nullable: true, description: 'Null when no member of the account did it.' })
+  @ApiProperty({ type: AuditPersonView, nullable: true, description: 'Null if it was not a member of the account.' })
   person!: AuditPersonView | null;
 
-  @ApiProperty({ example: 'Ada', description: 'Who did it, to be read before the sentence.' })
+  @ApiProperty({ example: 'Ada', description: 'Subject of `sentence`.' })
   who!: string;
 
-  @ApiProperty({ example: 'revoked the key “mobile app”', description: 'What was done, with the names of that time.' })
+  @ApiProperty({
+    example: 'revoked the key “mobile app”',
+    description: 'What was done, with the names used at that time.',
+  })
   sentence!: string;
 
-  @ApiProperty({ examples: Object.keys(AUDIT_ACTIONS), description: 'Others come from other versions of the service.' })
+  @ApiProperty({ examples: Object.keys(AUDIT_ACTIONS), description: 'Other versions of the service may add others.' })
   action!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Id or name of what it is about.' })
+  @ApiProperty({ type: String, nullable: true, description: 'ID or name of the object.' })
   target!: string | null;
 
-  @ApiProperty({ description: 'Whether the account still has what it is about.' })
+  @ApiProperty({ description: 'Whether the object still exists in the account.' })
   target_exists!: boolean;
 
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
-    description: 'What else is known, by action; never a secret.',
+    description: 'Further details, depending on the action; never secrets.',
   })
   details!: Readonly<Record<string, unknown>>;
 

@@ -8,10 +8,10 @@ import { SpelledBy } from '../../../common/contract-fields.js';
 const MAX_SECRET = 4_096;
 
 class ProviderKeyBody {
-  @ApiProperty({ description: 'What logs and timelines call it.' })
+  @ApiProperty({ description: 'Name shown in logs and timelines.' })
   name!: string;
 
-  @ApiPropertyOptional({ description: 'The key itself; absent: as it is.' })
+  @ApiPropertyOptional({ description: 'The API key; absent = unchanged.' })
   key?: string;
 }
 
@@ -32,7 +32,7 @@ function isKey(value: unknown): boolean {
 
 /** Names the revision that was edited, so that no one overwrites another user's changes. */
 export class RevisionBody {
-  @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
+  @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
   @IsDefined()
   @IsInt()
   revision!: number;
@@ -44,7 +44,7 @@ class ProviderChangeBody {
   @IsObject()
   entry!: ProviderChange['entry'];
 
-  @ApiPropertyOptional({ type: [ProviderKeyBody], description: 'All its keys; absent: as they are.' })
+  @ApiPropertyOptional({ type: [ProviderKeyBody], description: 'All keys of the provider; absent = unchanged.' })
   @IsOptional()
   @Rule('areProviderKeys', keysProblem)
   keys?: ProviderKeyBody[];
@@ -52,7 +52,7 @@ class ProviderChangeBody {
 
 /** The new settings of a provider. */
 export class ProviderBody extends ProviderChangeBody {
-  @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
+  @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
   @IsDefined()
   @IsInt()
   revision!: number;
@@ -60,7 +60,7 @@ export class ProviderBody extends ProviderChangeBody {
 
 /** A provider to test before it is saved. */
 export class ConnectionBody extends ProviderChangeBody {
-  @ApiPropertyOptional({ description: 'The stored provider whose keys stay; absent: a new one.' })
+  @ApiPropertyOptional({ description: 'Existing provider whose keys are kept; absent = a new provider.' })
   @IsOptional()
   @IsString()
   name?: string;
@@ -76,7 +76,7 @@ export class ModelBody extends RevisionBody {
 
 /** The query of a deletion, which has no body. */
 export class RevisionQuery {
-  @ApiProperty({ type: 'integer', description: 'The revision that the change was made on.' })
+  @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
   @SpelledBy(orInteger)
   @IsDefined()
   @IsInt()

@@ -14,22 +14,22 @@ class ProviderTypeView {
   @ApiProperty({ example: 'OpenAI-compatible' })
   title!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Used if base_url is not set.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Default base URL.' })
   base_url!: string | null;
 
-  @ApiProperty({ type: [String], enum: ['base_url', 'keys'], description: 'What must be set.' })
+  @ApiProperty({ type: [String], enum: ['base_url', 'keys'], description: 'Required settings.' })
   needs!: string[];
 
-  @ApiProperty({ description: 'Whether its calls are free unless the entry says otherwise.' })
+  @ApiProperty({ description: 'Whether calls are free by default.' })
   free!: boolean;
 
-  @ApiProperty({ description: 'Whether it also serves chat models.' })
+  @ApiProperty({ description: 'Whether the provider also serves chat models.' })
   chat!: boolean;
 
-  @ApiProperty({ description: 'Whether its address and keys can be tried before it has models.' })
+  @ApiProperty({ description: 'Whether the connection can be tested before models are added.' })
   lists_models!: boolean;
 
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'JSON Schema of its options.' })
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'JSON Schema of the options.' })
   options!: object;
 }
 
@@ -37,27 +37,27 @@ class EntryView {
   @ApiProperty()
   name!: string;
 
-  @ApiProperty({ enum: OWNERS, description: 'Only entries of the console can be changed.' })
+  @ApiProperty({ enum: OWNERS, description: 'Where the entry is defined; only console entries can be changed.' })
   owner!: (typeof OWNERS)[number];
 
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml, without keys.' })
   entry!: object;
 
-  @ApiProperty({ type: [String], description: 'Why it is not used; empty: it is.' })
+  @ApiProperty({ type: [String], description: 'Problems that keep the entry from being used; empty = in use.' })
   problems!: string[];
 
-  @ApiProperty({ description: 'A built-in entry of this name is back once this one is removed.' })
+  @ApiProperty({ description: 'Whether removing the entry restores a built-in one of the same name.' })
   replaces_built_in!: boolean;
 }
 
 class ProviderEntryView extends EntryView {
-  @ApiProperty({ type: [String], description: 'Names of its keys.' })
+  @ApiProperty({ type: [String], description: 'Names of the keys.' })
   keys!: string[];
 }
 
 /** The whole catalog, of models.yaml and the console. */
 export class CatalogView {
-  @ApiProperty({ type: 'integer', description: 'The state of what the console says; 0: nothing yet.' })
+  @ApiProperty({ type: 'integer', description: 'Current revision of the console’s catalog; 0 = no changes yet.' })
   revision!: number;
 
   @ApiProperty({ example: 'USD' })
@@ -95,13 +95,13 @@ function entryView<T extends { readonly replacesBuiltIn: boolean }>({ replacesBu
 
 /** The result of testing a provider's address and keys. */
 export class ConnectionView {
-  @ApiProperty({ type: [String], description: 'The provider’s names of the models that it lists.' })
+  @ApiProperty({ type: [String], description: 'Model names listed by the provider.' })
   models!: string[];
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Why it lists none; null: it is reachable and takes the keys.',
+    description: 'Why the list is unavailable; null if the connection works.',
   })
   problem!: string | null;
 }
@@ -119,7 +119,7 @@ class RevisionView {
   @ApiProperty({ example: 'added the provider “main”' })
   sentence!: string;
 
-  @ApiProperty({ description: 'Email address of who did it.' })
+  @ApiProperty({ description: 'Email address of the author.' })
   author!: string;
 
   @ApiProperty({ format: 'date-time' })
@@ -127,7 +127,7 @@ class RevisionView {
 }
 
 /** Changes that can be undone. */
-export class RevisionListView extends ListOf(RevisionView, 'The last hundred changes, newest first.') {}
+export class RevisionListView extends ListOf(RevisionView, 'The latest 100 changes, newest first.') {}
 
 /** A revision in the history; `isBuiltIn`: whether its entry has the name of a built-in one. */
 export function revisionView(

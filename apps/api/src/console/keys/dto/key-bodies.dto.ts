@@ -25,7 +25,7 @@ function modelsProblem(value: unknown, property: string): FieldProblem | undefin
 function laterProblem(value: unknown, property: string): FieldProblem | undefined {
   const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : NaN;
   if (time > Date.now() && time < Date.parse('2200-01-01')) return undefined;
-  return { code: 'invalid_value', message: `${property} must be a future time in ISO 8601 format` };
+  return { code: 'invalid_value', message: `${property} must be a time in the future, in ISO 8601 format` };
 }
 
 /** Settings of a key besides its name. */

@@ -22,13 +22,13 @@ export class KeyView {
   @ApiProperty()
   name!: string;
 
-  @ApiProperty({ description: 'How the key begins.' })
+  @ApiProperty({ description: 'First characters of the key.' })
   prefix!: string;
 
   @ApiProperty({ type: [String], description: 'Empty: all.' })
   models!: readonly string[];
 
-  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'What it may be used for. Empty = everything.' })
+  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'Permissions of the key; empty = all.' })
   scopes!: readonly KeyScope[];
 
   @ApiProperty({ type: 'integer' })
@@ -47,11 +47,11 @@ export class KeyView {
     type: String,
     nullable: true,
     enum: DEFAULT_RESPONSE_FORMATS,
-    description: 'Null: as the deployment has it.',
+    description: 'Null = the deployment’s default.',
   })
   default_response_format!: DefaultResponseFormat | null;
 
-  @ApiProperty({ type: Boolean, nullable: true, description: 'Null: as the deployment has it.' })
+  @ApiProperty({ type: Boolean, nullable: true, description: 'Null = the deployment’s default.' })
   allow_pixel_size!: boolean | null;
 
   @ApiProperty({ enum: ['sync', 'apimart'] })
@@ -63,16 +63,25 @@ export class KeyView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: KeyCreatorView, nullable: true, description: 'Null: see `made_by`, or not known.' })
+  @ApiProperty({
+    type: KeyCreatorView,
+    nullable: true,
+    description: 'Null if unknown, or if not created by a user: see `made_by`.',
+  })
   created_by!: KeyCreatorView | null;
 
   @ApiProperty({
     ...{ type: String, nullable: true, enum: KEY_MAKERS },
-    description: 'What created it where no person did: the first start, or a command. Null: a person, or not known.',
+    description:
+      'What created the key if not a user: the first start or a command. Null if created by a user, or unknown.',
   })
   made_by!: KeyMaker | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Id of the key that replaced it in a rotation.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'ID of the key that replaced this one when it was rotated.',
+  })
   replaced_by!: string | null;
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
@@ -81,7 +90,7 @@ export class KeyView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   revoked_at!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'To the minute.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Rounded to the minute.' })
   last_used_at!: string | null;
 
   @ApiProperty({ type: SpentView })
@@ -108,7 +117,7 @@ export class NewKeyView {
   @ApiProperty({ type: KeyView })
   key!: KeyView;
 
-  @ApiProperty({ example: 'sk-dr-...', description: 'Shown only now.' })
+  @ApiProperty({ example: 'sk-dr-...', description: 'Shown only once.' })
   secret!: string;
 }
 

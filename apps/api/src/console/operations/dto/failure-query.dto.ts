@@ -32,7 +32,7 @@ function textProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000')) {
     return undefined;
   }
-  return { code: 'invalid_value', message: `${name} must be a text of 1 to ${MAX_LENGTH} characters` };
+  return { code: 'invalid_value', message: `${name} must be a string of 1 to ${MAX_LENGTH} characters` };
 }
 
 /** The query of failures by kind. */

@@ -15,7 +15,7 @@ class FailureKindBody {
   @ApiProperty({ example: 'upstream_error' })
   code!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The provider that was called last; null: none.' })
+  @ApiProperty({ type: String, nullable: true, description: 'The last provider called; null if none was.' })
   provider!: string | null;
 
   @ApiProperty()
@@ -24,25 +24,25 @@ class FailureKindBody {
 
 /** A group of failed tasks, how many were retried, and why they can't be. */
 export class FailureGroupView extends FailureKindBody {
-  @ApiProperty({ description: 'Provider tests, which are listed apart and not retried.' })
+  @ApiProperty({ description: 'Whether these are provider tests, which are grouped separately and cannot be retried.' })
   provider_test!: boolean;
 
   @ApiProperty({ type: 'integer' })
   count!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Those that were retried since.' })
+  @ApiProperty({ type: 'integer', description: 'How many have been retried since.' })
   retried!: number;
 
   @ApiProperty({ format: 'date-time' })
   latest_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Why they are not retried; null where they are.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Why these failures cannot be retried; null if they can.' })
   why_not!: string | null;
 }
 
 /** Failures of all accounts, grouped by error code, provider and model; provider tests are grouped separately. */
-export class FailureListView extends ListOf(FailureGroupView, 'The kind that happened last first; 200 at most.') {
-  @ApiProperty({ description: 'There may be older failures: only the newest 5,000 were counted.' })
+export class FailureListView extends ListOf(FailureGroupView, 'Groups with the latest failures first; 200 at most.') {
+  @ApiProperty({ description: 'Whether there may be older failures: only the newest 5,000 are counted.' })
   has_more!: boolean;
 }
 
@@ -71,7 +71,7 @@ export class FailedTaskView {
   @ApiProperty()
   message!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Id of the task that it was retried as.' })
+  @ApiProperty({ type: String, nullable: true, description: 'ID of the retry.' })
   retried_as!: string | null;
 }
 
@@ -82,12 +82,12 @@ const IsName = () =>
   Rule('isShortText', (value, property) =>
     typeof value === 'string' && value.length <= MAX_NAME_LENGTH && !value.includes('\u0000')
       ? undefined
-      : { code: 'invalid_value', message: `${property} must be a text of at most ${MAX_NAME_LENGTH} characters` },
+      : { code: 'invalid_value', message: `${property} must be a string of at most ${MAX_NAME_LENGTH} characters` },
   );
 
 /** Either `tasks`, or a kind of failures. */
 export class RetryBody {
-  @ApiPropertyOptional({ type: [String], maxItems: MAX_RETRIED, description: 'Ids of failed tasks.' })
+  @ApiPropertyOptional({ type: [String], maxItems: MAX_RETRIED, description: 'IDs of failed tasks.' })
   @IsOptional()
   @IsArray()
   @Rule('areTasks', (value, property) => {
@@ -95,17 +95,20 @@ export class RetryBody {
     if (ids.length > MAX_RETRIED)
       return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_RETRIED} entries` };
     const isFine = ids.length > 0 && ids.every((id) => typeof id === 'string' && isTaskId(id));
-    return isFine ? undefined : { code: 'invalid_value', message: `${property} must be ids of tasks` };
+    return isFine ? undefined : { code: 'invalid_value', message: `${property} must be task IDs` };
   })
   tasks?: string[] | null;
 
-  @ApiPropertyOptional({ type: String, description: 'Together with `model` and `days`: the newest 100 of this kind.' })
+  @ApiPropertyOptional({
+    type: String,
+    description: 'With `model` and `days`: retries the newest 100 failures with this code.',
+  })
   @IsOptional()
   @IsString()
   @IsName()
   code?: string | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, description: 'Absent or null: no provider was called.' })
+  @ApiPropertyOptional({ type: String, nullable: true, description: 'Absent or null = no provider was called.' })
   @IsOptional()
   @IsString()
   @IsName()
@@ -117,20 +120,25 @@ export class RetryBody {
   @IsName()
   model?: string | null;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MOST_DAYS, description: 'How far back; 7.' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: MOST_DAYS,
+    description: 'Number of days to look back; 7 by default.',
+  })
   @IsOptional()
   @IsInt()
   @Min(1)
   @Max(MOST_DAYS)
   days?: number | null;
 
-  @ApiPropertyOptional({ type: String, description: 'What the answer before had as `next`.' })
+  @ApiPropertyOptional({ type: String, description: '`next` of the previous response.' })
   @IsOptional()
   @IsString()
   @Rule('isTask', (value, property) =>
     typeof value === 'string' && isTaskId(value)
       ? undefined
-      : { code: 'invalid_value', message: `${property} must be the id of a task` },
+      : { code: 'invalid_value', message: `${property} must be a task ID` },
   )
   after?: string | null;
 }
@@ -162,7 +170,11 @@ export class RetryView {
   @ApiProperty({ type: [NotRetriedView] })
   refused!: NotRetriedView[];
 
-  @ApiProperty({ type: String, nullable: true, description: 'Of a kind: pass it as `after` for those that are left.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'When retrying by code: pass it as `after` to retry the remaining failures.',
+  })
   next!: string | null;
 }
 

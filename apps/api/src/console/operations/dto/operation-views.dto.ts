@@ -15,10 +15,10 @@ class DrainedView {
 }
 
 class RestingKeyView {
-  @ApiProperty({ description: 'Name of the key, never the key.' })
+  @ApiProperty({ description: 'Name of the key, never its value.' })
   key!: string;
 
-  @ApiProperty({ type: 'integer', description: 'How long it stays paused.' })
+  @ApiProperty({ type: 'integer', description: 'Remaining pause, in milliseconds.' })
   rests_ms!: number;
 }
 
@@ -26,7 +26,7 @@ class TrialView {
   @ApiProperty()
   model!: string;
 
-  @ApiProperty({ type: CostView, nullable: true, description: 'Null when nothing is charged.' })
+  @ApiProperty({ type: CostView, nullable: true, description: 'Null if free.' })
   cost!: CostView | null;
 }
 
@@ -39,42 +39,45 @@ export class ProviderStateView {
     type: String,
     nullable: true,
     example: 'openai',
-    description: 'Null if it is no longer in the catalog.',
+    description: 'Null if the provider is no longer in the catalog.',
   })
   type!: string | null;
 
-  @ApiProperty({ type: [String], description: 'Models it has routes of.' })
+  @ApiProperty({ type: [String], description: 'Models with routes to this provider.' })
   models!: string[];
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Where it is asked for new images. Null if that is not known before the call.',
+    description: 'URL for new images. Null if it is only known during a call.',
   })
   images_url!: string | null;
 
-  @ApiProperty({ type: [TrialView], description: 'Image models that it can be tested with, and the price of a test.' })
+  @ApiProperty({
+    type: [TrialView],
+    description: 'Image models available for a provider test, with the price of a test.',
+  })
   trials!: TrialView[];
 
-  @ApiProperty({ description: 'False when it needs a key and the API has been given none.' })
+  @ApiProperty({ description: 'False if the provider requires a key and none is set.' })
   has_key!: boolean;
 
-  @ApiProperty({ type: [String], description: 'Names of keys that the API was started without.' })
+  @ApiProperty({ type: [String], description: 'Names of keys whose environment variables are not set.' })
   unset_keys!: string[];
 
   @ApiProperty({ enum: ['closed', 'half-open', 'open'] })
   breaker!: 'closed' | 'half-open' | 'open';
 
-  @ApiProperty({ type: 'integer', description: 'Until an open circuit breaker permits a call.' })
+  @ApiProperty({ type: 'integer', description: 'Milliseconds until the open circuit breaker allows a call.' })
   open_ms!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Calls that run or are parked.' })
+  @ApiProperty({ type: 'integer', description: 'Calls that are running or parked.' })
   calls!: number;
 
   @ApiProperty({ type: 'integer', nullable: true })
   concurrency!: number | null;
 
-  @ApiProperty({ type: 'integer', description: 'Calls begun in the last minute.' })
+  @ApiProperty({ type: 'integer', description: 'Calls started in the last minute.' })
   starts!: number;
 
   @ApiProperty({ type: 'integer', nullable: true })
@@ -101,20 +104,29 @@ export class ProviderFiguresView {
   @ApiProperty({ type: 'integer' })
   failed!: number;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Of calls that succeeded, in milliseconds.' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Median duration of successful calls, in milliseconds.',
+  })
   median_ms!: number | null;
 
-  @ApiProperty({ type: 'integer', description: 'Calls that it failed since the last one that succeeded.' })
+  @ApiProperty({ type: 'integer', description: 'Failed calls since the last successful one.' })
   failing!: number;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'When the last of these failed.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'Time of the last of these failures.',
+  })
   failed_at!: string | null;
 }
 
 /** Computed from the task rows, so it covers every process. */
 export class ProviderFiguresListView extends ListOf(
   ProviderFiguresView,
-  'Image calls in the last hour; in a busy hour, those of the newest 5000 tasks.',
+  'Image calls of the last hour, limited to the newest 5,000 tasks.',
 ) {}
 
 class WorkerView {
@@ -130,16 +142,19 @@ class WorkerView {
   @ApiProperty({ example: '1.0.0' })
   version!: string;
 
-  @ApiProperty({ type: 'integer', description: 'The most tasks it runs at once.' })
+  @ApiProperty({ type: 'integer', description: 'Maximum tasks the worker runs at once.' })
   slots!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Tasks it is running.' })
+  @ApiProperty({ type: 'integer', description: 'Tasks the worker is running.' })
   running!: number;
 
   @ApiProperty({ format: 'date-time' })
   started_at!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'Its last heartbeat; without one for 15 s it is gone.' })
+  @ApiProperty({
+    format: 'date-time',
+    description: 'Last heartbeat. A worker without a heartbeat for 15 s is removed.',
+  })
   last_seen_at!: string;
 }
 
@@ -154,7 +169,7 @@ export class QueueView {
   @ApiProperty({ type: 'integer', description: 'Waiting for a retry.' })
   delayed!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Age of the oldest task that is waiting to start; 0 when none is.' })
+  @ApiProperty({ type: 'integer', description: 'Age of the oldest task waiting to start; 0 if there is none.' })
   oldest_waiting_seconds!: number;
 
   @ApiProperty({ type: 'integer' })
@@ -163,7 +178,7 @@ export class QueueView {
   @ApiProperty({ type: 'integer' })
   failed_last_hour!: number;
 
-  @ApiProperty({ type: [WorkerView], description: 'Running workers, in the order in which they started.' })
+  @ApiProperty({ type: [WorkerView], description: 'Running workers, in order of their start.' })
   workers!: WorkerView[];
 }
 
@@ -180,12 +195,12 @@ export class FinishedMinuteView {
 }
 
 /** One entry per minute, for the throughput chart. */
-export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last sixty minutes, oldest first.') {}
+export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last 60 minutes, oldest first.') {}
 
 /** Why a provider is drained, for other users. */
 @MayBeMissing()
 export class DrainBody {
-  @ApiPropertyOptional({ type: String, description: 'Why, in 1 to 200 visible characters.' })
+  @ApiPropertyOptional({ type: String, description: 'Reason, 1 to 200 visible characters.' })
   @IsOptional()
   @IsString()
   @Matches(DRAIN_REASON, { message: 'reason must have 1 to 200 visible characters' })
@@ -195,7 +210,7 @@ export class DrainBody {
 /** The model to test; absent: the provider's first. */
 @MayBeMissing()
 export class TestBody {
-  @ApiPropertyOptional({ type: String, description: 'One of its image models; the first by default.' })
+  @ApiPropertyOptional({ type: String, description: 'One of the provider’s image models; the first by default.' })
   @IsOptional()
   @IsString()
   model?: string | null;

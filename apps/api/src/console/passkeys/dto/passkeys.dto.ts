@@ -32,7 +32,7 @@ export class PasskeyView {
   @ApiProperty()
   name!: string;
 
-  @ApiProperty({ description: 'Backed up by its provider, so that it may be on several devices.' })
+  @ApiProperty({ description: 'Whether the passkey is synced and may be available on several devices.' })
   synced!: boolean;
 
   @ApiProperty({ format: 'date-time' })
@@ -47,7 +47,7 @@ export class PasskeyListView extends ListOf(PasskeyView) {}
 
 /** Options for the browser's authenticator; the challenge is also in a cookie, for five minutes. */
 export class PasskeyOptionsView {
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'For WebAuthn, as JSON.' })
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'WebAuthn options, as JSON.' })
   options!: object;
 }
 

@@ -7,17 +7,17 @@ import { ListOf } from '../../dto/list-views.dto.js';
 export class ConsoleQuoteView extends QuoteResponse {
   @ApiPropertyOptional({
     type: 'integer',
-    description: 'Seconds from acceptance to the end. Absent while nothing like it was measured, and without a worker.',
+    description: 'Estimated seconds from acceptance to the end. Absent if there are no measurements or no workers.',
   })
   estimated_time?: number;
 }
 
 /** An image model in the playground. */
 export class PlaygroundModelView extends ModelView {
-  @ApiProperty({ description: 'Its images are drawn by the sandbox, which needs no provider.' })
+  @ApiProperty({ description: 'Whether the sandbox generates the images, without a provider.' })
   sandbox!: boolean;
 
-  @ApiProperty({ description: 'Whether `background: transparent` is honored by one of its routes.' })
+  @ApiProperty({ description: 'Whether at least one route supports `background: transparent`.' })
   transparency!: boolean;
 }
 

@@ -17,10 +17,10 @@ class PersonView {
   @ApiProperty({ enum: ROLES })
   role!: Role;
 
-  @ApiProperty({ description: 'Has a password to sign in with.' })
+  @ApiProperty({ description: 'Whether the user has a password.' })
   password!: boolean;
 
-  @ApiProperty({ description: 'Is known at the OpenID Connect provider, and may sign in with it.' })
+  @ApiProperty({ description: 'Whether the user signs in with OpenID Connect.' })
   oidc!: boolean;
 }
 
@@ -45,19 +45,26 @@ export class SessionView {
   @ApiProperty({ type: AccountView })
   account!: AccountView;
 
-  @ApiProperty({ type: [MembershipView], description: 'The accounts that they may switch between, this one included.' })
+  @ApiProperty({
+    type: [MembershipView],
+    description: 'Accounts the user can switch between, including the current one.',
+  })
   accounts!: MembershipView[];
 
-  @ApiProperty({ description: 'Operates the whole installation: an owner or admin of the first account.' })
+  @ApiProperty({
+    description: 'Whether the user operates the installation, as an owner or admin of the first account.',
+  })
   operator!: boolean;
 
-  @ApiProperty({ enum: Object.keys(ABILITIES), isArray: true, description: 'What their role lets them do.' })
+  @ApiProperty({ enum: Object.keys(ABILITIES), isArray: true, description: 'Permissions of the user’s role.' })
   abilities!: Ability[];
 
-  @ApiProperty({ description: 'Turns on two-factor authentication before anything else: the account requires it.' })
+  @ApiProperty({
+    description: 'Whether the user must turn on two-factor authentication first, because the account requires it.',
+  })
   two_factor_required!: boolean;
 
-  @ApiProperty({ example: 'USD', description: 'The currency of the installation.' })
+  @ApiProperty({ example: 'USD', description: 'Currency of the installation.' })
   currency!: string;
 
   @ApiProperty({
@@ -74,16 +81,16 @@ export class SecondStepView {
 }
 
 class ProviderOfferView {
-  @ApiProperty({ description: 'Its name on the button.' })
+  @ApiProperty({ description: 'Name on the sign-in button.' })
   name!: string;
 
-  @ApiProperty({ description: 'Where a browser starts to sign in.' })
+  @ApiProperty({ description: 'URL that starts the sign-in.' })
   url!: string;
 }
 
 /** The available sign-in options; public. */
 export class SignInView {
-  @ApiProperty({ description: 'There is no owner yet.' })
+  @ApiProperty({ description: 'Whether the installation has no owner yet.' })
   first_run!: boolean;
 
   @ApiProperty({ description: 'Whether users can sign in with email and password.' })
@@ -99,11 +106,12 @@ export class SignInView {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Where passkeys work; null = nowhere: PUBLIC_URL is neither https with a domain name nor localhost.',
+    description:
+      'Origin for passkeys; null = not available, because PUBLIC_URL is neither https with a domain name nor localhost.',
   })
   passkey_origin!: string | null;
 
-  @ApiProperty({ description: 'Sends invitations and password reset links by email.' })
+  @ApiProperty({ description: 'Whether invitations and password reset links are sent by email.' })
   email!: boolean;
 }
 
@@ -111,7 +119,7 @@ class OpenSessionView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ description: 'The session of this request.' })
+  @ApiProperty({ description: 'Whether this is the session of the request.' })
   current!: boolean;
 
   @ApiProperty()

@@ -24,11 +24,11 @@ const Filter = (name: string, description = ''): MethodDecorator =>
 export const ApiTaskFilter = (): MethodDecorator =>
   applyDecorators(
     Filter('model'),
-    Filter('provider', 'The provider that was called last.'),
-    Filter('key', 'Id of a key, or `playground`.'),
-    Filter('text', 'Part of a prompt, or the id of a task or a request.'),
-    Filter('from', 'Accepted at this time or later.'),
-    Filter('to', 'Accepted before this time.'),
+    Filter('provider', 'The last provider called.'),
+    Filter('key', 'ID of a key, or `playground`.'),
+    Filter('text', 'Part of a prompt, or the ID of a task or request.'),
+    Filter('from', 'Only tasks accepted at or after this time.'),
+    Filter('to', 'Only tasks accepted before this time.'),
   );
 
 /** Filters of the console's tasks, besides their status. */

@@ -51,22 +51,22 @@ export class ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, example: '2k' })
   resolution!: string | null;
 
-  @ApiProperty({ description: 'In lists its first 200 characters.' })
+  @ApiProperty({ description: 'In lists, the first 200 characters.' })
   prompt!: string;
 
   @ApiProperty({ type: TaskKeyView })
   key!: TaskKeyView;
 
-  @ApiProperty({ type: TaskPersonView, nullable: true, description: 'Who started it in the console.' })
+  @ApiProperty({ type: TaskPersonView, nullable: true, description: 'User who started the task in the console.' })
   ordered_by!: TaskPersonView | null;
 
   @ApiProperty({ description: 'A provider test.' })
   provider_test!: boolean;
 
-  @ApiProperty({ description: 'A favorite, which is kept with its images beyond their retention.' })
+  @ApiProperty({ description: 'Whether the task is a favorite; favorites and their images are kept beyond retention.' })
   favorite!: boolean;
 
-  @ApiProperty({ description: 'The sandbox drew its images.' })
+  @ApiProperty({ description: 'Whether the sandbox generated the images.' })
   sandbox!: boolean;
 
   @ApiProperty({ format: 'date-time' })
@@ -78,34 +78,40 @@ export class ConsoleTaskRow {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Signed; of the thumbnail if there is one. Null without an image, or once it is deleted.',
+    description:
+      'Signed URL of the thumbnail, or of the image if there is no thumbnail. Null if the task has no image or it was deleted.',
   })
   thumbnail_url!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null while its images are stored.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'When the images were deleted; null while they are stored.',
+  })
   images_deleted_at!: string | null;
 
   @ApiProperty({ type: CostView, nullable: true })
   cost!: CostView | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The provider that was called last.' })
+  @ApiProperty({ type: String, nullable: true, description: 'The last provider called.' })
   provider!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'Calls to providers so far.' })
+  @ApiProperty({ type: 'integer', description: 'Number of provider calls so far.' })
   calls!: number;
 
   @ApiProperty({
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'When a task that waits for a retry is tried next.',
+    description: 'When a task waiting for a retry is tried next.',
   })
   next_try_at!: string | null;
 
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The task that this failed one was retried as.' })
+  @ApiProperty({ type: String, nullable: true, description: 'ID of the retry of this failed task.' })
   retried_as!: string | null;
 }
 
@@ -115,26 +121,26 @@ export class ConsoleTaskPage extends PageOf(ConsoleTaskRow) {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'How far back a search looked before it stopped without enough results; `next` continues there.',
+    description: 'If a search stopped before finding enough results, how far back it got; `next` continues there.',
   })
   searched_until!: string | null;
 }
 
 /** The number of matching tasks. */
 export class TaskCountView {
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Null for a search, which continues on request.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Null for a search, whose results are not counted.' })
   count!: number | null;
 
-  @ApiProperty({ description: 'There may be more that are not counted.' })
+  @ApiProperty({ description: 'Whether there may be more than counted.' })
   has_more!: boolean;
 
-  @ApiProperty({ description: 'Few enough to be sorted by duration or cost.' })
+  @ApiProperty({ description: 'Whether there are few enough tasks to sort by duration or cost.' })
   sortable!: boolean;
 }
 
 /** Failed tasks that may need attention. */
 export class OpenFailuresView {
-  @ApiProperty({ type: 'integer', description: 'Since the day began in UTC; 1,000 at most.' })
+  @ApiProperty({ type: 'integer', description: 'Since midnight UTC; 1,000 at most.' })
   count!: number;
 }
 
@@ -142,7 +148,7 @@ class TaskPictureView {
   @ApiProperty({ description: 'Signed.' })
   url!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'When the URL stops working.' })
+  @ApiProperty({ format: 'date-time', description: 'Expiry of the URL.' })
   url_expires_at!: string;
 
   @ApiProperty({ example: '2048x2048' })
@@ -157,14 +163,14 @@ export class SentImageView {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Host that it was fetched from. Null if it was sent with the request.',
+    description: 'Host the image was downloaded from. Null if it was sent with the request.',
   })
   host!: string | null;
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'Path of its bytes. Null if they are not stored, or no longer.',
+    description: 'Path of the image. Null if it is not stored.',
   })
   url!: string | null;
 }
@@ -174,7 +180,7 @@ export class TaskDeliveryView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null when the endpoint was removed.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Null if the endpoint was removed.' })
   url!: string | null;
 
   @ApiProperty({ enum: DELIVERY_STATES })
@@ -198,13 +204,13 @@ export class ConsoleTaskEventView extends TaskEventView {
   @ApiPropertyOptional({
     type: 'integer',
     example: 500,
-    description: 'Failed calls: the HTTP status that the provider answered with, other than 200.',
+    description: 'Failed calls only: HTTP status of the provider’s response, unless 200.',
   })
   provider_status?: number;
 
   @ApiPropertyOptional({
     description:
-      'Failed calls, for operators only: what the provider said, without keys and image data, cut to 300 characters.',
+      'Failed calls only, visible to operators: the provider’s error message, without keys and image data, up to 300 characters.',
   })
   provider_message?: string;
 }
@@ -221,7 +227,7 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   })
   options!: Record<string, string | number | boolean>;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Position among the waiting tasks of the account.' })
+  @ApiPropertyOptional({ type: 'integer', description: 'Position among the account’s waiting tasks.' })
   queue_position?: number;
 
   @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end.' })
@@ -240,23 +246,23 @@ export class ConsoleTaskView extends ConsoleTaskRow {
     type: String,
     nullable: true,
     format: 'date-time',
-    description: 'Until when the images are stored; null without images.',
+    description: 'When the images expire; null if there are none.',
   })
   images_expire_at!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'The most provider calls that a task may take.' })
+  @ApiProperty({ type: 'integer', description: 'Maximum provider calls per task.' })
   most_calls!: number;
 
-  @ApiProperty({ type: [SentImageView], description: 'The images that it was made from.' })
+  @ApiProperty({ type: [SentImageView], description: 'Reference images of the request.' })
   reference_images!: SentImageView[];
 
-  @ApiProperty({ type: SentImageView, nullable: true, description: 'Says where to edit.' })
+  @ApiProperty({ type: SentImageView, nullable: true, description: 'Mask that marks the area to edit.' })
   mask!: SentImageView | null;
 
   @ApiProperty({ type: [String] })
   warnings!: string[];
 
-  @ApiProperty({ type: String, nullable: true, description: 'The failed task that this one retries.' })
+  @ApiProperty({ type: String, nullable: true, description: 'ID of the failed task that this one retries.' })
   retry_of!: string | null;
 
   @ApiProperty({ type: [ConsoleTaskEventView] })
@@ -291,7 +297,7 @@ class FirstTaskView {
   @ApiProperty({ description: 'Its first 200 characters.' })
   prompt!: string;
 
-  @ApiProperty({ type: CostView, nullable: true, description: 'What its retry may cost. Null: nothing.' })
+  @ApiProperty({ type: CostView, nullable: true, description: 'Maximum cost of the retry; null if free.' })
   cost!: CostView | null;
 }
 
@@ -308,26 +314,26 @@ class RefusedTaskView {
 
 /** The result or preview of a bulk action. */
 export class ManyTasksView {
-  @ApiProperty({ type: 'integer', description: 'Tasks that were changed.' })
+  @ApiProperty({ type: 'integer', description: 'Number of changed tasks.' })
   count!: number;
 
-  @ApiProperty({ type: [FirstTaskView], description: 'The newest five of them, in a dry run.' })
+  @ApiProperty({ type: [FirstTaskView], description: 'In a dry run, the newest five of them.' })
   first!: FirstTaskView[];
 
-  @ApiProperty({ type: [RefusedTaskView], description: 'Tasks that match and were not changed.' })
+  @ApiProperty({ type: [RefusedTaskView], description: 'Matching tasks that were not changed.' })
   refused!: RefusedTaskView[];
 
-  @ApiProperty({ description: 'More tasks match than one call takes.' })
+  @ApiProperty({ description: 'Whether more tasks match than one request handles.' })
   has_more!: boolean;
 
   @ApiProperty({
     type: SpendView,
     nullable: true,
-    description: 'The most that all retries with a price cost together. Null for tasks that are canceled.',
+    description: 'Maximum total cost of the retries with a known price. Null when canceling.',
   })
   cost!: SpendView | null;
 
-  @ApiProperty({ type: 'integer', description: 'Retries that `cost` leaves out: no price is known.' })
+  @ApiProperty({ type: 'integer', description: 'Retries without a known price, not included in `cost`.' })
   unpriced!: number;
 }
 

@@ -36,7 +36,7 @@ export class NewAccountBody extends AccountSettingsBody {
   @IsName()
   name!: string;
 
-  @ApiProperty({ description: 'Of its owner.' })
+  @ApiProperty({ description: 'Email address of the owner.' })
   @IsDefined()
   @IsString()
   @IsEmailAddress()
@@ -51,7 +51,10 @@ export class OwnAccountChangeBody {
   @IsName()
   name?: string | null;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'Of everyone who has a password, with their next request.' })
+  @ApiPropertyOptional({
+    type: Boolean,
+    description: 'Require two-factor authentication from all users with a password, from their next request on.',
+  })
   @IsOptional()
   @IsBoolean()
   require_two_factor?: boolean | null;
@@ -76,7 +79,7 @@ export class AccountChangeBody extends AccountSettingsBody {
   @ApiPropertyOptional({
     enum: DEFAULT_RESPONSE_FORMATS,
     nullable: true,
-    description: 'Of calls that ask for none, with keys that have none; null = the default of the installation.',
+    description: 'Applies if neither the request nor its key sets one; null = the installation’s default.',
   })
   @IsOptional()
   @IsIn([...DEFAULT_RESPONSE_FORMATS])

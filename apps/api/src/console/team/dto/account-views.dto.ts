@@ -24,7 +24,7 @@ export class AccountLimitsView {
   @Limit()
   tasks_in_flight!: number | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'The most keys that may be active at a time.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Maximum active keys.' })
   max_keys!: number | null;
 }
 
@@ -60,19 +60,19 @@ export class OwnAccountView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ description: 'Whoever has a password turns on two-factor authentication before anything else.' })
+  @ApiProperty({ description: 'Whether users with a password must use two-factor authentication.' })
   require_two_factor!: boolean;
 
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
 
-  @ApiProperty({ type: SpentView, description: 'Since the month began, in UTC; settled and reserved.' })
+  @ApiProperty({ type: SpentView, description: 'Spent and reserved since the start of the month (UTC).' })
   spend!: SpentView;
 
   @ApiProperty({ type: AccountLimitsView })
   limits!: AccountLimitsView;
 
-  @ApiProperty({ type: AccountDefaultsView, description: 'What the deployment allows an account otherwise.' })
+  @ApiProperty({ type: AccountDefaultsView, description: 'The deployment’s defaults.' })
   defaults!: AccountDefaultsView;
 }
 
@@ -84,22 +84,27 @@ export class AccountRowView extends OwnAccountView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   disabled_at!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Only its usage and spend stay.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'Whether the account was deleted; only its usage and spend are kept.',
+  })
   deleted_at!: string | null;
 
-  @ApiProperty({ enum: DEFAULT_RESPONSE_FORMATS, nullable: true, description: 'null = as the installation has it.' })
+  @ApiProperty({ enum: DEFAULT_RESPONSE_FORMATS, nullable: true, description: 'null = the installation’s default.' })
   default_response_format!: DefaultResponseFormat | null;
 
-  @ApiProperty({ type: 'integer', description: 'Who may sign in.' })
+  @ApiProperty({ type: 'integer', description: 'Number of users who can sign in.' })
   people!: number;
 
-  @ApiProperty({ type: 'integer', description: 'How many of them are admins.' })
+  @ApiProperty({ type: 'integer', description: 'Number of admins among them.' })
   admins!: number;
 
   @ApiProperty({ type: 'integer', description: 'Active keys.' })
   keys!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Tasks that are waiting or running.' })
+  @ApiProperty({ type: 'integer', description: 'Waiting and running tasks.' })
   tasks_in_flight!: number;
 }
 

@@ -38,7 +38,7 @@ export class PersonChangeBody {
 
 /** The name of the account or user to delete, typed as a confirmation. */
 export class DeletionBody {
-  @ApiProperty({ description: 'Of the account or person that is deleted or left, exactly.' })
+  @ApiProperty({ description: 'Exact name of the account or user, as confirmation.' })
   @IsDefined()
   @IsString()
   name!: string;
@@ -48,7 +48,7 @@ export class DeletionBody {
 export class PersonDeletionBody extends DeletionBody {
   @ApiPropertyOptional({
     type: Boolean,
-    description: 'Whether the keys that they created are revoked; false unless set.',
+    description: 'Whether to revoke the keys the user created; false by default.',
   })
   @IsOptional()
   @IsBoolean()

@@ -25,13 +25,13 @@ export class TeamPersonView {
   @ApiProperty({ enum: WAYS, isArray: true })
   signs_in_with!: readonly (typeof WAYS)[number][];
 
-  @ApiProperty({ description: 'Has an authenticator app or a passkey.' })
+  @ApiProperty({ description: 'Whether the user has an authenticator app or a passkey.' })
   two_factor!: boolean;
 
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'To the minute.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Rounded to the minute.' })
   last_seen_at!: string | null;
 
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
@@ -55,7 +55,7 @@ export class InvitationView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ format: 'date-time', description: 'May be in the past; then a new link is needed.' })
+  @ApiProperty({ format: 'date-time', description: 'Expiry of the link. If in the past, create a new link.' })
   expires_at!: string;
 }
 
@@ -64,16 +64,16 @@ export class InvitationListView extends ListOf(InvitationView) {}
 
 /** A one-time link, and for how many hours it works. */
 export class LinkView {
-  @ApiProperty({ description: 'Works once; shown only now.' })
+  @ApiProperty({ description: 'Single-use link; shown only once.' })
   link!: string;
 
-  @ApiProperty({ type: 'integer', description: 'Hours for which it works.', example: LINK_HOURS })
+  @ApiProperty({ type: 'integer', description: 'Hours until the link expires.', example: LINK_HOURS })
   hours!: number;
 
   @ApiProperty({
     type: Boolean,
     nullable: true,
-    description: 'Whether it was emailed to its recipient; null = this installation sends no email.',
+    description: 'Whether the link was emailed to its recipient; null if email is not set up.',
   })
   emailed!: boolean | null;
 }

@@ -30,13 +30,13 @@ export class TwoFactorView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'null = off.' })
   enabled_at!: string | null;
 
-  @ApiProperty({ type: 'integer', description: 'Recovery codes that are left.' })
+  @ApiProperty({ type: 'integer', description: 'Number of unused recovery codes.' })
   recovery_codes!: number;
 }
 
 /** A secret for an authenticator app; codes are required once the first one is confirmed. */
 export class AuthenticatorView {
-  @ApiProperty({ description: 'In base32; shown only now.' })
+  @ApiProperty({ description: 'In base32; shown only once.' })
   secret!: string;
 
   @ApiProperty({ description: 'The secret as an otpauth URI, for a QR code.' })
@@ -45,7 +45,7 @@ export class AuthenticatorView {
 
 /** Each works once, instead of a code of the app. */
 export class RecoveryCodesView {
-  @ApiProperty({ type: [String], description: 'Shown only now.' })
+  @ApiProperty({ type: [String], description: 'Shown only once.' })
   recovery_codes!: string[];
 }
 

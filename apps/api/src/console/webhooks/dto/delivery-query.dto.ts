@@ -15,7 +15,7 @@ export class DeliveryPageQuery {
   @QueryChoice(DELIVERY_STATES)
   readonly status?: DeliveryState;
 
-  /** Id of an endpoint. */
+  /** ID of an endpoint. */
   @QueryText()
   readonly endpoint?: string;
 

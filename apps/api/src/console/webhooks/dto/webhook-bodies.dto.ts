@@ -15,12 +15,12 @@ const AreEvents = () =>
 
 /** A new endpoint for the account's task events; without a list it receives all events. */
 export class NewEndpointBody {
-  @ApiProperty({ description: 'A public https address, 2048 characters at most.' })
+  @ApiProperty({ description: 'A public https URL of up to 2048 characters.' })
   @IsDefined()
   @IsString()
   url!: string;
 
-  @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true, description: 'All by default.' })
+  @ApiPropertyOptional({ enum: WEBHOOK_EVENTS, isArray: true, description: 'All events by default.' })
   @IsOptional()
   @IsArray()
   @AreEvents()
@@ -35,7 +35,10 @@ export class EndpointChangeBody {
   @AreEvents()
   events?: WebhookEventType[] | null;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'False disables it; true enables it, also after a 410.' })
+  @ApiPropertyOptional({
+    type: Boolean,
+    description: 'False disables the endpoint; true enables it, even after a 410.',
+  })
   @IsOptional()
   @IsBoolean()
   active?: boolean | null;

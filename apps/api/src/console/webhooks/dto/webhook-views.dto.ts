@@ -7,13 +7,13 @@ import type { WebhookSecret } from '#webhooks/secret-store.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
 class EndpointRecordView {
-  @ApiProperty({ type: 'integer', description: 'Of its newest 100 deliveries.' })
+  @ApiProperty({ type: 'integer', description: 'Successful deliveries among the latest 100.' })
   delivered!: number;
 
   @ApiProperty({ type: 'integer' })
   failed!: number;
 
-  @ApiProperty({ format: 'date-time', description: 'Of its newest delivery.' })
+  @ApiProperty({ format: 'date-time', description: 'Time of the latest delivery.' })
   last_at!: string;
 }
 
@@ -31,13 +31,13 @@ export class EndpointView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null: it is active.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null = active.' })
   disabled_at!: string | null;
 
-  @ApiProperty({ type: String, enum: ['gone', 'owner'], nullable: true, description: 'gone: it answered 410.' })
+  @ApiProperty({ type: String, enum: ['gone', 'owner'], nullable: true, description: 'gone = it returned 410.' })
   disabled_reason!: 'gone' | 'owner' | null;
 
-  @ApiProperty({ type: EndpointRecordView, nullable: true, description: 'Null: nothing of it is in the log.' })
+  @ApiProperty({ type: EndpointRecordView, nullable: true, description: 'Null if the log has no deliveries.' })
   recent!: EndpointRecordView | null;
 }
 
@@ -54,7 +54,7 @@ class SecretView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null: the current one.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null = the current secret.' })
   expires_at!: string | null;
 }
 
@@ -68,19 +68,23 @@ class AttemptView {
   @ApiProperty({ format: 'date-time' })
   started_at!: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Null while it runs, or if its outcome is unknown.' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Null while the attempt is running, or if its outcome is unknown.',
+  })
   duration_ms!: number | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, description: 'The answer of the receiver.' })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'HTTP status of the response.' })
   status!: number | null;
 
-  @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there is no answer.' })
+  @ApiProperty({ type: String, enum: ATTEMPT_ERRORS, nullable: true, description: 'Why there was no response.' })
   error!: AttemptError | null;
 
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'The first 500 bytes of the answer; null: it was empty or not text.',
+    description: 'First 500 bytes of the response; null if empty or not text.',
   })
   answer!: string | null;
 }
@@ -90,16 +94,16 @@ export class DeliveryView {
   @ApiProperty()
   id!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null: a test of the endpoint.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Null = endpoint test.' })
   task_id!: string | null;
 
   @ApiProperty({ enum: [...WEBHOOK_EVENTS, WEBHOOK_TEST] })
   event!: SentEventType;
 
-  @ApiProperty({ type: String, nullable: true, description: "Null: the task's own callback_url." })
+  @ApiProperty({ type: String, nullable: true, description: 'Null = the task’s callback_url.' })
   endpoint_id!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null when its endpoint or task is no more.' })
+  @ApiProperty({ type: String, nullable: true, description: 'Null if the endpoint or task no longer exists.' })
   url!: string | null;
 
   @ApiProperty({ enum: DELIVERY_STATES })
@@ -108,7 +112,7 @@ export class DeliveryView {
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null once it has ended.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Null once the delivery has ended.' })
   next_try_at!: string | null;
 
   @ApiProperty({ type: [AttemptView], description: 'Oldest first.' })
@@ -120,7 +124,7 @@ export class DeliveryPage extends PageOf(DeliveryView, 'Newest first.') {}
 
 /** Id of the delivery that carries the test message. */
 export class SentTestView {
-  @ApiProperty({ description: 'Of the delivery, which shows how it went.' })
+  @ApiProperty({ description: 'ID of the delivery, for checking the result.' })
   id!: string;
 }
 
