@@ -4,7 +4,7 @@ import { isLoopback } from './loopback.js';
 
 /** Default limits for accounts that don't have their own. */
 export class AccountsConfig {
-  @Setting('KEYS_PER_ACCOUNT', 'Active API keys an account may have; 0 = unlimited.')
+  @Setting('KEYS_PER_ACCOUNT', 'Maximum active API keys per account; 0 = unlimited.')
   @Within(0, 1_000_000)
   readonly keysPerAccount: number = 100;
 }
@@ -34,13 +34,13 @@ export class SignInConfig {
   )
   readonly oidcIssuer?: string;
 
-  @Setting('OIDC_CLIENT_ID', 'Client id of this service at the provider; required with OIDC_ISSUER.')
+  @Setting('OIDC_CLIENT_ID', 'Client ID of this service at the provider; required with OIDC_ISSUER.')
   @Must('withIssuer', 'OIDC_CLIENT_ID must be given with OIDC_ISSUER, and only with it', (config) => {
     return (config.oidcClientId === undefined) === (config.oidcIssuer === undefined);
   })
   readonly oidcClientId?: string;
 
-  @Setting('OIDC_CLIENT_SECRET', 'Secret of OIDC_CLIENT_ID; unset for a public client.', { secret: true })
+  @Setting('OIDC_CLIENT_SECRET', 'Client secret of OIDC_CLIENT_ID; unset for a public client.', { secret: true })
   @IsOptional()
   @Must('needsIssuer', 'OIDC_CLIENT_SECRET must be given only with OIDC_ISSUER', hasIssuer)
   readonly oidcClientSecret?: string;

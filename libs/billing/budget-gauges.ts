@@ -16,7 +16,7 @@ export class BudgetGauges implements OnModuleInit {
   onModuleInit(): void {
     this.metrics.gauges(
       'budgets_nearly_spent',
-      'Budgets of which 80 % are spent, by whom they are of; the same at every process.',
+      'Budgets that are at least 80% spent, by type of owner; the same on every process.',
       'owner',
       rarely(READ_EVERY_MS, () => this.budgets.countSpent(NEARLY)),
     );

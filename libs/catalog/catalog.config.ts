@@ -12,7 +12,7 @@ export class CatalogConfig {
   @IsString()
   readonly modelsFile?: string;
 
-  @Setting('MODELS_RELOAD_MS', 'How often a process looks for changes of MODELS_FILE and of what the console adds.', {
+  @Setting('MODELS_RELOAD_MS', 'How often a process checks for changes in MODELS_FILE and in the console’s catalog.', {
     unit: 'ms',
   })
   @Within(100)

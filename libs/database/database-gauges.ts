@@ -18,14 +18,14 @@ export class DatabaseGauges implements OnModuleInit {
     const { pool } = this.prisma;
     this.metrics.gauges(
       'database_connections',
-      'Connections of this process: in use, idle; and statements that wait for one.',
+      'Database connections of this process that are in use or idle, and statements waiting for a connection.',
       'state',
       () => {
         const { totalCount, idleCount: idle, waitingCount: waiting } = pool;
         return Promise.resolve({ in_use: totalCount - idle, idle, waiting });
       },
     );
-    this.metrics.gauge('database_pool_size', 'Connections that this process may open.', () => pool.options.max);
+    this.metrics.gauge('database_pool_size', 'Maximum database connections of this process.', () => pool.options.max);
     pool.on('connect', (client) => this.time(client));
   }
 

@@ -25,18 +25,21 @@ export class DatabaseConfig {
 
   @Setting(
     'DATABASE_POOLER',
-    'Whether a pooler stands before Postgres: transaction, for PgBouncer in that mode; unset = none, or one that gives whole sessions.',
+    'Set to transaction if DATABASE_URL points to PgBouncer in transaction mode; unset = no pooler, or session mode.',
     { unit: 'transaction' },
   )
   @IsOptional()
   @IsIn(['transaction'])
   readonly databasePooler?: string;
 
-  @Setting('DATABASE_POOL', 'Maximum connections of one process; all processes together must fit the server.')
+  @Setting(
+    'DATABASE_POOL',
+    'Maximum connections of one process; all processes together must stay within the server’s max_connections.',
+  )
   @Within(1, 100)
   readonly databasePool: number = 10;
 
-  @Setting('DATABASE_CONNECT_TIMEOUT_MS', 'How long a query waits for a connection.', { unit: 'ms' })
+  @Setting('DATABASE_CONNECT_TIMEOUT_MS', 'Time limit for getting a connection for a query.', { unit: 'ms' })
   @Within(100)
   readonly connectTimeoutMs: number = 2_000;
 

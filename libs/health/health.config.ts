@@ -4,7 +4,7 @@ import { Setting, Within } from '#config/setting.js';
 export class HealthConfig {
   @Setting(
     'HEALTH_CHECK_INTERVAL_MS',
-    'How often each process checks Postgres and Redis in the background, and a store that failed.',
+    'How often each process checks Postgres, Redis, and an object store that failed its last check.',
     { unit: 'ms' },
   )
   @Within(200, 60_000)
@@ -12,7 +12,7 @@ export class HealthConfig {
 
   @Setting(
     'STORE_CHECK_INTERVAL_MS',
-    'How often each process writes, reads and deletes a small object in a store that works.',
+    'How often each process checks a working object store by writing, reading, and deleting a small object.',
     { unit: 'ms' },
   )
   @Within(200, 86_400_000)

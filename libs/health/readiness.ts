@@ -32,7 +32,7 @@ export class Readiness implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const help = 'Whether what this process depends on worked at its last check (1) or not (0).';
+    const help = 'Whether each dependency of this process passed its last check (1) or not (0).';
     this.metrics.gauges('dependency_up', help, 'dependency', () => Promise.resolve(this.states()));
   }
 

@@ -14,7 +14,7 @@ function isSender(text: string): boolean {
 export class MailConfig {
   @Setting(
     'SMTP_URL',
-    'SMTP server for invitations, forgotten passwords and alerts, smtp://user:password@host:587 for STARTTLS, ' +
+    'SMTP server for invitations, password resets, and alerts: smtp://user:password@host:587 for STARTTLS, ' +
       'smtps://user:password@host:465 for TLS from the start; unset = no email is sent.',
     { unit: 'URL', secret: true },
   )
@@ -28,7 +28,7 @@ export class MailConfig {
   })
   readonly smtpUrl?: string;
 
-  @Setting('MAIL_FROM', 'Sender of all email, such as Darkroom <darkroom@example.org>; required with SMTP_URL.')
+  @Setting('MAIL_FROM', 'Sender of all emails, such as Darkroom <darkroom@example.org>; required with SMTP_URL.')
   @ValidateBy({
     name: 'sender',
     validator: {
@@ -42,22 +42,23 @@ export class MailConfig {
   })
   readonly mailFrom?: string;
 
-  @Setting(
-    'SMTP_CA_FILE',
-    'Certificates (PEM) of the authority that signed that of the SMTP server; unset = the public ones.',
-    {
-      unit: 'path',
-    },
-  )
+  @Setting('SMTP_CA_FILE', 'CA certificates (PEM) for verifying the SMTP server; unset = the public CAs.', {
+    unit: 'path',
+  })
   @IsOptional()
   @ReadableFile()
   readonly smtpCaFile?: string;
 
-  @Setting('SMTP_REQUIRE_TLS', 'false sends passwords and mail unencrypted if the SMTP server offers no STARTTLS.')
+  @Setting(
+    'SMTP_REQUIRE_TLS',
+    'Whether TLS is required; false sends passwords and email unencrypted if the SMTP server does not support STARTTLS.',
+  )
   @IsBoolean()
   readonly smtpRequireTls: boolean = true;
 
-  @Setting('SMTP_TIMEOUT_MS', 'Time limit of an email, retries included; then it counts as not sent.', { unit: 'ms' })
+  @Setting('SMTP_TIMEOUT_MS', 'Time limit for sending an email, including retries; after that it counts as not sent.', {
+    unit: 'ms',
+  })
   @Within(1_000, 50_000)
   readonly smtpTimeoutMs: number = 15_000;
 }

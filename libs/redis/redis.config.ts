@@ -28,32 +28,34 @@ export class RedisConfig {
   @Validate(RedisUrl)
   readonly redisUrl!: string;
 
-  @Setting(
-    'REDIS_CA_FILE',
-    'Certificates (PEM) of the authority that signed those of Redis and its Sentinels; unset = the public ones.',
-    { unit: 'path' },
-  )
+  @Setting('REDIS_CA_FILE', 'CA certificates (PEM) for verifying Redis and its Sentinels; unset = the public CAs.', {
+    unit: 'path',
+  })
   @IsOptional()
   @ReadableFile()
   readonly redisCaFile?: string;
 
-  @Setting('REDIS_SENTINEL_USERNAME', 'User name at the Sentinels, if they ask for one.')
+  @Setting('REDIS_SENTINEL_USERNAME', 'User name for the Sentinels, if they require one.')
   @IsOptional()
   @IsString()
   readonly redisSentinelUsername?: string;
 
-  @Setting('REDIS_SENTINEL_PASSWORD', 'Password of the Sentinels, if they have one; that of Redis is in REDIS_URL.', {
-    secret: true,
-  })
+  @Setting(
+    'REDIS_SENTINEL_PASSWORD',
+    'Password for the Sentinels, if they require one; the Redis password belongs in REDIS_URL.',
+    {
+      secret: true,
+    },
+  )
   @IsOptional()
   @IsString()
   readonly redisSentinelPassword?: string;
 
-  @Setting('REDIS_PREFIX', 'Prefix of every Redis key; the braces keep one queue on one cluster node.')
+  @Setting('REDIS_PREFIX', 'Prefix of all Redis keys; the braces keep a queue on one cluster node.')
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
   readonly redisPrefix: string = '{darkroom}';
 
-  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'Time limit of a Redis command; then the request is rejected.', {
+  @Setting('REDIS_COMMAND_TIMEOUT_MS', 'Time limit of a Redis command; after that the request is rejected.', {
     unit: 'ms',
   })
   @Within(100, 60_000)

@@ -20,7 +20,7 @@ export class LimiterGauges implements OnModuleInit {
     const names = (): string[] => [...this.catalog.current.providers.keys()];
     this.metrics.gauges(
       'provider_calls',
-      'Calls to providers that this process has in hand; chats only where there are limits.',
+      'Provider calls in progress on this process; includes chats only for providers with limits.',
       'provider',
       () => {
         const counts = this.limiter.inHand();
@@ -29,7 +29,7 @@ export class LimiterGauges implements OnModuleInit {
     );
     this.metrics.gauges(
       'provider_breaker',
-      'Breakers of providers: 0 closed, 1 half open, 2 open; the same at every worker.',
+      'State of each provider’s circuit breaker: 0 closed, 1 half open, 2 open; the same on every worker.',
       'provider',
       async () => {
         const states = await this.state.look(names());

@@ -2,11 +2,13 @@ import { Setting, Within } from '#config/setting.js';
 
 /** When a circuit breaker opens, and how long a permit is valid; times in ms. */
 export class RoutingConfig {
-  @Setting('PROVIDER_FAILURES', 'Failures of a provider in a row that open its circuit breaker.')
+  @Setting('PROVIDER_FAILURES', 'Consecutive failures that open a provider’s circuit breaker.')
   @Within(1, 1_000)
   readonly failures: number = 5;
 
-  @Setting('PROVIDER_FAILURE_WINDOW_MS', 'Time within which PROVIDER_FAILURES must happen.', { unit: 'ms' })
+  @Setting('PROVIDER_FAILURE_WINDOW_MS', 'Window within which PROVIDER_FAILURES failures open the circuit breaker.', {
+    unit: 'ms',
+  })
   @Within(100, 3_600_000)
   readonly failureWindowMs: number = 300_000;
 
@@ -20,13 +22,13 @@ export class RoutingConfig {
 
   @Setting(
     'PROVIDER_KEY_PAUSE_MS',
-    'How long a provider’s key is paused after a rejection that names no time; doubles each time, up to one minute.',
+    'How long a provider’s key is paused after a rate-limit response without Retry-After; doubles each time, up to one minute.',
     { unit: 'ms' },
   )
   @Within(100, 60_000)
   readonly keyPauseMs: number = 5_000;
 
-  @Setting('PROVIDER_SLOT_LEASE_MS', 'How long a killed worker’s calls still count against a provider’s limit.', {
+  @Setting('PROVIDER_SLOT_LEASE_MS', 'How long the calls of a killed worker still count toward a provider’s limits.', {
     unit: 'ms',
   })
   @Within(200, 20_000)

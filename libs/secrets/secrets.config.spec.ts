@@ -7,7 +7,7 @@ const guessable = (secretKey: string): string[] =>
 
 describe('SecretsConfig', () => {
   it('needs a SECRET_KEY of 32 characters, and never shows it', () => {
-    expect(() => loadConfig([SecretsConfig], {})).toThrow(/SECRET_KEY must be given/);
+    expect(() => loadConfig([SecretsConfig], {})).toThrow(/SECRET_KEY is required/);
     expect(() => loadConfig([SecretsConfig], { SECRET_KEY: 'short-one' })).toThrow(/at least 32/);
     expect(() => loadConfig([SecretsConfig], { SECRET_KEY: 'short-one' })).not.toThrow(/short-one/);
   });

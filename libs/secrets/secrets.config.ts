@@ -11,18 +11,18 @@ const WELL_KNOWN = /change.?me|example|secret.?key|password|placeholder|your.?ke
 export class SecretsConfig {
   @Setting(
     'SECRET_KEY',
-    'Signs links, hashes API keys, seals secrets; at least 32 random characters, the same for every process.',
+    'Key for signing links, hashing API keys, and encrypting secrets; at least 32 random characters, the same for every process.',
     {
       secret: true,
     },
   )
-  @IsString({ message: 'SECRET_KEY must be given' })
+  @IsString({ message: 'SECRET_KEY is required' })
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY must have at least ${MIN_LENGTH} characters` })
   readonly secretKey!: string;
 
   @Setting(
     'SECRET_KEY_PREVIOUS',
-    'A second SECRET_KEY whose links, sealed secrets, API keys, sessions and one-time links also work: the previous one, or the next.',
+    'A second SECRET_KEY, the previous one or the next: links, API keys, sessions, and secrets created with it also work.',
     { secret: true },
   )
   @IsOptional()
@@ -33,7 +33,8 @@ export class SecretsConfig {
 /** Rejects guessable secrets in production. Throws ConfigError, which names them. */
 export function refuseGuessableSecrets(secrets: SecretsConfig): void {
   const guessable = guessableSecrets(secrets);
-  if (guessable.length > 0) throw new ConfigError(guessable.map((name) => `${name} can be guessed; make a random one`));
+  if (guessable.length > 0)
+    throw new ConfigError(guessable.map((name) => `${name} is easy to guess; generate a random one`));
 }
 
 /** Names of the settings whose secrets are guessable. */

@@ -5,20 +5,22 @@ const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 
 /** Where images are stored (disk or S3), and how long links to them work. */
 export class StorageConfig {
-  @Setting('STORAGE', 'Where image bytes live: disk or s3.')
+  @Setting('STORAGE', 'Where images are stored: disk or s3.')
   @IsIn(['disk', 's3'])
   readonly storage: 'disk' | 's3' = 'disk';
 
-  @Setting('DATA_DIR', 'Folder of everything this machine keeps; images lie in its folder objects.', { unit: 'path' })
+  @Setting('DATA_DIR', 'Folder for all persistent data of this machine; images are in its subfolder objects.', {
+    unit: 'path',
+  })
   @IsString()
   readonly dataDir: string = '.data';
 
-  @Setting('S3_ENDPOINT', 'Address of the S3-compatible store; unset = AWS.', { unit: 'URL' })
+  @Setting('S3_ENDPOINT', 'Endpoint of the S3-compatible store; unset = AWS.', { unit: 'URL' })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly s3Endpoint?: string;
 
-  @Setting('S3_PUBLIC_ENDPOINT', 'Address at which callers reach the store, for presigned links.', { unit: 'URL' })
+  @Setting('S3_PUBLIC_ENDPOINT', 'Public endpoint of the store, used in presigned links.', { unit: 'URL' })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly s3PublicEndpoint?: string;
@@ -44,18 +46,18 @@ export class StorageConfig {
 
   @Setting(
     'S3_FORCE_PATH_STYLE',
-    'Put the bucket in the path instead of the host name; most self-hosted stores need it.',
+    'Whether to put the bucket in the path instead of the host name; most self-hosted stores require it.',
   )
   @IsBoolean()
   readonly s3ForcePathStyle: boolean = true;
 
-  @Setting('S3_LINKS', 'Who serves images kept in S3: this service (proxy) or the store itself (presigned).')
+  @Setting('S3_LINKS', 'Who serves images stored in S3: this service (proxy) or the store itself (presigned).')
   @IsIn(['proxy', 'presigned'])
   readonly s3Links: 'proxy' | 'presigned' = 'proxy';
 
   @Setting(
     'STRAY_OBJECT_RETENTION_HOURS',
-    'How old an object without a row must be before it is deleted: until then, its request may still be accepted.',
+    'Minimum age of an object without a row before it is deleted; until then, its request may still be in progress.',
     { unit: 'h' },
   )
   @Within(1, 8_760)
@@ -71,7 +73,7 @@ export class StorageConfig {
   @Within(100)
   readonly s3TimeoutMs: number = 30_000;
 
-  @Setting('S3_IDLE_TIMEOUT_MS', 'Longest pause of the store while an image is read from it.', { unit: 'ms' })
+  @Setting('S3_IDLE_TIMEOUT_MS', 'Maximum pause while an image is read from the store.', { unit: 'ms' })
   @Within(100)
   readonly s3IdleTimeoutMs: number = 15_000;
 
@@ -83,7 +85,7 @@ export class StorageConfig {
   @Within(4, 4_096)
   readonly s3Connections: number = 256;
 
-  @Setting('LINK_TTL_SECONDS', 'How long a link to an image works; each read of a task creates a new one.', {
+  @Setting('LINK_TTL_SECONDS', 'How long a link to an image is valid; each read of a task creates a new link.', {
     unit: 's',
   })
   @Within(60, 604_800)

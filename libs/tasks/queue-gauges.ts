@@ -17,24 +17,24 @@ export class QueueGauges implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.metrics.gauges('queue_jobs', 'Jobs in the queue by state; the same at every process.', 'state', async () => ({
+    this.metrics.gauges('queue_jobs', 'Jobs in the queue, by state; the same on every process.', 'state', async () => ({
       ...(await this.line.depths()),
     }));
     this.metrics.gauges(
       'queue_oldest_waiting_seconds',
-      'Age of the oldest task that waits to be started; the same at every process.',
+      'Age of the oldest task waiting to start; the same on every process.',
       'phase',
       async () => ({ queued: await this.wait.measuredSeconds() }),
     );
     this.metrics.gauge(
       'predicted_wait_seconds',
-      'Seconds until a task behind everything that waits now would start; the same at every process.',
+      'Estimated wait of a task added to the end of the queue now; the same on every process.',
       async () => await this.wait.predictedSeconds(),
     );
-    this.metrics.gauges('workers', 'Workers that take tasks; the same at every process.', 'state', async () => ({
+    this.metrics.gauges('workers', 'Running workers; the same on every process.', 'state', async () => ({
       alive: (await this.times.workers()).length,
     }));
-    this.metrics.gauge('redis_accepting', 'Whether Redis takes work of this process (1) or not (0).', () =>
+    this.metrics.gauge('redis_accepting', 'Whether Redis accepts jobs from this process (1) or not (0).', () =>
       this.health.accepting ? 1 : 0,
     );
   }

@@ -19,29 +19,44 @@ export class Metrics {
   readonly registry = new Registry();
 
   /** `route` is the pattern; status 499: the client closed the connection before the response was complete. */
-  readonly requests = this.histogram('http_request_duration_seconds', 'HTTP requests by route and status.', {
-    labels: ['method', 'route', 'status'],
-    buckets: REQUEST_BUCKETS,
-  });
-  readonly tasksAccepted = this.counter('tasks_accepted_total', 'Requests that became a task.', ['model', 'action']);
+  readonly requests = this.histogram(
+    'http_request_duration_seconds',
+    'Duration of HTTP requests, by route and status.',
+    {
+      labels: ['method', 'route', 'status'],
+      buckets: REQUEST_BUCKETS,
+    },
+  );
+  readonly tasksAccepted = this.counter('tasks_accepted_total', 'Image requests accepted as tasks.', [
+    'model',
+    'action',
+  ]);
   readonly tasksUnpriced = this.counter('tasks_unpriced_total', 'Tasks accepted without a known price.', ['model']);
-  readonly tasksAttached = this.counter('tasks_attached_total', 'Requests that repeated another and got its task.', []);
+  readonly tasksAttached = this.counter(
+    'tasks_attached_total',
+    'Repeated requests that were attached to an existing task.',
+    [],
+  );
   /** `code` of the error that the caller received. */
-  readonly tasksRefused = this.counter('tasks_refused_total', 'Valid requests that were not taken.', ['code']);
+  readonly tasksRefused = this.counter(
+    'tasks_refused_total',
+    'Valid requests that were rejected, for example because a limit was reached.',
+    ['code'],
+  );
   /** `outcome`: completed, failed, cancelled; `code`: the error code of a failed task, or empty. */
-  readonly tasksEnded = this.counter('tasks_ended_total', 'Tasks that ended.', ['outcome', 'code']);
+  readonly tasksEnded = this.counter('tasks_ended_total', 'Tasks that reached a final state.', ['outcome', 'code']);
   readonly images = this.counter('images_total', 'Images of completed tasks.', ['model', 'provider']);
-  readonly taskWait = this.histogram('task_wait_seconds', 'From acceptance to the first start.', {
+  readonly taskWait = this.histogram('task_wait_seconds', 'Time from acceptance of a task to its first start.', {
     labels: ['model', 'tier'],
     buckets: TASK_BUCKETS,
   });
-  readonly taskService = this.histogram('task_service_seconds', 'From start to end of completed tasks.', {
+  readonly taskService = this.histogram('task_service_seconds', 'Time from start to completion of completed tasks.', {
     labels: ['model', 'tier', 'provider'],
     buckets: TASK_BUCKETS,
   });
   readonly estimateRatio = this.histogram(
     'task_estimate_ratio',
-    'Actual time of completed tasks, divided by the time estimated when they were accepted.',
+    'Actual duration of completed tasks, divided by the estimate made when they were accepted.',
     { labels: ['model'], buckets: RATIO_BUCKETS },
   );
   /** `direction`: late or early. */
@@ -51,47 +66,50 @@ export class Metrics {
     { labels: ['model', 'direction'], buckets: TASK_BUCKETS },
   );
   /** `outcome`: ok, the error code, or aborted (cancelled, past its deadline, lease lost, stopping). */
-  readonly providerStarts = this.counter('provider_starts_total', 'Calls to providers by how they ended.', [
+  readonly providerStarts = this.counter('provider_starts_total', 'Calls to providers, by outcome.', [
     'provider',
     'outcome',
   ]);
   /** `reason`: drained, open, cooling, busy, rate. */
   readonly providerRefusals = this.counter(
     'provider_refusals_total',
-    'Calls that were not made because of a limit or an open circuit breaker.',
+    'Provider calls that were not made because of a limit, a drained provider, a paused key or an open circuit breaker.',
     ['provider', 'reason'],
   );
-  readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued or enqueued.', ['action']);
+  readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued, or enqueued.', [
+    'action',
+  ]);
 
   /** `outcome`: ok, not_found, failed, aborted. */
-  readonly storeOperations = this.histogram('store_operation_seconds', 'Calls to the object store.', {
+  readonly storeOperations = this.histogram('store_operation_seconds', 'Duration of object store operations.', {
     labels: ['operation', 'outcome'],
     buckets: REQUEST_BUCKETS,
   });
   /** `statement`: a name of a `*.sql.ts` file, `prisma`, or `other`. */
-  readonly statements = this.histogram('database_statement_seconds', 'Statements, without the wait for a connection.', {
-    labels: ['statement', 'outcome'],
-    buckets: STATEMENT_BUCKETS,
-  });
+  readonly statements = this.histogram(
+    'database_statement_seconds',
+    'Duration of SQL statements, excluding the wait for a connection.',
+    {
+      labels: ['statement', 'outcome'],
+      buckets: STATEMENT_BUCKETS,
+    },
+  );
   /** `outcome`: 2xx to 5xx, or why there was no response; `then`: delivered, pending (will be retried), failed. */
-  readonly webhookAttempts = this.counter('webhook_attempts_total', 'Attempts to deliver a webhook.', [
-    'outcome',
-    'then',
-  ]);
-  readonly chats = this.histogram('chat_seconds', 'Chats, from the request to the end of the answer.', {
+  readonly webhookAttempts = this.counter('webhook_attempts_total', 'Webhook delivery attempts.', ['outcome', 'then']);
+  readonly chats = this.histogram('chat_seconds', 'Duration of chats, from the request to the end of the response.', {
     labels: ['model', 'provider', 'outcome'],
     buckets: REQUEST_BUCKETS,
   });
   readonly chatFirstByte = this.histogram(
     'chat_first_byte_seconds',
-    'Chats, from the request to the headers of the answer.',
+    'Time from a chat request to the headers of its response.',
     {
       labels: ['model', 'provider'],
       buckets: REQUEST_BUCKETS,
     },
   );
   /** `outcome`: exported or failed. */
-  readonly spans = this.counter('trace_spans_total', 'Spans sent to the receiver of traces.', ['outcome']);
+  readonly spans = this.counter('trace_spans_total', 'Spans sent to the trace collector, by outcome.', ['outcome']);
 
   /** A value that is read at each scrape, and omitted when the read rejects. Names get the prefix `darkroom_`. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void {
@@ -110,7 +128,10 @@ export class Metrics {
 
   /** Build information, and Node's own metrics: memory, event loop, garbage collection. */
   watchProcess(): void {
-    const info = { name: 'darkroom_build_info', help: 'Always 1; its labels say what runs.' };
+    const info = {
+      name: 'darkroom_build_info',
+      help: 'Always 1; the labels carry the version and the Node.js version.',
+    };
     const build = new Gauge({ ...info, labelNames: ['version', 'node'], registers: [this.registry] });
     build.set({ version: VERSION, node: process.versions.node }, 1);
     collectDefaultMetrics({ register: this.registry });

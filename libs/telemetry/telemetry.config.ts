@@ -4,7 +4,7 @@ import type { LogLevel } from './logger.js';
 
 /** Which events are logged. */
 export class TelemetryConfig {
-  @Setting('LOG_LEVEL', 'Least severe level that is logged: debug, info, warn, error or silent.')
+  @Setting('LOG_LEVEL', 'Minimum log level: debug, info, warn, error, or silent.')
   @IsIn(['debug', 'info', 'warn', 'error', 'silent'])
   readonly logLevel: LogLevel = 'info';
 }
@@ -23,21 +23,21 @@ export const SAMPLERS = [
 export class TracingConfig {
   @Setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
-    'Base address of an OTLP/HTTP receiver for traces, such as http://collector:4318; unset = no traces.',
+    'Base URL of an OTLP/HTTP trace collector, such as http://collector:4318; unset = no traces.',
     { unit: 'URL' },
   )
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly endpoint?: string;
 
-  @Setting('OTEL_EXPORTER_OTLP_HEADERS', 'Headers sent to the receiver of traces, name=value, separated by commas.', {
+  @Setting('OTEL_EXPORTER_OTLP_HEADERS', 'Headers for the trace collector: name=value, separated by commas.', {
     secret: true,
     list: true,
   })
   @IsString({ each: true })
   readonly headers: readonly string[] = [];
 
-  @Setting('OTEL_EXPORTER_OTLP_TIMEOUT', 'How long one delivery of traces may take, its retries included.', {
+  @Setting('OTEL_EXPORTER_OTLP_TIMEOUT', 'Time limit of one trace export, including retries.', {
     unit: 'ms',
   })
   @Within(100, 60_000)
@@ -52,10 +52,7 @@ export class TracingConfig {
   @IsIn(SAMPLERS)
   readonly sampler: (typeof SAMPLERS)[number] = 'parentbased_always_on';
 
-  @Setting(
-    'OTEL_TRACES_SAMPLER_ARG',
-    'Share of requests that the samplers named traceidratio trace, 0 to 1; unset = 1.',
-  )
+  @Setting('OTEL_TRACES_SAMPLER_ARG', 'Sampling ratio of the traceidratio samplers, 0 to 1; unset = 1.')
   @IsOptional()
   @Min(0)
   @Max(1)
@@ -63,7 +60,7 @@ export class TracingConfig {
 
   @Setting(
     'OTEL_BSP_SCHEDULE_DELAY',
-    'How long spans are gathered before they are sent; a killed process loses these.',
+    'How long spans are collected before they are sent; a killed process loses unsent spans.',
     {
       unit: 'ms',
     },
@@ -71,27 +68,27 @@ export class TracingConfig {
   @Within(100, 60_000)
   readonly scheduleDelayMs: number = 5_000;
 
-  @Setting('OTEL_BSP_MAX_QUEUE_SIZE', 'Spans a process holds until they are sent; more are dropped.')
+  @Setting('OTEL_BSP_MAX_QUEUE_SIZE', 'Maximum unsent spans per process; spans beyond that are dropped.')
   @IsInt()
   @Within(512, 65_536)
   readonly maxQueueSize: number = 4_096;
 
   @Setting(
     'TRACE_PROVIDERS',
-    'Send traceparent to providers of images. They then learn trace ids, and whether a call is traced.',
+    'Whether to send traceparent to image providers, which reveals trace IDs and whether a call is traced.',
   )
   readonly traceProviders: boolean = false;
 }
 
 /** Where metrics are served, never on the API's port. */
 export class MetricsConfig {
-  @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
+  @Setting('METRICS_PORT', 'Port that serves /metrics, and nothing else; 0 = no metrics.')
   @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
   @Setting(
     'METRICS_HOST',
-    'Address /metrics listens on. It has no authentication: open it to the scraper’s network only.',
+    'Address /metrics listens on. It has no authentication: expose it to the scraper’s network only.',
   )
   @IsString()
   readonly metricsHost: string = '127.0.0.1';

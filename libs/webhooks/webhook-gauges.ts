@@ -18,7 +18,7 @@ export class WebhookGauges implements OnModuleInit {
     const read = rarely(READ_EVERY_MS, () => this.read());
     this.metrics.gauges(
       'webhook_backlog',
-      `Webhooks to be delivered: due now, or later after a failed attempt; ${MOST} in all at most. The same at every process.`,
+      `Webhooks to deliver: due now, or scheduled for a retry. Counts up to ${MOST}; the same on every process.`,
       'state',
       async () => {
         const { due, later } = await read();
@@ -27,7 +27,7 @@ export class WebhookGauges implements OnModuleInit {
     );
     this.metrics.gauges(
       'webhook_oldest_due_seconds',
-      'How long the first webhook that is due has waited; the same at every process.',
+      'How long the oldest due webhook has been waiting; the same on every process.',
       'state',
       async () => ({ due: (await read()).oldestSeconds }),
     );

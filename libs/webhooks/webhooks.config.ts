@@ -3,31 +3,31 @@ import { Setting, Within } from '#config/setting.js';
 
 /** Time limit, concurrency and retries of deliveries, and how many endpoints an account may have. */
 export class WebhooksConfig {
-  @Setting('WEBHOOK_TIMEOUT_MS', 'Time limit for a webhook’s receiver to answer.', { unit: 'ms' })
+  @Setting('WEBHOOK_TIMEOUT_MS', 'Time limit for a webhook’s receiver to respond.', { unit: 'ms' })
   @Within(100, 60_000)
   readonly timeoutMs: number = 15_000;
 
   @Setting(
     'WEBHOOK_RETRY_SECONDS',
-    'Pauses after the first, second ... failed attempt; after the last one the delivery fails.',
+    'Delays before each retry of a failed delivery; after the last retry the delivery fails.',
     { list: true, unit: 's, list' },
   )
   @ArrayMaxSize(20)
   @Matches(/^\d{1,6}$/, { each: true, message: 'WEBHOOK_RETRY_SECONDS must list whole seconds' })
   readonly retrySeconds: string[] = ['5', '300', '1800', '7200', '18000', '36000'];
 
-  @Setting('WEBHOOK_CONCURRENCY', 'Webhooks one worker process delivers at once, in addition to its tasks.')
+  @Setting('WEBHOOK_CONCURRENCY', 'Maximum webhooks one worker process delivers at once, in addition to its tasks.')
   @Within(1, 1_000)
   readonly concurrency: number = 50;
 
   @Setting(
     'WEBHOOK_CONCURRENCY_PER_ACCOUNT',
-    'Webhooks of one account that all workers together deliver at once, so that its slow receivers delay only its own.',
+    'Maximum webhooks of one account that all workers together deliver at once, so that slow receivers delay only that account.',
   )
   @Within(1, 1_000)
   readonly concurrencyPerAccount: number = 10;
 
-  @Setting('WEBHOOK_ENDPOINTS_PER_ACCOUNT', 'Webhook endpoints an account may have; 0 = unlimited.')
+  @Setting('WEBHOOK_ENDPOINTS_PER_ACCOUNT', 'Maximum webhook endpoints per account; 0 = unlimited.')
   @Within(0, 10_000)
   readonly endpointsPerAccount: number = 20;
 }

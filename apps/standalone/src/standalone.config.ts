@@ -5,7 +5,7 @@ import { RedisUrl } from '#redis/redis.config.js';
 
 /** The settings of the standalone product; all others pass through to its processes. */
 export class StandaloneConfig {
-  @Setting('PORT', 'Port the API listens on; 0 takes a free one.')
+  @Setting('PORT', 'Port the API listens on; 0 = any free port.')
   @Within(0, 65_535)
   readonly port: number = 3000;
 
@@ -13,29 +13,29 @@ export class StandaloneConfig {
   @IsString()
   readonly host: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Address at which callers reach the API, used in links; default http://HOST:PORT.', {
+  @Setting('PUBLIC_URL', 'Public base URL of the API, used in links; default http://HOST:PORT.', {
     unit: 'URL',
   })
   @IsOptional()
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl?: string;
 
-  @Setting('DATA_DIR', 'Folder of everything this machine keeps.', { unit: 'path' })
+  @Setting('DATA_DIR', 'Folder for all persistent data of this machine.', { unit: 'path' })
   @IsString()
   readonly dataDir: string = '.data';
 
-  @Setting('WORKERS', 'Worker processes.')
+  @Setting('WORKERS', 'Number of worker processes.')
   @Within(1, 64)
   readonly workers: number = 1;
 
   @Setting(
     'WORKER_HEALTH_PORT',
-    'Port of the first worker’s /healthz and /readyz, the next worker gets the next port; 0 = none.',
+    'Port of the first worker’s /healthz and /readyz; each further worker uses the next port; 0 = none.',
   )
   @Within(0, 65_535)
   readonly workerHealthPort: number = 0;
 
-  @Setting('METRICS_PORT', 'Port of /metrics, which no other port serves; 0 = no metrics.')
+  @Setting('METRICS_PORT', 'Port that serves /metrics, and nothing else; 0 = no metrics.')
   @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
@@ -43,23 +43,23 @@ export class StandaloneConfig {
   @Within(100_000, 10_000_000_000)
   readonly logFileBytes: number = 10_000_000;
 
-  @Setting('LOG_FILES_KEPT', 'Rotated files kept of each of these logs.')
+  @Setting('LOG_FILES_KEPT', 'Number of rotated files to keep per log.')
   @Within(1, 1_000)
   readonly logFilesKept: number = 4;
 
-  @Setting('SHUTDOWN_GRACE_MS', 'Held by doctor against the longest time limit of the providers.', { unit: 'ms' })
+  @Setting('SHUTDOWN_GRACE_MS', 'Checked by doctor against the longest time limit of the providers.', { unit: 'ms' })
   @IsOptional()
   @Within(0, 3_630_000)
   readonly shutdownGraceMs?: number;
 
-  @Setting('BOOTSTRAP_API_KEY', 'An API key that is created at start unless it exists.', { secret: true })
+  @Setting('BOOTSTRAP_API_KEY', 'API key to create at startup if it does not exist.', { secret: true })
   @IsOptional()
   @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })
   readonly bootstrapApiKey?: string;
 
   @Setting(
     'SECRET_KEY',
-    'Signs links, hashes API keys, seals secrets; at least 32 random characters, the same for every process.',
+    'Key for signing links, hashing API keys, and encrypting secrets; at least 32 random characters, the same for every process.',
     { secret: true },
   )
   @IsOptional()
@@ -68,21 +68,21 @@ export class StandaloneConfig {
 
   @Setting(
     'SECRET_KEY_PREVIOUS',
-    'A second SECRET_KEY whose links, sealed secrets, API keys, sessions and one-time links also work: the previous one, or the next.',
+    'A second SECRET_KEY, the previous one or the next: links, API keys, sessions, and secrets created with it also work.',
     { secret: true },
   )
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY_PREVIOUS must have at least 32 characters' })
   readonly secretKeyPrevious?: string;
 
-  @Setting('DATABASE_URL', 'A Postgres server to use instead of the embedded one.', { unit: 'URL', secret: true })
+  @Setting('DATABASE_URL', 'Postgres server to use instead of the embedded one.', { unit: 'URL', secret: true })
   @IsOptional()
   @Validate(DatabaseUrl)
   readonly databaseUrl?: string;
 
   @Setting(
     'DATABASE_DIRECT_URL',
-    'Postgres itself, where DATABASE_URL leads to a pooler: migrations and commands need sessions of their own.',
+    'Direct connection to Postgres if DATABASE_URL points to a pooler: migrations and commands need sessions of their own.',
     { unit: 'URL', secret: true },
   )
   @IsOptional()
@@ -94,7 +94,7 @@ export class StandaloneConfig {
   @IsIn(['transaction'])
   readonly databasePooler?: string;
 
-  @Setting('REDIS_URL', 'A Redis server to use instead of the embedded one.', { unit: 'URL', secret: true })
+  @Setting('REDIS_URL', 'Redis server to use instead of the embedded one.', { unit: 'URL', secret: true })
   @IsOptional()
   @Validate(RedisUrl)
   readonly redisUrl?: string;

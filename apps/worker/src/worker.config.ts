@@ -3,13 +3,13 @@ import { Setting, Within } from '#config/setting.js';
 
 /** What one worker runs at once, and how long images, tasks and usage are kept. */
 export class WorkerConfig {
-  @Setting('WORKER_CONCURRENCY', 'Tasks one worker process runs at once.')
+  @Setting('WORKER_CONCURRENCY', 'Maximum tasks one worker process runs at once.')
   @Within(1, 200)
   readonly concurrency: number = 10;
 
   @Setting(
     'SHUTDOWN_GRACE_MS',
-    'How long a stopping process may finish running work; default of a worker: the longest time limit of its providers plus 30 s.',
+    'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
     { unit: 'ms' },
   )
   @IsOptional()
@@ -27,19 +27,19 @@ export class WorkerConfig {
   @IsIP()
   readonly healthHost: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Address at which callers reach the API, used in links; default http://HOST:PORT.', {
+  @Setting('PUBLIC_URL', 'Public base URL of the API, used in links; default http://HOST:PORT.', {
     unit: 'URL',
   })
   @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 
-  @Setting('THUMBNAILS', 'Whether to keep a thumbnail of each image for the console’s lists.')
+  @Setting('THUMBNAILS', 'Whether to create a thumbnail of each image for the console’s lists.')
   @IsBoolean()
   readonly thumbnails: boolean = true;
 
   @Setting(
     'PROVENANCE',
-    'Whether images carry metadata that says a model made them, from the provider or our own: on, or off to remove all metadata.',
+    'Whether images carry metadata that marks them as AI-generated, from the provider or added by this service: on, or off to remove all metadata.',
   )
   @IsIn(['on', 'off'])
   readonly provenance: 'on' | 'off' = 'on';
@@ -52,13 +52,17 @@ export class WorkerConfig {
   @Within(1)
   readonly taskRetentionHours: number = 168;
 
-  @Setting('CHAT_USAGE_RETENTION_DAYS', 'How long the usage of each chat is kept; at least a month, for budgets.', {
-    unit: 'days',
-  })
+  @Setting(
+    'CHAT_USAGE_RETENTION_DAYS',
+    'How long the usage of each chat is kept; at least 31 days, because budgets need it.',
+    {
+      unit: 'days',
+    },
+  )
   @Within(31, 36_500)
   readonly chatUsageRetentionDays: number = 90;
 
-  @Setting('CHARGE_RETENTION_DAYS', 'How long each charge is kept; what was spent in each month stays.', {
+  @Setting('CHARGE_RETENTION_DAYS', 'How long each charge is kept; monthly totals are kept forever.', {
     unit: 'days',
   })
   @Within(62, 36_500)
@@ -78,7 +82,7 @@ export class WorkerConfig {
   @Within(31, 36_500)
   readonly usageDayRetentionDays: number = 1_830;
 
-  @Setting('AUDIT_LOG_RETENTION_DAYS', 'How long the entries of the audit log are kept.', { unit: 'days' })
+  @Setting('AUDIT_LOG_RETENTION_DAYS', 'How long audit log entries are kept.', { unit: 'days' })
   @Within(30, 36_500)
   readonly auditLogRetentionDays: number = 730;
 }

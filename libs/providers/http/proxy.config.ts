@@ -5,19 +5,15 @@ import { Setting } from '#config/setting.js';
 export class ProviderProxyConfig {
   @Setting(
     'PROVIDER_PROXY',
-    'Forward proxy for all calls of providers but ComfyUI, images and chats: http://user:password@host:port; unset = direct.',
+    'Forward proxy for image and chat calls to all providers except ComfyUI: http://user:password@host:port; unset = direct.',
     { unit: 'URL', secret: true },
   )
   @IsOptional()
   @Matches(/^https?:\/\/[^\s/?#]+\/?$/, { message: 'PROVIDER_PROXY must look like http://user:password@host:port' })
   readonly providerProxy?: string;
 
-  @Setting(
-    'PROVIDER_NO_PROXY',
-    'Hosts of providers, each with its subdomains, that are reached without PROVIDER_PROXY.',
-    {
-      list: true,
-    },
-  )
+  @Setting('PROVIDER_NO_PROXY', 'Provider hosts, including their subdomains, to reach without PROVIDER_PROXY.', {
+    list: true,
+  })
   readonly providerNoProxy: string[] = [];
 }

@@ -18,7 +18,7 @@ class PlainHttpUrl {
 
 /** OpenAI, or a compatible server, if no catalog file is configured. */
 export class OpenAiConfig {
-  @Setting('OPENAI_API_KEY', 'API key of OpenAI or a compatible server. When set, that server generates the images.', {
+  @Setting('OPENAI_API_KEY', 'API key of OpenAI or a compatible server. If set, that server generates the images.', {
     secret: true,
   })
   @IsOptional()
@@ -26,26 +26,26 @@ export class OpenAiConfig {
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_API_KEY must be visible ASCII without spaces' })
   readonly apiKey?: string;
 
-  @Setting('OPENAI_BASE_URL', 'Address of the OpenAI-compatible server, up to and including /v1.', { unit: 'URL' })
+  @Setting('OPENAI_BASE_URL', 'Base URL of the OpenAI-compatible server, including /v1.', { unit: 'URL' })
   @Validate(PlainHttpUrl)
   readonly baseUrl: string = 'https://api.openai.com/v1';
 
-  @Setting('OPENAI_ORGANIZATION', 'Organization that is charged for images, if the key has several.')
+  @Setting('OPENAI_ORGANIZATION', 'Organization to bill for images, if the key has several.')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_ORGANIZATION must be visible ASCII without spaces' })
   readonly organization?: string;
 
-  @Setting('OPENAI_PROJECT', 'Project that is charged for images, if the key has several.')
+  @Setting('OPENAI_PROJECT', 'Project to bill for images, if the key has several.')
   @IsOptional()
   @Matches(/^[\x21-\x7e]+$/, { message: 'OPENAI_PROJECT must be visible ASCII without spaces' })
   readonly project?: string;
 
-  @Setting('OPENAI_IMAGE_MODEL', 'The server’s name for the image model; unset = the name that callers use.')
+  @Setting('OPENAI_IMAGE_MODEL', 'Name of the image model on the server; unset = the name that callers use.')
   @IsOptional()
   @IsString()
   readonly imageModel?: string;
 
-  @Setting('OPENAI_IMAGE_SIZES', 'Sizes that the server can generate, if not all; images are fitted.', {
+  @Setting('OPENAI_IMAGE_SIZES', 'Sizes the server can generate; unset = all. Other sizes are resized from these.', {
     list: true,
     unit: 'list of <w>x<h>',
   })
@@ -69,19 +69,19 @@ export class OpenAiConfig {
 
   @Setting(
     'OPENAI_INTERRUPTED',
-    'What happens to a task whose call may have been charged but returned no image: fail, or retry and maybe pay twice.',
+    'What happens to a task whose call may have been charged but returned no image: fail, or retry at the risk of paying twice.',
     { unit: 'fail or retry' },
   )
   @IsIn(['fail', 'retry'], { message: 'OPENAI_INTERRUPTED must be fail or retry' })
   readonly interrupted: 'fail' | 'retry' = 'fail';
 
-  @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the server, TLS included.', { unit: 'ms' })
+  @Setting('OPENAI_CONNECT_TIMEOUT_MS', 'Time limit for connecting to the server, including TLS.', { unit: 'ms' })
   @Within(50, HOUR_MS)
   readonly connectTimeoutMs: number = 10_000;
 
   @Setting(
     'OPENAI_FIRST_BYTE_TIMEOUT_MS',
-    'Time limit from the end of the request to the head of its answer; without a stream that covers the whole generation.',
+    'Time limit from the end of the request to the response headers; without streaming, this covers the whole generation.',
     {
       unit: 'ms',
     },
@@ -89,13 +89,9 @@ export class OpenAiConfig {
   @Within(50, HOUR_MS)
   readonly firstByteTimeoutMs: number = 600_000;
 
-  @Setting(
-    'OPENAI_IDLE_TIMEOUT_MS',
-    'Longest pause in an answer that has begun; in a stream, between two partial images.',
-    {
-      unit: 'ms',
-    },
-  )
+  @Setting('OPENAI_IDLE_TIMEOUT_MS', 'Maximum pause within a response; in a stream, between two partial images.', {
+    unit: 'ms',
+  })
   @Within(50, HOUR_MS)
   readonly idleTimeoutMs: number = 300_000;
 

@@ -6,23 +6,25 @@ export class ChatConfig {
   @Within(50, 60_000)
   readonly connectMs: number = 5_000;
 
-  @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'Time limit until a chat provider starts to answer.', { unit: 'ms' })
+  @Setting('CHAT_FIRST_BYTE_TIMEOUT_MS', 'Time limit until a chat provider starts to respond.', { unit: 'ms' })
   @Within(100, 600_000)
   readonly firstByteMs: number = 60_000;
 
-  @Setting('CHAT_TOTAL_TIMEOUT_MS', 'Time limit of a whole chat; then its connection is cut.', { unit: 'ms' })
+  @Setting('CHAT_TOTAL_TIMEOUT_MS', 'Time limit of an entire chat; then its connection is closed.', { unit: 'ms' })
   @Within(100, 3_600_000)
   readonly totalMs: number = 600_000;
 
   @Setting(
     'CHAT_AFTER_HANGUP_MS',
-    'How long a chat with a price is still read after its caller disconnects, to learn its cost; 0 = never, the cost is always estimated.',
+    'How long to keep reading a priced chat after its caller disconnects, to measure its cost; 0 = stop at once and estimate the cost.',
     { unit: 'ms' },
   )
   @Within(0, 600_000)
   readonly afterHangupMs: number = 30_000;
 
-  @Setting('CHAT_AFTER_HANGUP_BYTES', 'Maximum bytes read from such an answer.', { unit: 'bytes' })
+  @Setting('CHAT_AFTER_HANGUP_BYTES', 'Maximum bytes to read from a chat after its caller disconnects.', {
+    unit: 'bytes',
+  })
   @Within(0, 1_073_741_824)
   readonly afterHangupBytes: number = 8_388_608;
 }

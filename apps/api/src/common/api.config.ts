@@ -13,7 +13,7 @@ export class ApiConfig {
   @IsString()
   readonly host: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Address at which callers reach the API, used in links; default http://HOST:PORT.', {
+  @Setting('PUBLIC_URL', 'Public base URL of the API, used in links; default http://HOST:PORT.', {
     unit: 'URL',
   })
   @IsOptional()
@@ -22,27 +22,35 @@ export class ApiConfig {
 
   @Setting(
     'HSTS_SECONDS',
-    'If PUBLIC_URL is https: how long browsers must not use plain http for its host, on any port; 0 = no such header.',
+    'With an https PUBLIC_URL: how long browsers must use https for its host, on every port (Strict-Transport-Security); 0 = no header.',
     { unit: 's' },
   )
   @Within(0, 63_072_000)
   readonly hstsSeconds: number = 31_536_000;
 
-  @Setting('SYNC_WAIT_MS', 'How long a synchronous call waits for its image before it gets still_running.', {
-    unit: 'ms',
-  })
+  @Setting(
+    'SYNC_WAIT_MS',
+    'How long a synchronous request waits for its image before it is answered with still_running.',
+    {
+      unit: 'ms',
+    },
+  )
   @Within(1_000, 600_000)
   readonly syncWaitMs: number = 100_000;
 
-  @Setting('STREAM_PING_MS', 'How often a comment keeps a streamed answer alive while its image is generated.', {
-    unit: 'ms',
-  })
+  @Setting(
+    'STREAM_PING_MS',
+    'How often a comment is sent to keep a streamed response alive while its image is generated.',
+    {
+      unit: 'ms',
+    },
+  )
   @Within(100, 60_000)
   readonly streamPingMs: number = 15_000;
 
   @Setting(
     'DEFAULT_RESPONSE_FORMAT',
-    'What a call without response_format gets, where neither its key nor its account has a default: both (a link and base64), url or b64_json.',
+    'Response format of requests without response_format whose key and account set no default: both (a link and base64), url, or b64_json.',
   )
   @IsIn([...DEFAULT_RESPONSE_FORMATS], {
     message: `DEFAULT_RESPONSE_FORMAT must be one of ${DEFAULT_RESPONSE_FORMATS.join(', ')}`,
@@ -51,22 +59,22 @@ export class ApiConfig {
 
   @Setting(
     'ALLOW_PIXEL_SIZE',
-    'Accept sizes in pixels (1024x1024) in generations, where the key does not say; edits always accept them.',
+    'Whether generations accept sizes in pixels (1024x1024) unless the key sets it; edits always accept them.',
   )
   @IsBoolean()
   readonly allowPixelSize: boolean = true;
 
-  @Setting('JSON_BODY_LIMIT', 'Largest JSON body of an image request.', { unit: 'bytes' })
+  @Setting('JSON_BODY_LIMIT', 'Maximum JSON body of an image request.', { unit: 'bytes' })
   @Within(1_048_576, 268_435_456)
   readonly jsonBodyLimit: number = 67_108_864;
 
-  @Setting('MULTIPART_BODY_LIMIT', 'Largest multipart body of an edit.', { unit: 'bytes' })
+  @Setting('MULTIPART_BODY_LIMIT', 'Maximum multipart body of an edit.', { unit: 'bytes' })
   @Within(1_048_576, 1_073_741_824)
   readonly multipartBodyLimit: number = 200_000_000;
 
   @Setting(
     'REQUEST_TIMEOUT_MS',
-    'Time limit for receiving a request, 15 s of it for the headers; a slower request gets 408.',
+    'Time limit for receiving a request, at most 15 s of it for the headers; slower requests get 408.',
     { unit: 'ms' },
   )
   @Within(1_000, 3_600_000)
@@ -74,7 +82,7 @@ export class ApiConfig {
 
   @Setting(
     'BODY_MEMORY',
-    'Bytes of request bodies, and of partial images that wait for slow readers, one process holds at once, at most two thirds of them for one account or network; more are rejected. Never less than 1.5 x JSON_BODY_LIMIT.',
+    'Maximum memory of one process for request bodies and for partial images waiting for slow readers. One account or network may use two thirds of it; requests beyond that are rejected. At least 1.5 x JSON_BODY_LIMIT.',
     { unit: 'bytes' },
   )
   @Within(1_048_576)
@@ -82,42 +90,42 @@ export class ApiConfig {
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
-    'Connections that one network address (IPv6: one /64) may hold at an API without having sent a key; those of TRUSTED_PROXIES don’t count; 0 = unlimited.',
+    'Maximum connections without an API key from one IP address (IPv6: one /64) to an API process, not counting TRUSTED_PROXIES; 0 = unlimited.',
   )
   @Within(0, 1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
 
   @Setting(
     'UNKNOWN_KEY_LOOKUPS',
-    'Lookups of unknown API keys and sessions that a process runs at once, one per network.',
+    'Maximum concurrent lookups of unknown API keys and sessions per process; one per network.',
   )
   @Within(1, 100)
   readonly unknownKeyLookUps: number = 4;
 
   @Setting(
     'UNKNOWN_KEYS_WAITING',
-    'Requests of one network that may wait for such a lookup, and half the maximum for all networks; more get 429 or 503.',
+    'Maximum requests of one network that wait for a lookup of an unknown key; all networks together may have twice as many. Requests beyond that get 429 or 503.',
   )
   @Within(1, 100_000)
   readonly unknownKeysWaiting: number = 2_500;
 
   @Setting(
     'TRUSTED_PROXIES',
-    'Addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For names the caller, for limits on sign-in attempts, unknown keys and bodies; empty = none.',
+    'IP addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For is trusted to identify the caller, for limits on sign-in attempts, unknown keys, and bodies; empty = none.',
     { list: true },
   )
   @ValidateBy({
     name: 'networks',
     validator: {
       validate: (networks) => Array.isArray(networks) && networks.every(isNetwork),
-      defaultMessage: () => 'TRUSTED_PROXIES must be addresses or networks such as 10.0.0.0/8, never everyone',
+      defaultMessage: () => 'TRUSTED_PROXIES must be addresses or networks such as 10.0.0.0/8, but not all addresses',
     },
   })
   readonly trustedProxies: string[] = [];
 
   @Setting(
     'SHUTDOWN_GRACE_MS',
-    'How long a stopping process may finish running work; default of a worker: the longest time limit of its providers plus 30 s.',
+    'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
     { unit: 'ms' },
   )
   @Within(0, 3_630_000)
@@ -125,7 +133,7 @@ export class ApiConfig {
 
   @Setting(
     'SHUTDOWN_DELAY_MS',
-    'How long a stopping API still accepts connections while /readyz already fails; longer than the load balancer’s check interval.',
+    'How long a stopping API process keeps accepting connections after /readyz starts to fail; set it longer than the load balancer’s check interval.',
     { unit: 'ms' },
   )
   @Within(0, 60_000)

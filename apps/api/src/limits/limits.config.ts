@@ -3,21 +3,21 @@ import { Setting, Within } from '#config/setting.js';
 
 /** Default limits of keys, in requests per minute. */
 export class LimitsConfig {
-  @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests per minute of an API key; 0 = unlimited.')
+  @Setting('RATE_SUBMITS_PER_MINUTE', 'Image requests per minute for each API key; 0 = unlimited.')
   @Within(0, 1_000_000_000)
   readonly submitsPerMinute: number = 60;
 
-  @Setting('RATE_POLLS_PER_MINUTE', 'Reads and cancels of tasks per minute of an API key; 0 = unlimited.')
+  @Setting('RATE_POLLS_PER_MINUTE', 'Task reads and cancellations per minute for each API key; 0 = unlimited.')
   @Within(0, 1_000_000_000)
   readonly pollsPerMinute: number = 600;
 
-  @Setting('RATE_CHATS_PER_MINUTE', 'Chats per minute of an API key; 0 = unlimited.')
+  @Setting('RATE_CHATS_PER_MINUTE', 'Chats per minute for each API key; 0 = unlimited.')
   @Within(0, 1_000_000_000)
   readonly chatsPerMinute: number = 600;
 
   @Setting(
     'ACCOUNT_SUBMITS_PER_MINUTE',
-    'Image requests per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_SUBMITS_PER_MINUTE.',
+    'Image requests per minute for all API keys of an account together; 0 = unlimited, unset = five times RATE_SUBMITS_PER_MINUTE.',
   )
   @IsOptional()
   @Within(0, 1_000_000_000)
@@ -25,7 +25,7 @@ export class LimitsConfig {
 
   @Setting(
     'ACCOUNT_POLLS_PER_MINUTE',
-    'Reads and cancels of tasks per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_POLLS_PER_MINUTE.',
+    'Task reads and cancellations per minute for all API keys of an account together; 0 = unlimited, unset = five times RATE_POLLS_PER_MINUTE.',
   )
   @IsOptional()
   @Within(0, 1_000_000_000)
@@ -33,7 +33,7 @@ export class LimitsConfig {
 
   @Setting(
     'ACCOUNT_CHATS_PER_MINUTE',
-    'Chats per minute of all API keys of an account together; 0 = unlimited, unset = five times RATE_CHATS_PER_MINUTE.',
+    'Chats per minute for all API keys of an account together; 0 = unlimited, unset = five times RATE_CHATS_PER_MINUTE.',
   )
   @IsOptional()
   @Within(0, 1_000_000_000)

@@ -2,13 +2,13 @@ import { Setting, Within } from '#config/setting.js';
 
 /** How long uploads are kept, in hours, and how many bytes an account may store. */
 export class UploadsConfig {
-  @Setting('UPLOAD_RETENTION_HOURS', 'How long requests can use an image sent to /v1/uploads/images.', {
+  @Setting('UPLOAD_RETENTION_HOURS', 'How long an image uploaded to /v1/uploads/images can be used in requests.', {
     unit: 'h',
   })
   @Within(1, 8_760)
   readonly retentionHours: number = 72;
 
-  @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Bytes of unexpired uploads an account may have; 0 = unlimited.', {
+  @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Maximum total size of an account’s unexpired uploads; 0 = unlimited.', {
     unit: 'bytes',
   })
   @Within(0, Number.MAX_SAFE_INTEGER)

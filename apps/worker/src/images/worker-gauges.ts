@@ -11,7 +11,11 @@ export class WorkerGauges implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.metrics.gauge('worker_slots', 'Tasks this worker has in hand at most.', () => this.worker.slots);
-    this.metrics.gauge('worker_tasks', 'Tasks this worker has in hand.', () => this.worker.running);
+    this.metrics.gauge(
+      'worker_slots',
+      'Maximum number of tasks this worker processes at once.',
+      () => this.worker.slots,
+    );
+    this.metrics.gauge('worker_tasks', 'Tasks this worker is processing.', () => this.worker.running);
   }
 }

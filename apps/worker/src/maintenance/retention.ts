@@ -22,7 +22,7 @@ export class Retention implements OnModuleInit, OnModuleDestroy {
   onModuleInit(): void {
     this.metrics.gauges(
       'retention_lag_seconds',
-      'For how long the oldest that should be gone has been due; the same at every worker.',
+      'How long the oldest expired row of each kind has been overdue for deletion; the same on every worker.',
       'kind',
       rarely(LOOK_EVERY_MS, () => this.lags()),
     );
