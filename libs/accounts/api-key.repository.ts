@@ -260,10 +260,10 @@ async function assertRoomForKey(transaction: Transaction, accountId: string, key
   });
   const keys = new Set(working.map(({ id, originalKeyId }) => originalKeyId ?? id)).size;
   if (keys < most) return;
-  const held = most === 1 ? 'a key already, and may have 1' : `${keys} keys, and may have ${most}`;
+  const held = most === 1 ? 'a key already, and is limited to 1' : `${keys} of at most ${most} keys`;
   throw new AppError(
     'account_limit_reached',
-    `The account has ${held}. Revoke one, or ask an operator to raise the limit.`,
+    `The account has ${held}. Revoke a key, or ask an operator to raise the limit.`,
   );
 }
 

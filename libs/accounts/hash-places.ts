@@ -44,13 +44,9 @@ export class HashPlaces {
     }
     const queue = this.queues.get(network) ?? [];
     if (this.waiting >= this.maxWaiting || queue.length >= this.maxOfOne) {
-      throw new AppError(
-        'server_is_overloaded',
-        'Too many people are signing in right now. Please try again shortly.',
-        {
-          retryAfter: RETRY_SECONDS,
-        },
-      );
+      throw new AppError('server_is_overloaded', 'Too many users are signing in right now. Please try again shortly.', {
+        retryAfter: RETRY_SECONDS,
+      });
     }
     this.waiting += 1;
     this.queues.set(network, queue);

@@ -22,7 +22,7 @@ describe('the words of alerts', () => {
     const account = { ...budget, owner: 'account', keyName: null, period: 'total', limit: 0, spent: 0 } as const;
     expect(budgetReading(account, 'EUR', NOW)).toMatchObject({
       ...{ subject: 'key_1 0 total', title: 'This account has used 100% of its budget', path: '/console/usage' },
-      advice: expect.stringContaining('are refused with HTTP 402'),
+      advice: expect.stringContaining('are rejected with HTTP 402'),
     });
   });
 

@@ -35,8 +35,8 @@ export function budgetReading(budget: NamedBudget, currency: string, now: Date):
     what: `${amount(spent)} of ${amount(limit)} is spent or reserved${period === 'month' ? ' this month' : ''}.`,
     advice:
       value >= 100
-        ? 'Requests that the rest does not cover are refused with HTTP 402. Raise the budget to let them through.'
-        : 'At 100%, requests are refused with HTTP 402. Raise the budget, or find out in Usage what spends it.',
+        ? 'Requests that exceed the remaining budget are rejected with HTTP 402. Raise the budget to allow them.'
+        : 'At 100%, requests are rejected with HTTP 402. Raise the budget, or check Usage to see what is spending it.',
     path: owner === 'key' ? '/console/keys' : '/console/usage',
   };
 }
@@ -55,7 +55,7 @@ export function failureReading(
     title: `${Math.floor(share)}% of ${whose} failed in the last ${minutes(windowMinutes)}`,
     what: `${failed.toLocaleString('en')} of ${total.toLocaleString('en')} tasks that ended in the last ${minutes(windowMinutes)} failed.`,
     advice: overall
-      ? 'Look at the failures by reason, and at the providers.'
+      ? 'Check the failures by reason, and the providers.'
       : 'Open the failed tasks to see why. If the provider is at fault, ask your operator.',
     path: overall ? OPERATION : TASKS,
   };
@@ -68,7 +68,7 @@ export function providerReading(name: string, models: readonly string[], isDown:
   return {
     ...{ subject: name, name, value: isDown ? 1 : 0 },
     title: `Provider “${name}” is down`,
-    what: `Calls to “${name}” keep failing or get no answer, so Darkroom has paused it and tests it with a request now and then. It serves ${served}; their tasks go to other providers or wait.`,
+    what: `Calls to “${name}” keep failing or time out, so Darkroom has paused it and tests it with a request now and then. It serves ${served}; their tasks go to other providers or wait.`,
     advice: 'Check the provider’s status page and its key. Drain it if it stays down, or add another route.',
     path: OPERATION,
   };

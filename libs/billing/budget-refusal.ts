@@ -13,7 +13,7 @@ const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', 
 function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
   return new AppError(
     'insufficient_quota',
-    `The budget of this ${OWNERS[owner]} is not enough: ${decimalOf(left)} is left${PERIODS[period]}.`,
+    `The budget of this ${OWNERS[owner]} does not cover the request: ${decimalOf(left)} is left${PERIODS[period]}.`,
   );
 }
 
@@ -21,7 +21,7 @@ function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'
 function priceUnknown(owner: Budget['owner']): AppError {
   return new AppError(
     'model_not_allowed',
-    `This ${OWNERS[owner]} has a budget, and what this request costs is not known: the model has no price for it.`,
+    `This ${OWNERS[owner]} has a budget, but the cost of this request is unknown: the model has no price for it.`,
     { param: 'model' },
   );
 }

@@ -24,9 +24,13 @@ export class UsageRepository {
       if (rows.length <= MOST_FIGURES + 1) return rows;
     }
     const most = MOST_FIGURES.toLocaleString('en');
-    throw new AppError('invalid_value', `That is more than ${most} figures. Ask for fewer ${query.by}s at a time.`, {
-      param: 'from',
-    });
+    throw new AppError(
+      'invalid_value',
+      `The result has more than ${most} rows. Request fewer ${query.by}s at a time.`,
+      {
+        param: 'from',
+      },
+    );
   }
 
   /** The first day with rolled-up usage; undefined when there is none. */

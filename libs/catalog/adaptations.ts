@@ -44,11 +44,11 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (size !== null && !makesPixels(size, route.sizes, takes?.size)) {
     add('size', `An image of ${size} pixels is only possible by resizing one of another size.`);
   }
-  if (ask.images > 0 && !route.edits) add(references, 'Reference images would be ignored.');
+  if (ask.images > 0 && !route.edits) add(references, 'The reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
   const { n = 1 } = ask;
-  if (n > route.maxN) add('n', `Only ${route.maxN} of ${n} images would be made.`);
+  if (n > route.maxN) add('n', `Only ${route.maxN} of ${n} images would be generated.`);
   if (takes === undefined) return found;
   if (size !== null && takes.size === 'ratio') add('size', 'Only the aspect ratio of the size would be requested.');
   return [...found, ...optionsLeftOut(takes, ask)];
@@ -72,18 +72,18 @@ function makesPixels(
 function optionsLeftOut(takes: SupportedOptions, ask: AskedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const leaveOut = (param: string, value: string | null, why = ''): void => {
-    if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be left out${why}.` });
+    if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be ignored${why}.` });
   };
   if (takes.quality !== 'any' && OLD_QUALITIES.includes(ask.quality)) {
-    found.push({ param: 'quality', what: `The quality ${ask.quality} would be asked for by another name.` });
+    found.push({ param: 'quality', what: `The quality ${ask.quality} would be requested under another name.` });
   }
   if (takes.inputFidelity === 'never') leaveOut('input_fidelity', ask.inputFidelity);
   else if (takes.inputFidelity === 'with images' && ask.images === 0)
-    leaveOut('input_fidelity', ask.inputFidelity, ', as there are no images');
+    leaveOut('input_fidelity', ask.inputFidelity, ', because the request has no images');
   if (!takes.transparency && ask.background === 'transparent') leaveOut('background', ask.background);
   if (takes.quality === 'none') leaveOut('quality', ask.quality);
   if (takes.moderation === 'never') leaveOut('moderation', ask.moderation);
   else if (takes.moderation === 'without images' && ask.images > 0)
-    leaveOut('moderation', ask.moderation, ', as there are images');
+    leaveOut('moderation', ask.moderation, ', because the request has images');
   return found;
 }

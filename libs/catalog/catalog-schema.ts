@@ -6,7 +6,7 @@ import { CHAT_EXTRAS } from './catalog.js';
 /** Names of providers, models, and keys. */
 export const ENTRY_NAME = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$';
 const name = { type: 'string', pattern: ENTRY_NAME } as const;
-const amount = { type: 'number', minimum: 0, description: 'In units of the currency.' } as const;
+const amount = { type: 'number', minimum: 0, description: 'Amount in the currency of the installation.' } as const;
 
 /** Maximum images of one request, the same as in OpenAI's API. */
 const MAX_IMAGES = 10;
@@ -33,8 +33,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
 const accepts = {
   type: 'object',
   additionalProperties: false,
-  description:
-    'Values that image requests may have; absent lists are those of gpt-image-2. All other values are a 400.',
+  description: 'Values accepted in image requests; other values get a 400. Default: those of gpt-image-2.',
   properties: {
     qualities: { type: 'array', minItems: 1, uniqueItems: true, items: quality },
     edit_qualities: {
@@ -42,14 +41,14 @@ const accepts = {
       minItems: 1,
       uniqueItems: true,
       items: quality,
-      description: 'Qualities of edits, if they are not the same.',
+      description: 'Qualities accepted in edits, if different.',
     },
     output_formats: {
       type: 'array',
       minItems: 1,
       uniqueItems: true,
       items: { enum: OUTPUT_FORMATS },
-      description: 'Requests that name none get png, or the first one if png is not listed.',
+      description: 'Default of requests: png, or the first one if png is not listed.',
     },
     sizes: {
       type: 'array',
@@ -57,7 +56,7 @@ const accepts = {
       uniqueItems: true,
       items: { enum: IMAGE_SIZES },
       description:
-        'Requests that name none get 1:1 (edits: auto), or the first one if that is not listed. What providers are asked for is a capability of routes.',
+        'Default of requests: 1:1 (edits: auto), or the first one if that is not listed. Sizes requested from providers are set in the capabilities of routes.',
     },
     pixel_sizes: { type: 'boolean', description: 'Whether sizes in pixels (1024x1024) are accepted; default true.' },
     max_n: {
@@ -65,13 +64,13 @@ const accepts = {
       minimum: 1,
       maximum: MAX_IMAGES,
       description:
-        'Largest n, the images of one request; default 1. One route at least must return as many from one call.',
+        'Maximum n, the number of images per request; default 1. At least one route must return that many from one call.',
     },
   },
 } as const;
 
 const tierPrice = {
-  description: 'One amount, or one for each quality; auto is what a quality that is not listed costs.',
+  description: 'One amount, or one per quality; auto applies to qualities that are not listed.',
   anyOf: [
     amount,
     {
@@ -91,19 +90,19 @@ const provider = {
   properties: {
     type: {
       enum: Object.keys(DESCRIPTORS),
-      description: 'Which protocol it speaks.',
+      description: 'Protocol of the provider.',
     },
-    base_url: { type: 'string', pattern: BASE_URL, description: 'Without query and credentials.' },
+    base_url: { type: 'string', pattern: BASE_URL, description: 'Base URL, without query and credentials.' },
     keys: {
       type: 'array',
       minItems: 1,
-      description: 'Credentials that share the work, by the names of the environment variables that hold them.',
+      description: 'API keys that share the load, given as names of environment variables.',
       items: {
         type: 'object',
         required: ['env'],
         additionalProperties: false,
         properties: {
-          name: { ...name, description: 'What logs and timelines call it; the variable in lowercase when absent.' },
+          name: { ...name, description: 'Name shown in logs and timelines; default: the variable name in lowercase.' },
           env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
         },
       },
@@ -111,18 +110,18 @@ const provider = {
     limits: {
       type: 'object',
       additionalProperties: false,
-      description: 'Held by all workers together.',
+      description: 'Limits across all workers.',
       properties: {
-        concurrency: { type: 'integer', minimum: 1, description: 'Calls at a time.' },
-        starts_per_minute: { type: 'integer', minimum: 1, description: 'Calls begun in a minute.' },
+        concurrency: { type: 'integer', minimum: 1, description: 'Maximum concurrent calls.' },
+        starts_per_minute: { type: 'integer', minimum: 1, description: 'Maximum calls started per minute.' },
       },
     },
     interrupted: {
       enum: ['fail', 'retry'],
       description: 'What happens to a task whose call may have been charged but returned no image.',
     },
-    free: { type: 'boolean', description: 'Whether no call is ever charged, as on hardware of your own.' },
-    options: { type: 'object', description: 'What only its type knows; see docs/providers.md.' },
+    free: { type: 'boolean', description: 'Whether calls are never charged, for example on your own hardware.' },
+    options: { type: 'object', description: 'Options of the provider type; see docs/providers.md.' },
   },
 } as const;
 
@@ -150,25 +149,25 @@ const route = {
   additionalProperties: false,
   properties: {
     provider: { ...name, description: 'One of the providers above.' },
-    model: { type: 'string', minLength: 1, description: "The provider's name of the model; ours when absent." },
+    model: { type: 'string', minLength: 1, description: 'Model name at the provider; default: the name of the model.' },
     weight: {
       type: 'integer',
       minimum: 1,
       maximum: 1000,
-      description: 'Routes with a weight that stand next to each other share the work by it.',
+      description: 'Adjacent routes with weights share the load in proportion.',
     },
     capabilities: {
       type: 'object',
       additionalProperties: false,
       properties: {
-        edits: { type: 'boolean', description: 'Takes reference images.' },
+        edits: { type: 'boolean', description: 'Whether it accepts reference images.' },
         masks: { type: 'boolean' },
-        images: { type: 'integer', minimum: 1, maximum: 16, description: 'Most reference images at a time.' },
+        images: { type: 'integer', minimum: 1, maximum: 16, description: 'Maximum reference images per call.' },
         max_n: {
           type: 'integer',
           minimum: 1,
           maximum: MAX_IMAGES,
-          description: 'Most images that one call returns, where that is fewer than its type of provider can.',
+          description: 'Maximum images per call, if fewer than the provider type supports.',
         },
         sizes: { type: 'array', minItems: 1, items: { type: 'string', pattern: SIZE } },
       },
@@ -181,7 +180,7 @@ const price = {
   required: ['from'],
   additionalProperties: false,
   properties: {
-    from: { type: 'string', pattern: DAY, description: 'First day it holds, UTC.' },
+    from: { type: 'string', pattern: DAY, description: 'First day it applies, in UTC.' },
     per_image: {
       type: 'object',
       additionalProperties: false,
@@ -193,11 +192,11 @@ const price = {
       minimum: 0,
       maximum: 1,
       description:
-        'Share of per_image that an image costs if it is cancelled after a provider started it. Absent: all of it where that provider charges, else nothing.',
+        'Share of per_image charged if a task is cancelled after a provider started. Default: all of it if the provider charges, else nothing.',
     },
     per_million_tokens: {
       type: 'object',
-      description: 'Of image models: what their measured tokens cost, per_image being the most an image costs.',
+      description: 'Image models: price of the tokens used, with per_image as the maximum cost of an image.',
       additionalProperties: false,
       required: ['input', 'output'],
       properties: {
@@ -226,15 +225,15 @@ const model = {
       type: 'array',
       items: name,
       uniqueItems: true,
-      description: 'Other names for the model in requests; answers and tasks show its own name.',
+      description: 'Other names for the model in requests; responses and tasks show the model’s own name.',
     },
     owned_by: { type: 'string', minLength: 1 },
     accepts,
-    routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the order they stand.' },
+    routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the listed order.' },
     prices: {
       type: 'array',
       items: price,
-      description: 'What callers pay. Absent: nothing where all providers are free, else the price is not known.',
+      description: 'Price for callers. Absent = free if all providers are free, else unknown.',
     },
   },
 } as const;

@@ -140,7 +140,7 @@ export class EditCatalog {
   /** Restores the state of a revision; 0 is the state before the first change. Throws like `saveProvider`. */
   async restore(number: number, on: number, author: string): Promise<Changed> {
     const old = number === 0 ? { entries: { providers: {}, models: {} } } : await this.revisions.find(number);
-    if (old === undefined) throw new AppError('not_found', 'There is no such revision.');
+    if (old === undefined) throw new AppError('not_found', 'Revision not found.');
     await this.begin(on);
     const action = 'catalog.restored';
     return {
@@ -154,7 +154,7 @@ export class EditCatalog {
     if (section !== undefined && !new RegExp(ENTRY_NAME).test(name)) {
       throw new AppError(
         'invalid_value',
-        'A name has up to 100 letters, digits, and . _ : -, and begins with a letter or digit.',
+        'A name can have up to 100 letters, digits, and . _ : -, and must begin with a letter or digit.',
         { param: 'name' },
       );
     }
@@ -177,7 +177,7 @@ export class EditCatalog {
   /** The entry with its keys, and the secrets of the new keys. */
   private withKeys(body: ProviderChange, old: ProviderSource | undefined) {
     if ('keys' in body.entry)
-      throw new AppError('invalid_value', 'keys go beside the entry, not in it.', { param: 'keys' });
+      throw new AppError('invalid_value', 'keys belong next to the entry, not in it.', { param: 'keys' });
     const given = new Map<SealedKey, string>();
     const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
     const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };

@@ -27,14 +27,14 @@ function providerProblems(name: string, provider: ProviderSource, secretOf: Secr
     if (secretOf !== undefined && !secretOf(key)) say(['keys', index], missingSecret(key));
   }
   const names = (provider.keys ?? []).map(keyName);
-  if (new Set(names).size < names.length) say(['keys'], 'has two keys with the same name');
+  if (new Set(names).size < names.length) say(['keys'], 'has two keys of the same name');
   return problems;
 }
 
 function missingSecret(key: KeySource): string {
   return 'env' in key
     ? `names the environment variable ${key.env}, which is not set`
-    : 'was sealed with a SECRET_KEY that is not known here; enter it again';
+    : 'was encrypted with a SECRET_KEY that is no longer set; enter it again';
 }
 
 /** `named` maps the names seen so far to their models; the model's aliases are added to it. */
@@ -56,9 +56,9 @@ function modelProblems(
     const provider = providerOf(file, route.provider);
     if (provider === undefined) say(['routes', index], `names the provider ${route.provider}, which is not listed`);
     else if (model.kind === 'chat' && !descriptorOf(provider).chat)
-      say(['routes', index], `goes to ${route.provider}, which has no chat`);
+      say(['routes', index], `goes to ${route.provider}, which does not support chats`);
   }
-  if (model.kind === 'chat' && model.accepts) say(['accepts'], 'is only for images');
+  if (model.kind === 'chat' && model.accepts) say(['accepts'], 'applies to image models only');
   return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
 }
 
@@ -72,7 +72,8 @@ function priceProblems(name: string, model: ModelSource, file: CatalogFile): Ent
       say([index], model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
     const useless = uselessPrice(acceptedBy(model, descriptorsOf(model, file)), price.per_image ?? {});
     if (useless !== undefined) say([index, 'per_image'], `has a price for ${useless}, which the model does not accept`);
-    if (model.kind === 'chat' && price.cancelled !== undefined) say([index, 'cancelled'], 'is only for images');
+    if (model.kind === 'chat' && price.cancelled !== undefined)
+      say([index, 'cancelled'], 'applies to image models only');
   }
   const days = (model.prices ?? []).map(({ from }) => from);
   if (days.some((day, index) => index > 0 && day <= (days[index - 1] ?? '')))

@@ -56,8 +56,8 @@ describe('the catalog of a file and the console', () => {
     expect(names(both)[1]).toEqual(['picture', 'drawn']);
     expect(both.catalog.models.get('drawn')?.aliases).toEqual(['sketch']);
     expect(problems(both)).toEqual([
-      'providers.house is not used, because models.yaml has this name',
-      'models.photo is not used, because models.yaml has this name',
+      'providers.house is not used, because models.yaml defines this name',
+      'models.photo is not used, because models.yaml defines this name',
     ]);
   });
 
@@ -84,7 +84,7 @@ describe('the catalog of a file and the console', () => {
         models: { drawn: { kind: 'image', routes: [{ provider: 'main' }] } },
       },
       [
-        'providers.main.keys.0 was sealed with a SECRET_KEY that is not known here; enter it again',
+        'providers.main.keys.0 was encrypted with a SECRET_KEY that is no longer set; enter it again',
         'models.drawn.routes.0 names the provider main, which is not listed',
       ],
     ],

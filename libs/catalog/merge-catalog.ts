@@ -33,7 +33,7 @@ const SECTIONS = ['providers', 'models'] as const;
 /** The section of an entry. */
 export type EntrySection = (typeof SECTIONS)[number];
 
-const TAKEN = 'is not used, because models.yaml has this name';
+const TAKEN = 'is not used, because models.yaml defines this name';
 
 /**
  * Merges the console's entries with those of models.yaml or the built-in catalog. For a name defined twice, the order

@@ -137,7 +137,7 @@ models:
       expect.stringMatching(
         /^line 2: providers\.main\.type must be equal to one of the allowed values: sandbox, openai/,
       ),
-      'line 3: providers.bare.color is not known here',
+      'line 3: providers.bare.color is unknown',
       expect.stringMatching(
         /^line 6: models\.gpt-image-2\.kind must be equal to one of the allowed values: image, chat/,
       ),
@@ -168,12 +168,12 @@ models:
       'line 3: providers.far needs keys',
       'line 4: providers.bare.keys.0 names the environment variable NOT_SET, which is not set',
       'line 4: providers.bare.keys.1 names the environment variable NOT_SET, which is not set',
-      'line 4: providers.bare.keys has two keys with the same name',
+      'line 4: providers.bare.keys has two keys of the same name',
       'line 8: models.draw.routes.0 names the provider nobody, which is not listed',
       'line 10: models.draw.prices.0.from is not a valid date',
-      'line 13: models.talk.routes.0 goes to gpu, which has no chat',
+      'line 13: models.talk.routes.0 goes to gpu, which does not support chats',
       'line 16: models.talk.prices.1 needs per_million_tokens',
-      'line 16: models.talk.prices.1.cancelled is only for images',
+      'line 16: models.talk.prices.1.cancelled applies to image models only',
       'line 14: models.talk.prices must be listed from the oldest day to the newest',
     ]);
     expect(problemsOf('providers: [')).toEqual([expect.stringMatching(/^line 1: /)]);
@@ -219,7 +219,9 @@ models: { m: { kind: ${kind}, accepts: ${accepts}, routes: [{ provider: own }] }
       expect.stringMatching(/qualities\.0 must be up to 32 lowercase letters/),
     ]);
     expect(problemsOf(model('{ qualities: [] }'))).toEqual([expect.stringMatching(/qualities must NOT have fewer/)]);
-    expect(problemsOf(model('{ qualities: [low] }', 'chat'))).toEqual(['line 2: models.m.accepts is only for images']);
+    expect(problemsOf(model('{ qualities: [low] }', 'chat'))).toEqual([
+      'line 2: models.m.accepts applies to image models only',
+    ]);
   });
 
   it('allows no more images at once than one of the providers returns from a call', () => {

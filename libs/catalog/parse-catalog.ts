@@ -80,7 +80,7 @@ function schemaProblems(errors: readonly ErrorObject[]): EntryProblem[] {
     const path = error.instancePath.split('/').slice(1).map(unescape);
     const extra = (error.params as { additionalProperty?: string }).additionalProperty;
     const allowed = (error.params as { allowedValues?: readonly string[] }).allowedValues;
-    if (extra !== undefined) return { path: [...path, extra], text: 'is not known here' };
+    if (extra !== undefined) return { path: [...path, extra], text: 'is unknown' };
     const meaning = PATTERN_MEANINGS[(error.params as { pattern?: string }).pattern ?? ''];
     if (meaning !== undefined) return { path, text: `must be ${meaning}` };
     return { path, text: `${error.message ?? 'is wrong'}${allowed ? `: ${allowed.join(', ')}` : ''}` };

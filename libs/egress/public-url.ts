@@ -34,7 +34,7 @@ export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlSh
   if (url.username !== '' || url.password !== '') return 'The URL must not contain a user name or password.';
   const port = url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80';
   if (!config.ports.includes(port)) {
-    return 'The URL names a port that is not allowed. Operators allow ports with EGRESS_PORTS.';
+    return 'The URL uses a port that is not allowed. Operators can allow ports with EGRESS_PORTS.';
   }
   return hostProblem(url, new AddressRules(config));
 }
@@ -48,7 +48,7 @@ function hostProblem(url: URL, rules: AddressRules): string | undefined {
   const host = literalAddress(url) ?? localName(url);
   return host === undefined || rules.permits(host)
     ? undefined
-    : 'The URL must point to a public address. Operators allow private networks with EGRESS_ALLOW_CIDRS.';
+    : 'The URL must point to a public address. Operators can allow private networks with EGRESS_ALLOW_CIDRS.';
 }
 
 /** The literal IP address in a URL, in any notation; undefined for a host name. */

@@ -60,11 +60,11 @@ function checkMaskFits(header: ImageHeader, firstImage: { width: number; height:
   if (header.width !== firstImage.width || header.height !== firstImage.height) {
     throw new ImageError(
       'invalid_mask',
-      `The mask has ${header.width}x${header.height} pixels, the first image ${firstImage.width}x${firstImage.height}; they must be the same.`,
+      `The mask has ${header.width}x${header.height} pixels, but the first image has ${firstImage.width}x${firstImage.height}; they must match.`,
     );
   }
   if (!header.hasAlpha) {
-    throw new ImageError('invalid_mask', 'The mask has no alpha channel; transparent pixels mark what to edit.');
+    throw new ImageError('invalid_mask', 'The mask has no alpha channel; transparent pixels mark the area to edit.');
   }
 }
 

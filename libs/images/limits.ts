@@ -25,7 +25,7 @@ export function assertInputPixels(width: number, height: number): void {
   if (Math.min(width, height) >= MIN_IMAGE_EDGE) return;
   throw new ImageError(
     'image_too_small',
-    `The image has ${width}x${height} pixels; each edge needs at least ${MIN_IMAGE_EDGE}.`,
+    `The image has ${width}x${height} pixels; each edge must have at least ${MIN_IMAGE_EDGE}.`,
   );
 }
 

@@ -5,6 +5,6 @@ const QUALITIES: Readonly<Record<string, string>> = { standard: 'medium', hd: 'h
 export function knownQuality(quality: string | undefined, warnings: string[]): string | undefined {
   const known = quality === undefined ? undefined : QUALITIES[quality];
   if (known === undefined) return quality;
-  warnings.push(`The quality ${quality} was asked for as ${known}.`);
+  warnings.push(`The quality ${quality} was requested as ${known}.`);
   return known;
 }

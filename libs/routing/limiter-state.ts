@@ -21,7 +21,7 @@ export interface ProviderCall {
 
 /** What all processes together know of a provider. */
 export interface ProviderState {
-  /** Calls that run or are parked. */
+  /** Calls that are running or parked. */
   readonly calls: number;
   /** Calls begun in the last minute; without a limit on them, STARTS_KEPT at most. */
   readonly starts: number;

@@ -51,7 +51,7 @@ describe('the plan of a task', () => {
     expect(plan(catalog, { ...PLAIN, onlyProvider: 'light' })).toEqual(['light/']);
     expect(plan(catalog, { ...PLAIN, onlyProvider: 'main' }).sort()).toEqual(['main/a', 'main/b', 'main/c']);
     expect(() => plan(serving('{ provider: heavy }'), { ...PLAIN, onlyProvider: 'light' })).toThrow(
-      'light does not make picture here any more.',
+      'light no longer serves picture.',
     );
   });
 

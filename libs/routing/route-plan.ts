@@ -54,7 +54,7 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
   const left =
     exactly === undefined ? ranks : ranks.map((rank) => rank.filter((route) => isExact(route, catalog, exactly)));
   if (left.every((rank) => rank.length === 0)) {
-    const text = `${model.name} can not be made here exactly as it was asked for, and the request is strict.`;
+    const text = `No provider can generate exactly this request with ${model.name}, and the request is strict.`;
     throw new AppError('unsupported_parameter', text, { param: 'strict' });
   }
   let drawn = 0;
@@ -69,7 +69,7 @@ function routesOpenTo({ name, ranks }: ModelEntry, { onlyProvider }: RouteNeeds)
   if (onlyProvider === undefined) return ranks;
   const open = ranks.map((rank) => rank.filter(({ provider }) => provider === onlyProvider));
   if (open.some((rank) => rank.length > 0)) return open;
-  throw new AppError('model_not_found', `${onlyProvider} does not make ${name} here any more.`, { param: 'model' });
+  throw new AppError('model_not_found', `${onlyProvider} no longer serves ${name}.`, { param: 'model' });
 }
 
 function canDo({ edits, masks, images: most, maxN }: Route, { images, mask, n = 1 }: RouteNeeds): boolean {
@@ -85,16 +85,16 @@ function refusal({ name, ranks }: ModelEntry, { images, mask, n = 1 }: RouteNeed
   const routes = ranks.flat();
   const most = Math.max(0, ...routes.filter((route) => canDo(route, { images, mask })).map(({ maxN }) => maxN));
   if (most > 0) {
-    const text = `${name} makes at most ${most} of the ${n} images at once here.`;
+    const text = `${name} can generate at most ${most} of the ${n} images per request.`;
     return new AppError('integer_above_max_value', text, { param: 'n' });
   }
   if (!routes.some((route) => canDo(route, { images: 1, mask: false }))) {
-    return new AppError('unsupported_parameter', `${name} takes no reference images here.`, { param: 'image' });
+    return new AppError('unsupported_parameter', `${name} does not accept reference images.`, { param: 'image' });
   }
   if (mask && !routes.some((route) => canDo(route, { images: 1, mask }))) {
-    return new AppError('unsupported_parameter', `${name} takes no mask here.`, { param: 'mask' });
+    return new AppError('unsupported_parameter', `${name} does not support masks.`, { param: 'mask' });
   }
-  const text = `${name} does not take ${images} reference images ${mask ? 'and a mask ' : ''}here.`;
+  const text = `${name} does not accept ${images} reference images${mask ? ' and a mask' : ''}.`;
   return new AppError('array_above_max_length', text, { param: 'image' });
 }
 

@@ -5,7 +5,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { taskError } from './task.js';
 
 const BATCH = 500;
-const MESSAGE = 'The service was restored from a backup that was made before this task had ended.';
+const MESSAGE = 'The service was restored from a backup that predates the end of this task.';
 
 /**
  * Fails every unfinished task: after a restore, it is unknown whether its image was bought since the backup was made.

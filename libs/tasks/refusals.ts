@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 
 /** Seconds after which a refused caller may retry. */
 const RETRY_AFTER = 2;
-const OVERLOADED = 'The service cannot take requests right now. Please try again shortly.';
+const OVERLOADED = 'The service cannot accept requests right now. Please try again shortly.';
 
 /** Redis or Postgres can't take a task now. */
 export function overloaded(cause?: unknown): AppError {
@@ -12,16 +12,14 @@ export function overloaded(cause?: unknown): AppError {
 /** The key, or all keys of its account together, have reached their limit of tasks in flight. */
 export function tooManyTasks({ of, limit }: { of: 'key' | 'account'; limit: number }): AppError {
   const who = of === 'key' ? 'This API key' : 'The account of this API key';
-  return new AppError('concurrency_limit_exceeded', `${who} may have ${limit} tasks in flight at a time.`, {
+  return new AppError('concurrency_limit_exceeded', `${who} is limited to ${limit} tasks in flight.`, {
     retryAfter: RETRY_AFTER,
   });
 }
 
 /** The task would wait past its deadline; in `roomInMs`, a task like it would not. */
 export function queueFull(roomInMs: number): AppError {
-  return new AppError(
-    'queue_full',
-    'So many tasks are waiting that this one would not end in time. Please try again later.',
-    { retryAfter: Math.ceil(roomInMs / 1_000) },
-  );
+  return new AppError('queue_full', 'The queue is too long for this task to finish in time. Please try again later.', {
+    retryAfter: Math.ceil(roomInMs / 1_000),
+  });
 }

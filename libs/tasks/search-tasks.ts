@@ -24,7 +24,7 @@ interface SearchBounds {
 export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order' | 'favorites' | 'prompt'> {
   /** Part of the prompt, case-insensitive, or the whole id of a task or of its request. */
   readonly text?: string | undefined;
-  /** The provider that was called last. */
+  /** The last provider called. */
   readonly provider?: string | undefined;
   /** Where an earlier search stopped. */
   readonly after?: SearchedUntil | undefined;

@@ -21,7 +21,7 @@ export interface TaskDetail {
   readonly hasThumbnail: boolean;
   /** When its images and reference images were deleted; null while they are kept. */
   readonly objectsDeletedAt: Date | null;
-  /** The images that it was made from. */
+  /** Reference images of the request. */
   readonly inputs: readonly SentImage[];
   readonly mask: SentImage | null;
   /** The failed task that it retries. */
@@ -32,7 +32,7 @@ export interface TaskDetail {
   readonly isFavorite: boolean;
   /** The provider that was called last; null: none was. */
   readonly provider: string | null;
-  /** Calls to providers so far. */
+  /** Number of provider calls so far. */
   readonly calls: number;
   /** The task that a failed one was retried as. */
   readonly retriedAs: string | null;

@@ -209,7 +209,7 @@ export class TaskIntake {
     });
     if (lease === null) return undefined;
     if (!fingerprint.equals(lease.fingerprint)) {
-      throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request.', {
+      throw new AppError('idempotency_key_reused', 'This Idempotency-Key was already used for a different request.', {
         param: 'Idempotency-Key',
       });
     }

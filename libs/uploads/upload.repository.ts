@@ -100,11 +100,15 @@ async function keptBytes(database: Pick<PrismaService, 'upload'>, accountId: str
 
 function quotaExceeded({ bytesPerAccount }: UploadLimits): AppError {
   const most = `${bytesPerAccount / 1e6} MB`;
-  return new AppError('upload_quota_exceeded', `The uploads of this account may take ${most} until they expire.`);
+  return new AppError('upload_quota_exceeded', `The unexpired uploads of this account are limited to ${most}.`);
 }
 
 async function answered<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((cause: unknown) => {
-    throw new AppError('server_is_overloaded', 'The service cannot take requests right now.', { retryAfter: 2, cause });
+    throw new AppError(
+      'server_is_overloaded',
+      'The service cannot accept requests right now. Please try again shortly.',
+      { retryAfter: 2, cause },
+    );
   });
 }

@@ -58,7 +58,10 @@ export class AlertChannelStore {
       await lockAccount(transaction, accountId);
       const count = await transaction.webhookEndpoint.count({ where: { accountId, channel: { not: null } } });
       if (most > 0 && count >= most)
-        throw new AppError('account_limit_reached', `The account has ${most} channels, as many as it may have.`);
+        throw new AppError(
+          'account_limit_reached',
+          `The account has reached its limit of ${most} channels. Remove one first.`,
+        );
       await transaction.webhookEndpoint.create({
         data: { id, accountId, url: channelUrl(kind, address), events: [], channel: kind },
       });

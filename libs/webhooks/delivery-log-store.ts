@@ -24,10 +24,10 @@ export interface LoggedAttempt {
 /** The delivery of one event to one receiver, with all attempts. */
 export interface LoggedDelivery {
   readonly id: string;
-  /** Null: a test of the endpoint. */
+  /** Null = endpoint test. */
   readonly taskId: string | null;
   readonly event: SentEventType;
-  /** Null: the task's own callback_url. */
+  /** Null = the task’s callback_url. */
   readonly endpointId: string | null;
   /** Null when the endpoint, or the task whose callback_url it is, no longer exists. */
   readonly url: string | null;

@@ -15,7 +15,7 @@ export interface ClaimedDelivery {
   readonly accountId: string;
   /** Null: a test of the endpoint, or an alert. */
   readonly taskId: string | null;
-  /** Null: the task's own callback_url. */
+  /** Null = the task’s callback_url. */
   readonly endpointId: string | null;
   readonly event: SentEventType;
   readonly createdAt: Date;

@@ -155,7 +155,7 @@ function endpointOf({ events, disabledReason, ...row }: EndpointRow): WebhookEnd
 function tooMany(most: number): AppError {
   return new AppError(
     'account_limit_reached',
-    `The account has ${most} webhook endpoints, as many as it may have. Remove one first.`,
+    `The account has reached its limit of ${most} webhook endpoints. Remove one first.`,
   );
 }
 

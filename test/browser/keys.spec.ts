@@ -137,7 +137,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await button(mo, 'Create key').click();
     await field(mo, 'Name').fill('one too many');
     await button(mo, 'Create key').last().click();
-    await mo.page.getByText('The account has 2 keys, and may have 2.').waitFor();
+    await mo.page.getByText('The account has 2 of at most 2 keys.').waitFor();
     expect(await mo.inspect('keys-full')).toEqual([]);
     await button(mo, 'Cancel').click();
   });

@@ -273,11 +273,11 @@ describe('providers and queue in a browser', () => {
     const check = dialog().getByRole('button', { name: 'Check connection' });
     upstream.script(apiError(401), json({ data: [{ id: 'their-model' }, { id: 'small' }] }));
     await check.click();
-    await said(/^The server is reachable, but refused the key \(401\)/).waitFor();
+    await said(/^The server is reachable, but rejected the key \(401\)/).waitFor();
     expect(await screen.inspect('catalog-provider-refused')).toEqual([]);
     await focused(check);
     await dialog().getByRole('textbox', { name: 'API key' }).fill('sk-canary-another');
-    await said(/refused the key/).waitFor({ state: 'detached' });
+    await said(/rejected the key/).waitFor({ state: 'detached' });
     await check.click();
     await said(/^Connected: the server lists 2 models: small, their-model\.$/).waitFor();
     expect(await screen.inspect('catalog-provider-connected')).toEqual([]);

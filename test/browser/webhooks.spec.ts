@@ -67,7 +67,7 @@ describe('webhooks and the audit log in a browser', () => {
     await button('Add endpoint').first().click();
     const address = page().getByLabel('URL');
     for (const [url, trouble] of [
-      [`https://10.0.0.1:${receiver.port}/x`, 'Operators allow private networks with EGRESS_ALLOW_CIDRS.'],
+      [`https://10.0.0.1:${receiver.port}/x`, 'Operators can allow private networks with EGRESS_ALLOW_CIDRS.'],
       ['http://example.org/x', 'The URL must start with https://.'],
     ] as const) {
       await address.fill(url);

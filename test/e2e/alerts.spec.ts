@@ -109,7 +109,7 @@ describe('alerts', () => {
         ...{ alert_id: expect.stringMatching(/^ale_/), kind: 'budget', subject: 'This account' },
         title: 'This account has used 55% of its budget',
         text: expect.stringMatching(
-          /^5\.50 USD of 10\.00 USD is spent or reserved\. Since \w+ \d+, \d\d:\d\d UTC\. At 100%, requests are refused/,
+          /^5\.50 USD of 10\.00 USD is spent or reserved\. Since \w+ \d+, \d\d:\d\d UTC\. At 100%, requests are rejected/,
         ),
         ...{ url: `${room.platform.url}/console/usage`, started_at: expect.any(String), resolved_at: null },
       },
@@ -367,7 +367,7 @@ describe('alerts', () => {
     [{ kind: 'webhook', address: 'https://10.0.0.1:PORT/x' }, 'address', 'public address'],
     [{ kind: 'slack', address: 'http://hooks.example.org/x' }, 'address', 'https://'],
     [{ kind: 'slack', address: `https://example.org/${'x'.repeat(2_048)}` }, 'address', 'too long'],
-    [{ kind: 'email', address: 'nobody' }, 'address', 'not an email address'],
+    [{ kind: 'email', address: 'nobody' }, 'address', 'valid email address'],
     [{ kind: 'pager', address: 'https://example.org' }, 'kind', 'one of'],
   ])('refuse the channel %j and say why', async (body, param, why) => {
     const address = body.address.replace('PORT', String(room.receiver.port));

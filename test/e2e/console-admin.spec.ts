@@ -116,7 +116,7 @@ describe('usage, operation and team in the console', () => {
     const answer = await ada.call(`/usage?group=key&from=${from}`);
     expect([answer.status, ((await answer.json()) as { error: object }).error]).toMatchObject([
       400,
-      { code: 'invalid_value', param: 'from', message: expect.stringContaining('Ask for fewer days at a time.') },
+      { code: 'invalid_value', param: 'from', message: expect.stringContaining('Request fewer days at a time.') },
     ]);
     expect((await ada.ask<Rows>(`/usage?group=model&from=${from}`)).data).toHaveLength(100);
     expect((await ada.ask<Rows>('/usage?group=key')).data.length).toBeGreaterThan(10_000);

@@ -145,7 +145,7 @@ describe('providers and models that are edited in the console', () => {
     const two = { ...main(), keys: [...main().keys, { name: 'spare', key: CANARY }] };
     const { problem } = await tried(two);
     expect(problem).toMatch(
-      /^spare: The server is reachable, but refused the key \(401\)\. The server said: Incorrect/,
+      /^spare: The server is reachable, but rejected the key \(401\)\. The server said: Incorrect/,
     );
     expect(problem).not.toContain(CANARY);
     upstream.script(text('<html>', 'text/html'), json({}, 404), json({ data: 'no' }));
@@ -209,7 +209,7 @@ describe('providers and models that are edited in the console', () => {
       'keys in the entry',
       'providers/x',
       () => ({ entry: { type: 'fal', keys: [{ env: 'SECRET_KEY' }] } }),
-      'beside the entry',
+      'next to the entry',
       'keys',
     ],
     [
@@ -254,7 +254,7 @@ describe('providers and models that are edited in the console', () => {
       'names the provider none',
       'routes.0',
     ],
-    ['an unknown field', 'models/x', () => ({ entry: { ...vivid.entry, color: 1 } }), 'is not known here', 'color'],
+    ['an unknown field', 'models/x', () => ({ entry: { ...vivid.entry, color: 1 } }), 'is unknown', 'color'],
     [
       'a day that is none',
       'models/x',
@@ -364,7 +364,7 @@ describe('providers and models that are edited in the console', () => {
     await writeFile(join(folder, 'models.yaml'), shadow);
     const isShadowed = async (): Promise<boolean> => (await owners()).length === 2;
     expect(await waitUntil(isShadowed, { timeoutMs: 20_000 })).toBe(true);
-    expect(await owners()).toEqual(['file', 'console: is not used, because models.yaml has this name']);
+    expect(await owners()).toEqual(['file', 'console: is not used, because models.yaml defines this name']);
     await writeFile(join(folder, 'models.yaml'), FILE);
     expect(await waitUntil(async () => !(await isShadowed()), { timeoutMs: 20_000 })).toBe(true);
     expect(await owners()).toEqual(['console']);
@@ -387,7 +387,7 @@ describe('providers and models that are edited in the console', () => {
     const { rows } = await platform.pool.query<Json>('SELECT id, key_id, sealed FROM provider_keys');
     expect(rows.length).toBeGreaterThan(0);
     await platform.pool.query(`UPDATE provider_keys SET key_id = 'lost'`);
-    expect(await seen({})).toEqual(['keys.0 was sealed with a SECRET_KEY that is not known here; enter it again']);
+    expect(await seen({})).toEqual(['keys.0 was encrypted with a SECRET_KEY that is no longer set; enter it again']);
     for (const { id, key_id: keyId } of rows) {
       await platform.pool.query('UPDATE provider_keys SET key_id = $2 WHERE id = $1', [id, keyId]);
     }

@@ -174,7 +174,7 @@ describe('sizes', () => {
         const { message, ...rest } = await problem(refused);
         expect(rest).toMatchObject({ status: 400, code: 'invalid_value', param: 'size' });
         expect(message).toMatch(
-          /^size must be one of auto, 1:1, .*, 9:21; sizes in pixels are turned off for this API key$/,
+          /^size must be one of auto, 1:1, .*, 9:21; this API key does not accept sizes in pixels$/,
         );
       }
     }

@@ -112,7 +112,7 @@ models:
       error: {
         type: 'billing_error',
         code: 'insufficient_quota',
-        message: 'The budget of this API key is not enough: 0.000000 is left.',
+        message: 'The budget of this API key does not cover the request: 0.000000 is left.',
         param: null,
       },
     });
@@ -183,8 +183,8 @@ models:
     const unclear = await platform.call(`${GENERATIONS}/async?dry_run=yes`, { body: ORDER });
     expect([unclear.status, await unclear.json()]).toMatchObject([400, { error: { param: 'dry_run' } }]);
     for (const [query, param, message] of [
-      ['strict=true', 'strict', 'belongs in the body'],
-      ['N=2', 'n', 'belongs in the body'],
+      ['strict=true', 'strict', 'belongs in the request body'],
+      ['N=2', 'n', 'belongs in the request body'],
       ['async=yes', 'async', 'must be true or false'],
       ['Async=true', 'async', 'Did you mean async?'],
     ]) {
@@ -314,7 +314,7 @@ models:
       const task = (await (await platform.call(`/v1/tasks/${taskIdOf(made)}`)).json()) as { data: object };
       expect(task.data).toMatchObject({
         sizes: { requested: '1024x1024', sent: '1024x1024', received: '1024x1024' },
-        warnings: ['The field seed is not known here and was ignored.'],
+        warnings: ['The field seed is unknown and was ignored.'],
       });
     });
   });

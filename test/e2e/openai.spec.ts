@@ -87,7 +87,7 @@ describe('pictures from an OpenAI-compatible server', () => {
     expect(await taskOf(response)).toMatchObject({
       sizes: { requested: '1024x1024', sent: '1024x1024', received: '1536x1024' },
       warnings: [
-        'The quality hd was asked for as high.',
+        'The quality hd was requested as high.',
         "The provider's image of 1536x1024 pixels was fitted to 1024x1024.",
         "The provider's jpeg was encoded as png.",
       ],

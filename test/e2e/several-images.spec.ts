@@ -185,7 +185,7 @@ models:
     const messages = [{ role: 'user', content: 'a fox' }];
     for (const several of [{ n: 2 }, { image_config: { n: 2 } }])
       expect(await refusal(await post('/v1/chat/completions', { messages, ...several }))).toBe(
-        `${above(1)}: a chat makes one image; /v1/images/generations makes several`,
+        `${above(1)}: a chat generates one image; use /v1/images/generations for several`,
       );
     expect((await post('/v1/chat/completions', { messages, n: 1 })).status).toBe(200);
   });

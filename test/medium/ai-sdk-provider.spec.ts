@@ -23,7 +23,7 @@ import {
 
 const KEY = 'canary-71d0aa94e2';
 const PROMPT = 'a canary named 18c4';
-const left = (name: string): string => `The provider takes no ${name}, so it was left out.`;
+const left = (name: string): string => `The provider does not support ${name}, so it was ignored.`;
 
 describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
   let vendor: LibraryServer;
@@ -86,7 +86,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 10_000 });
     },
     lacks: type === 'fal' ? ['usage', 'partials'] : ['partials'],
-    notes: type === 'google' ? ['The provider takes no pixels, so 16:9 was asked for.'] : [],
+    notes: type === 'google' ? ['The provider does not accept sizes in pixels, so 16:9 was requested.'] : [],
     fates: {
       moderation: ['moderation_blocked', false, type === 'fal' ? 'no' : 'maybe'],
     },
@@ -150,7 +150,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     vendor.plan({ order: hang() });
     // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
     const late = await failureOf(generate({}, provider({ first_byte_timeout_ms: 1_000 })));
-    expect(late).toMatchObject({ charged: 'maybe', message: 'The provider did not answer in time.' });
+    expect(late).toMatchObject({ charged: 'maybe', message: 'The provider did not respond in time.' });
     vendor.plan({ order: hang('{"images":[') });
     for (const limit of ['idle_timeout_ms', 'total_timeout_ms']) {
       expect(await failureOf(generate({}, provider({ [limit]: 1_000 })))).toMatchObject({ charged: 'maybe' });

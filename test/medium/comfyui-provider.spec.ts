@@ -137,7 +137,7 @@ describe('the ComfyUI adapter', () => {
     const { warnings } = await generate(options);
     expect(warnings).toEqual(
       ['quality', 'moderation', 'input_fidelity', 'transparent background'].map(
-        (name) => `The provider takes no ${name}, so it was left out.`,
+        (name) => `The provider does not support ${name}, so it was ignored.`,
       ),
     );
     expect((await generate({ quality: 'auto', background: 'opaque', partialImages: 1 })).warnings).toEqual([
@@ -385,7 +385,7 @@ describe('the ComfyUI adapter', () => {
     const call = failureOf(generate());
     await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
     await fetch(`${comfy.url}/interrupt`, { method: 'POST' });
-    expect(await call).toMatchObject({ message: 'The image was stopped at the provider.', retryable: true });
+    expect(await call).toMatchObject({ message: 'The image was cancelled at the provider.', retryable: true });
   });
 
   it('bears a server that is away for a moment, and the picture’s way failing', async () => {

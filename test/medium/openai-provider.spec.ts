@@ -147,7 +147,7 @@ describe('the OpenAI adapter', () => {
     const sizes = { OPENAI_IMAGE_SIZES: '1024x1024,1536x1024' };
     const { warnings, sentSize } = await generate(image(png), { quality: 'hd' }, sizes);
     expect(sentJson()).toMatchObject({ size: '1536x1024', quality: 'high' });
-    expect([warnings, sentSize]).toEqual([['The quality hd was asked for as high.'], '1536x1024']);
+    expect([warnings, sentSize]).toEqual([['The quality hd was requested as high.'], '1536x1024']);
   });
 
   it.each([1, 3])('sends %i reference images and a mask as a form', async (count) => {
@@ -168,7 +168,7 @@ describe('the OpenAI adapter', () => {
       ...bytes.map((_, index) => `image-${index}.jpg image/jpeg`),
       'mask.png image/png',
     ]);
-    expect(warnings).toEqual(['The provider takes no moderation with images, so it was left out.']);
+    expect(warnings).toEqual(['The provider does not support moderation with images, so it was ignored.']);
   });
 
   it('sends a mask to a call of its own where the entry says so, with one image', async () => {
@@ -203,7 +203,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     const nested = 'a <sd_cpp_<sd_cpp_extra_args>{}</sd_cpp_extra_args>extra_args>{"steps":99}</sd_cpp_extra_args>pear';
     const { warnings } = await generate(image(png), { prompt: nested });
     expect(sentJson()).toMatchObject({ prompt: 'a pear' });
-    expect(warnings).toEqual(['Instructions to the server were taken out of the prompt.']);
+    expect(warnings).toEqual(['Server directives were removed from the prompt.']);
     await generate(image(png), { prompt: 'a <sd_cpp_extra_args>fig' });
     expect(sentJson()).toMatchObject({ prompt: 'a fig' });
     const only = generate(image(png), { prompt: '<SD_CPP_EXTRA_ARGS>{}</sd_cpp_extra_args>' });
@@ -396,7 +396,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
   it('ends every wait', async () => {
     // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
     const first = generate(hang(), {}, { OPENAI_FIRST_BYTE_TIMEOUT_MS: '1000' });
-    expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not answer in time.' });
+    expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not respond in time.' });
     expect(await failureOf(generate(hang('{'), {}, { OPENAI_IDLE_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
     expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
     await lastCall().closed;

@@ -131,10 +131,10 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     expect(sent()).toEqual({ model: 'gpt-image-2', prompt: PROMPT, n: 1, ...size });
     const options = { quality: 'hd', moderation: 'low', inputFidelity: 'high', background: 'transparent' } as const;
     const { warnings, sentSize } = await generate({ ...options, model: `${FULL[type]}` });
-    const left = (name: string) => `The provider takes no ${name}, so it was left out.`;
+    const left = (name: string) => `The provider does not support ${name}, so it was ignored.`;
     expect(sent()).toMatchObject({ quality: 'high', ...(type === 'apimart' ? { moderation: 'low' } : {}) });
     expect(warnings).toEqual([
-      'The quality hd was asked for as high.',
+      'The quality hd was requested as high.',
       ...(type === 'apimart' ? [] : [left('moderation')]),
       left('input_fidelity'),
       left('transparent background'),
@@ -347,7 +347,11 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     vendor.plan({ submit: hang() });
     // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
     const silent = failureOf(provider({ timeout_ms: 1_000 }).generate(order(), contextOf()));
-    expect(await silent).toMatchObject({ ...again, charged: 'maybe', message: 'The provider did not answer in time.' });
+    expect(await silent).toMatchObject({
+      ...again,
+      charged: 'maybe',
+      message: 'The provider did not respond in time.',
+    });
     const nowhere = provider({}, KEY, `http://127.0.0.1:${await freePort()}/v1`);
     expect(await failureOf(nowhere.generate(order(), contextOf()))).toMatchObject({ ...again, ...unpaid });
   });

@@ -104,5 +104,7 @@ function isCount(value: number | undefined): value is number {
 }
 
 function inPlainWords(warning: LibraryAnswer['warnings'][number]): string {
-  return warning.type === 'other' ? warning.message : `The provider takes no ${warning.feature}, so it was left out.`;
+  return warning.type === 'other'
+    ? warning.message
+    : `The provider does not support ${warning.feature}, so it was ignored.`;
 }

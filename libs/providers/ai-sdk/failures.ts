@@ -22,7 +22,7 @@ export function withoutImage(): ProviderError {
 export function libraryFailed(error: unknown, hasOrdered: boolean): ProviderError {
   const cause = new Error(`the library failed: ${error instanceof Error ? error.name : typeof error}`);
   if (hasOrdered) return unusable('maybe', cause);
-  return new ProviderError('upstream_error', 'The provider can not be asked for this.', {
+  return new ProviderError('upstream_error', 'The provider does not support this request.', {
     retryable: false,
     charged: 'no',
     cause,

@@ -45,11 +45,11 @@ function refuseImages({ model, images, mask }: ProviderImageRequest, takes: read
   if (images.length > most) {
     throw cannotTake(
       'image',
-      `The provider of ${model} takes ${most === 1 ? 'one reference image' : 'no reference images'}.`,
+      `The provider of ${model} accepts ${most === 1 ? 'only one reference image' : 'no reference images'}.`,
     );
   }
   if (mask !== undefined && !takes.includes('mask'))
-    throw cannotTake('mask', `The provider of ${model} takes no mask.`);
+    throw cannotTake('mask', `The provider of ${model} does not support masks.`);
 }
 
 function askable(wanted: Size, offered: readonly string[] | undefined): Size {

@@ -30,7 +30,8 @@ export const google: LibraryVendor = {
     const ratio = nearestRatio(wanted, isGemini ? GEMINI_RATIOS : IMAGEN_RATIOS);
     const imageSize = HAS_TIERS.test(request.model) ? tierFor(wanted, ratio) : undefined;
     const size = imageSize === undefined ? ratio : `${ratio} ${imageSize}`;
-    if (request.width !== undefined) warnings.push(`The provider takes no pixels, so ${size} was asked for.`);
+    if (request.width !== undefined)
+      warnings.push(`The provider does not accept sizes in pixels, so ${size} was requested.`);
     const imageConfig = { aspectRatio: ratio, ...(imageSize === undefined ? {} : { imageSize }) };
     const options = isGemini ? { providerOptions: { google: { imageConfig } } } : {};
     return { call: { files, aspectRatio: ratio, ...options }, size, warnings };
@@ -52,8 +53,9 @@ export const google: LibraryVendor = {
 
 /** This library does not support edits for Imagen, or masks for Gemini. */
 function refuseImages({ model, images, mask }: ProviderImageRequest, isGemini: boolean): void {
-  if (images.length > 0 && !isGemini) throw cannotTake('image', `The provider of ${model} takes no reference images.`);
-  if (mask !== undefined) throw cannotTake('mask', `The provider of ${model} takes no mask.`);
+  if (images.length > 0 && !isGemini)
+    throw cannotTake('image', `The provider of ${model} does not accept reference images.`);
+  if (mask !== undefined) throw cannotTake('mask', `The provider of ${model} does not support masks.`);
 }
 
 function nearestRatio(wanted: Size, ratios: readonly Ratio[]): Ratio {

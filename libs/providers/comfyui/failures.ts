@@ -31,7 +31,7 @@ export function refused(status: number, value: unknown, providerMessage: string 
 
 /** The response to an order names no job. The order was canceled, but the server may not have received that. */
 export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not say which job it began.', {
+  return new ProviderError('upstream_invalid_response', 'The provider did not return a job ID.', {
     retryable: true,
     charged: isFree ? 'no' : 'maybe',
     cause,
@@ -42,7 +42,7 @@ export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
 export function failedJob(messages: unknown, ended: Fate, providerMessage: string | undefined): ProviderError {
   const fate = { ...ended, providerMessage };
   if (eventIn(messages, 'execution_interrupted') !== undefined) {
-    return make('The image was stopped at the provider.', 'the job was interrupted', fate);
+    return make('The image was cancelled at the provider.', 'the job was interrupted', fate);
   }
   const error = executionError(messages);
   const kind = plain(textAt(error, 'exception_type'));
@@ -63,7 +63,7 @@ function eventIn(messages: unknown, name: string): unknown {
 
 /** The job is in neither the queue nor the history: the server was restarted, or has deleted it. */
 export function lostJob(fate: Fate): ProviderError {
-  return make('The provider does not know its job any more.', 'not in queue and history', fate);
+  return make('The provider no longer has the job.', 'not in queue and history', fate);
 }
 
 /** A finished job that saved no image. */

@@ -49,11 +49,12 @@ function askedSize({ width, height, squareEdge, sizes }: ProviderImageRequest): 
 
 function workflowFor({ images, mask }: ProviderImageRequest, { generation, edit }: Workflows): Workflow {
   if (images.length === 0) return generation;
-  if (edit === undefined) throw unsupported('image', 'The provider of this model takes no images.');
+  if (edit === undefined) throw unsupported('image', 'The provider of this model does not accept reference images.');
   if (images.length > edit.takesImages) {
-    throw unsupported('image', `The provider of this model takes ${edit.takesImages} images at most.`);
+    throw unsupported('image', `The provider of this model accepts at most ${edit.takesImages} images.`);
   }
-  if (mask !== undefined && !edit.takesMask) throw unsupported('mask', 'The provider of this model takes no mask.');
+  if (mask !== undefined && !edit.takesMask)
+    throw unsupported('mask', 'The provider of this model does not support masks.');
   return edit;
 }
 

@@ -73,7 +73,7 @@ export function refusal(facts: RefusalFacts): ProviderError {
   }
   if (status === 404) return make('upstream_error', 'The provider does not offer this model or call (404).', false);
   if (status >= 400) return badRequest(said, fields?.param, status, make);
-  return make('upstream_error', `The provider answered in an unexpected way (${status}).`, false);
+  return make('upstream_error', `The provider returned an unexpected response (${status}).`, false);
 }
 
 type Make = (
@@ -97,7 +97,7 @@ function badRequest(
     return make('invalid_image_file', 'The provider could not use one of the images.', false);
   }
   if (param !== undefined && OF_THE_CALLER.test(param)) {
-    return make('invalid_value', `The provider does not take this value of ${param}.`, false, 'no', param);
+    return make('invalid_value', `The provider does not accept this value of ${param}.`, false, 'no', param);
   }
   return make('upstream_error', `The provider did not accept the request (${status}).`, false);
 }
@@ -127,7 +127,7 @@ export function broken(reason: 'late' | 'cut', wasSent: boolean, code: string): 
   const text = !wasSent
     ? 'The provider could not be reached.'
     : reason === 'late'
-      ? 'The provider did not answer in time.'
+      ? 'The provider did not respond in time.'
       : 'The connection to the provider broke before the image arrived.';
   return new ProviderError('upstream_error', text, {
     retryable: true,

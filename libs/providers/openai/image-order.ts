@@ -70,7 +70,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
 function inpaintingFiles({ images, model }: ProviderImageRequest, mask: ProviderInputImage): FilePart[] {
   const [image] = images;
   if (image === undefined || images.length > 1) {
-    throw new ProviderError('unsupported_parameter', `The provider of ${model} takes one image with a mask.`, {
+    throw new ProviderError('unsupported_parameter', `The provider of ${model} accepts only one image with a mask.`, {
       retryable: false,
       charged: 'no',
       param: 'image',
@@ -87,7 +87,7 @@ function sizeFor({ width, height }: ProviderImageRequest, offered: readonly stri
 
 function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
   if (value !== undefined && value !== 'auto')
-    warnings.push(`The provider takes no ${name} with images, so it was left out.`);
+    warnings.push(`The provider does not support ${name} with images, so it was ignored.`);
 }
 
 const CONTROL_BLOCK = /<sd_cpp_extra_args>[\s\S]*?<\/sd_cpp_extra_args>/gi;
@@ -104,12 +104,12 @@ function cleanPrompt(prompt: string, warnings: string[]): string {
   }
   if (clean === prompt) return prompt;
   if (clean.trim() === '') {
-    throw new ProviderError('invalid_value', 'The prompt holds nothing but instructions to the server.', {
+    throw new ProviderError('invalid_value', 'The prompt contains nothing but server directives.', {
       retryable: false,
       charged: 'no',
       param: 'prompt',
     });
   }
-  warnings.push('Instructions to the server were taken out of the prompt.');
+  warnings.push('Server directives were removed from the prompt.');
   return clean;
 }

@@ -43,7 +43,7 @@ export async function listModels(
 }
 
 async function modelsIn({ body }: UpstreamAnswer): Promise<ListedModels> {
-  const unusable = { problem: 'Something answers at this address, but not with a list of models. Check the base URL.' };
+  const unusable = { problem: 'The server responded, but not with a list of models. Check the base URL.' };
   const answer = await readJson(body).catch((error: unknown) => {
     if (error instanceof ProviderError) throw error;
     return undefined;
@@ -55,17 +55,17 @@ async function modelsIn({ body }: UpstreamAnswer): Promise<ListedModels> {
 }
 
 function refusalText(status: number): string {
-  if (status === 401 || status === 403) return `The server is reachable, but refused the key (${status}).`;
+  if (status === 401 || status === 403) return `The server is reachable, but rejected the key (${status}).`;
   if (status === 404)
     return 'The server is reachable, but has no list of models at this URL (404). Does the base URL need /v1?';
-  return `The server is reachable, but answered ${status} when asked for its models.`;
+  return `The server is reachable, but returned ${status} for its list of models.`;
 }
 
 /** Operators may see the error code, which callers may not. */
 function unreachableText({ cause }: ProviderError): string {
   const code = /[A-Z][A-Z0-9_]+$/.exec(cause instanceof Error ? cause.message : '')?.[0];
   if (code === undefined) return 'The server could not be reached.';
-  if (code.endsWith('TIMEOUT')) return `The server did not answer within ${TIMEOUT_MS / 1_000} seconds.`;
+  if (code.endsWith('TIMEOUT')) return `The server did not respond within ${TIMEOUT_MS / 1_000} seconds.`;
   if (code === 'ENOTFOUND') return 'The server could not be reached: host not found (ENOTFOUND).';
   if (code === 'ECONNREFUSED')
     return 'The server could not be reached: connection refused (ECONNREFUSED). Is it running?';

@@ -78,7 +78,7 @@ async function openStoredImage(request: ProviderImageRequest, plan: Plan): Promi
   const painting = planPainting(prompt, mask === undefined ? images : [...images, mask], variation);
   const isTransparent = request.background === 'transparent' && outputFormat !== 'jpeg';
   if (request.background === 'transparent' && !isTransparent)
-    warnings.push('A jpeg has no transparency; the background is opaque.');
+    warnings.push('JPEG does not support transparency; the background is opaque.');
   const [first, ...others] = images;
   if (action === 'generation' || first === undefined) {
     const drawing = await drawGeneration({ painting, width, height, images, isTransparent });

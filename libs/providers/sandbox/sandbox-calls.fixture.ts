@@ -55,7 +55,7 @@ export function madeOf(answer: ProviderImageResult | ProviderPending): ProviderI
 /** All bytes of an answer's first image. */
 export async function bytesOf(answer: ProviderImageResult | ProviderPending): Promise<Buffer> {
   const [first] = madeOf(answer).images;
-  if (first === undefined) throw new Error('an answer without an image');
+  if (first === undefined) throw new Error('a response without an image');
   return await buffer(first);
 }
 

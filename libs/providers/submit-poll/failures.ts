@@ -81,7 +81,7 @@ export function cancelledJob(): ProviderError {
 
 /** The vendor named this job, and may have charged for it: checking again is useless, and ordering again may cost. */
 export function lostJob(status: number): ProviderError {
-  return new ProviderError('upstream_error', 'The provider does not know its job any more.', {
+  return new ProviderError('upstream_error', 'The provider no longer has the job.', {
     retryable: false,
     charged: 'maybe',
     cause: new Error(`the provider answered ${status} to its job's id`),
@@ -90,7 +90,7 @@ export function lostJob(status: number): ProviderError {
 
 /** The response to a submit names no job, so there may or may not be one. */
 export function withoutJob(cause: unknown): ProviderError {
-  return new ProviderError('upstream_invalid_response', 'The provider did not say which job it began.', {
+  return new ProviderError('upstream_invalid_response', 'The provider did not return a job ID.', {
     retryable: true,
     charged: 'maybe',
     cause,

@@ -41,7 +41,7 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
 /** Unlike options, a mask can't be omitted: the whole image would be repainted. Throws ProviderError. */
 export function refuseMask({ model, mask }: ProviderImageRequest, accepts: readonly ModelOption[]): void {
   if (mask === undefined || accepts.includes('mask')) return;
-  throw new ProviderError('unsupported_parameter', `The provider of ${model} takes no mask.`, {
+  throw new ProviderError('unsupported_parameter', `The provider of ${model} does not support masks.`, {
     retryable: false,
     charged: 'no',
     param: 'mask',

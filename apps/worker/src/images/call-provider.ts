@@ -132,7 +132,7 @@ async function readAll(images: ProviderImageResult['images'], { claimed, lease }
       tooLarge = error;
     }
   }
-  if (files.length === 0) throw unusable(tooLarge ?? new Error('an answer without an image'));
+  if (files.length === 0) throw unusable(tooLarge ?? new Error('a response without an image'));
   return files;
 }
 

@@ -22,7 +22,7 @@ export class NoProviderFree extends Error {
 
   /** `retryAfterMs`: when one of them may accept calls again. */
   constructor(readonly retryAfterMs: number) {
-    super('no provider is free');
+    super('all providers are busy');
   }
 }
 
@@ -30,7 +30,7 @@ export class NoProviderFree extends Error {
 export function givenUp(): AppError {
   return new AppError(
     'interrupted',
-    'The image was started too often without being finished, so the task was given up.',
+    'The task failed because its provider calls were used up without a finished image.',
   );
 }
 

@@ -127,7 +127,7 @@ function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
   if (provider === undefined || (key === undefined && lastCall.key !== '')) {
     throw new AppError(
       'interrupted',
-      'The provider that was generating the image, or its key, is no longer configured, so the image could not be fetched.',
+      'The image could not be fetched because the provider that was generating it, or its key, is no longer configured.',
     );
   }
   const { model } = lastCall;
@@ -141,7 +141,7 @@ function refuseSecondPurchase({ call }: Attempt): void {
   if (call === undefined || mayBuyAgain(call.provider, 'maybe')) return;
   throw new AppError(
     'interrupted',
-    'The worker was interrupted while the provider was generating the image. Whether the image was generated is unknown, so it was not bought a second time.',
+    'The worker was interrupted while the provider was generating the image. It is unknown whether the image was generated, so the call was not repeated to avoid paying twice.',
   );
 }
 

@@ -144,6 +144,6 @@ function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void
   if (task.options.strict !== true || warnings.length === 0) return;
   throw new AppError(
     'upstream_invalid_response',
-    `The request is strict, and the provider did not make exactly what it asks for: ${warnings.join(' ')}`,
+    `The request is strict, and the provider did not generate exactly what was requested: ${warnings.join(' ')}`,
   );
 }
