@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 # Only these: a provider's key must be real or empty. A random one would still send prompts to the provider.
 SECRETS='SECRET_KEY POSTGRES_PASSWORD REDIS_PASSWORD S3_ACCESS_KEY_ID S3_SECRET_ACCESS_KEY'
 if [ -e .env ]; then
-  echo '.env is there already; nothing was changed.' >&2
+  echo '.env already exists; nothing was changed.' >&2
   exit 1
 fi
 while IFS= read -r line; do
@@ -17,4 +17,4 @@ while IFS= read -r line; do
   printf '%s%s\n' "$line" "$value"
 done < deploy/env.example > .env.new
 mv .env.new .env
-echo 'Made .env with random secrets. Keep a copy: without SECRET_KEY no API key works.'
+echo 'Created .env with random secrets. Keep a copy: without SECRET_KEY, no API key works.'

@@ -42,7 +42,7 @@ undo() {
     esac
   done
   # shellcheck disable=SC2086
-  [ -z "$extra" ] || { echo "Removing$extra; each finishes what it has in hand first." >&2 && remove $extra; }
+  [ -z "$extra" ] || { echo "Removing$extra; each finishes its work in progress first." >&2 && remove $extra; }
   [ "$replaced" -gt 0 ] || docker tag "$old_image" "$image"
 }
 
@@ -126,7 +126,7 @@ remove() {
 for id in $(docker compose ps --quiet worker); do
   case " $(failing "$id") " in
     *' stopping '*)
-      echo "Waiting until $id has finished what it has in hand."
+      echo "Waiting until $id has finished its work in progress."
       docker wait "$id" > /dev/null
       ;;
   esac
@@ -139,7 +139,7 @@ old_workers=$(containers worker)
 apis=$(count $old_apis)
 # shellcheck disable=SC2086
 workers=$(count $old_workers)
-[ "$apis" -gt 0 ] || fail 'no API runs here; start everything with: docker compose up --detach --build'
+[ "$apis" -gt 0 ] || fail 'no API is running; start everything with: docker compose up --detach --build'
 [ "$(balanced)" -gt 0 ] ||
   fail 'the balancer has no API, or no metrics yet. Once: docker compose up --detach --no-deps balancer'
 
@@ -148,39 +148,39 @@ set -- $old_apis
 image=$(docker inspect --format '{{.Config.Image}}' "$1")
 old_image=$(docker inspect --format '{{.Image}}' "$1")
 kept="$old_apis $old_workers"
-trap 'fail "interrupted; $replaced of $apis APIs are new, the old workers go on."' INT TERM HUP
+trap 'fail "interrupted; $replaced of $apis APIs are new, the old workers keep running."' INT TERM HUP
 
 step build 'the new image'
 docker compose build migrate || fail 'the image was not built; nothing was changed.'
 
 step migrate 'the tables'
-docker compose run --rm --no-deps migrate || fail 'the migration failed. The old version goes on; run this again when that is settled.'
+docker compose run --rm --no-deps migrate || fail 'the migration failed. The old version keeps running; run this again once the problem is fixed.'
 
 for old in $old_apis; do
   serving=$(balanced)
   step start-api "$((replaced + 1)) of $apis"
-  new=$(start api $((apis + 1))) || fail "no API could be started; $replaced of $apis are new, the old ones go on."
-  healthy "$new" || fail "the new API is not healthy and was removed; $replaced of $apis are new, the old ones go on."
+  new=$(start api $((apis + 1))) || fail "no API could be started; $replaced of $apis are new, the old ones keep running."
+  healthy "$new" || fail "the new API is not healthy and was removed; $replaced of $apis are new, the old ones keep running."
   step find-api "$new"
   within is_balanced -ge $((serving + 1)) ||
-    fail "the balancer did not find the new API, which was removed; $replaced of $apis are new, the old ones go on."
+    fail "the balancer did not find the new API, which was removed; $replaced of $apis are new, the old ones keep running."
   step stop-api "$old"
   replaced=$((replaced + 1))
   kept="$new ${kept%%"$old"*}${kept#*"$old"}"
   remove "$old"
-  within is_balanced -le "$serving" || fail "the balancer still counts on $old, which was removed."
+  within is_balanced -le "$serving" || fail "the balancer still routes to $old, which was removed."
 done
 
 if [ "$workers" -gt 0 ]; then
   step start-workers "$workers beside $workers"
-  new=$(start worker $((2 * workers))) || fail 'no worker could be started; the APIs are new, the old workers go on.'
+  new=$(start worker $((2 * workers))) || fail 'no worker could be started; the APIs are new, the old workers keep running.'
   for id in $new; do
     healthy "$id" ||
-      fail 'a new worker is not healthy and all new ones were removed; the APIs are new, the old workers go on.'
+      fail 'a new worker is not healthy and all new ones were removed; the APIs are new, the old workers keep running.'
   done
   step drain-workers "$workers"
   # Nothing is left to undo.
-  trap 'echo "The old workers end when they have finished. This removes them then, as the next upgrade does:
+  trap 'echo "The old workers stop when they have finished. Remove them then with this command, or with the next upgrade:
   docker compose rm --force worker" >&2; exit 1' INT TERM HUP
   # shellcheck disable=SC2086
   remove $old_workers

@@ -145,7 +145,7 @@ async function takeLock(client: pg.Client, timeoutMs: number): Promise<void> {
     if (performance.now() >= end)
       throw new MigrationError(
         `Another process has been migrating this database for more than ${Math.round(timeoutMs / 1000)} s. ` +
-          'Wait for it or end it, then start again.',
+          'Wait until it finishes or stop it, then start again.',
       );
     await delay(100);
   }
@@ -170,7 +170,7 @@ function pendingOf(migrations: readonly Migration[], applied: readonly AppliedMi
   if (edited !== undefined)
     throw new MigrationError(
       `The migration ${edited.name} was edited after it had been applied to this database. ` +
-        'Put the file back as it was, and write the change as a new migration.',
+        'Restore the file, and put the change into a new migration.',
     );
   return migrations.filter(({ name }) => !checksums.has(name));
 }

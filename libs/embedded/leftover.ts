@@ -67,5 +67,5 @@ export async function stopProcess(pid: number, steps: readonly StopStep[]): Prom
     }
     if (await waitUntil(() => !isRunning(pid), { timeoutMs: waitMs })) return;
   }
-  throw new SetupError(`Process ${pid} of an earlier run can't be stopped; end it and start again.`);
+  throw new SetupError(`Process ${pid} of an earlier run can't be stopped; stop it and start again.`);
 }

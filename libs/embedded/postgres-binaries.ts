@@ -33,7 +33,7 @@ function nativeFolder(): string {
   } catch {
     throw new SetupError(
       `There is no embedded Postgres for ${process.platform} on ${process.arch} (npm package ${name}). ` +
-        'Give the address of a Postgres server in DATABASE_URL.',
+        'Set DATABASE_URL to use a Postgres server.',
     );
   }
 }

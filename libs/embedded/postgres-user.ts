@@ -45,7 +45,7 @@ export async function choosePostgresUser(
   }
   throw new SetupError(
     'Postgres refuses to run as root, and this system lets root neither make a user namespace nor lend its rights ' +
-      'to another user. Start as an ordinary user, or give the address of a Postgres server in DATABASE_URL.',
+      'to another user. Start as an ordinary user, or set DATABASE_URL to use a Postgres server.',
   );
 }
 

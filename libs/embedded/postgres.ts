@@ -140,7 +140,7 @@ async function makeCluster(
       ],
       { cwd: '/', env, timeoutMs: 120_000, signal, uid: user.uid, gid: user.gid },
     );
-    if (!made.ok) throw new SetupError(`Postgres could not make its data folder ${data}: ${made.reason}`);
+    if (!made.ok) throw new SetupError(`Postgres could not create its data folder ${data}: ${made.reason}`);
     await rename(unfinished, data);
   } finally {
     await rm(passwordFile, { force: true });
@@ -184,8 +184,8 @@ async function makeDatabase(port: number, { password, database }: PostgresOption
   } catch (error) {
     if ((error as { code?: string }).code === '28P01')
       throw new SetupError(
-        'The embedded database was made with another password than the one in the secrets file. ' +
-          'Put the old secrets file back, or remove the database folder to begin anew.',
+        'The embedded database was created with a different password than the one in the secrets file. ' +
+          'Restore the old secrets file, or remove the database folder to start over.',
       );
     throw error;
   } finally {

@@ -19,7 +19,7 @@ interface FindOptions {
 
 const HELP =
   'Install Redis (macOS: `brew install redis`; Debian, Ubuntu: `sudo apt-get install redis-server`; ' +
-  'Fedora: `sudo dnf install valkey`), or give the address of a Redis server in REDIS_URL.';
+  'Fedora: `sudo dnf install valkey`), or set REDIS_URL to use a Redis server.';
 
 /**
  * Finds redis-server or valkey-server on PATH, or a server downloaded earlier. Otherwise, on Debian and Ubuntu,

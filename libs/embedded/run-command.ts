@@ -62,7 +62,7 @@ function run([file = '', ...args]: readonly string[], options: CommandOptions): 
     child.once('error', (error) => finish(false, error.message));
     child.once('close', (code, signal) => {
       const said = output.stderr.trim().split('\n').at(-1) ?? '';
-      const ended = late ? `took longer than ${options.timeoutMs / 1000} s` : `ended with ${signal ?? `code ${code}`}`;
+      const ended = late ? `timed out after ${options.timeoutMs / 1000} s` : `ended with ${signal ?? `code ${code}`}`;
       finish(code === 0, said === '' || late ? `${file} ${ended}` : said);
     });
   });

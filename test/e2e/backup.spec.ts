@@ -101,7 +101,7 @@ if (programs === undefined) {
     const lines: string[] = [];
     const say = (line: string): void => void lines.push(line);
     expect(await restored([], target.settings, say)).toBe(0);
-    expect(lines[0]).toMatch(/^[1-9]\d* tasks had not ended/);
+    expect(lines[0]).toMatch(/^[1-9]\d* unfinished tasks were failed/);
     expect(lines.at(-1)).toBe('0 found, 0 repaired.');
     const kept = await target.pool.query(
       `SELECT id FROM tasks WHERE id = ANY($1) AND status = 'completed' ORDER BY id`,

@@ -76,9 +76,7 @@ it.each([
     await waitUntil(async () => !product.child.running || (await product.output()).includes(READY), {
       timeoutMs: 120_000,
     });
-    expect(await product.output()).toMatch(
-      /First image .*\(2048x2048, made in .* by the sandbox; nothing was ordered\)/,
-    );
+    expect(await product.output()).toMatch(/First image .*\(2048x2048, made in .* by the sandbox, free of charge\)/);
     const image = await openImage(await readFile(join(folder, 'data', 'first-image.png'))).metadata();
     expect(image).toMatchObject({ format: 'png', width: 2048, height: 2048 });
     const doctor = await run(['doctor'], chosen);

@@ -105,7 +105,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
       /warn +planned pools +APIs: 3 with 10 each, workers: 2 with 4 each; they may open 38 connections to the pooler; .* \d+ connections of Postgres/,
     );
     expect(said).toMatch(/ok +worker grace +870000 ms; the longest call takes 840000 ms at most \(openai\)/);
-    expect(misspelt).toEqual([false, expect.stringContaining('It takes a whole number up to 10000.')]);
+    expect(misspelt).toEqual([false, expect.stringContaining('It must be a whole number up to 10000.')]);
     expect(direct).toEqual([true, 'The database is up to date.\n']);
     expect(migrated).toBe(false);
     expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);

@@ -94,7 +94,9 @@ describe('O14: another SECRET_KEY', () => {
     }
     expect(new Set(statuses)).toEqual(new Set([200]));
     await first!.stop();
-    expect(await rotation({ SECRET_KEY: LAST })).toMatch(/^fail .* API keys are under a SECRET_KEY that is not set/);
+    expect(await rotation({ SECRET_KEY: LAST })).toMatch(
+      /^fail .* API keys were created with a SECRET_KEY that is not set/,
+    );
     expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 1/);
     for (const cookie of [ada.cookie, grace.cookie]) await use(second!.url, cookie, idle);
     expect(await rotation(ahead)).toMatch(/^ok .*SECRET_KEY_PREVIOUS can go once LINK_TTL_SECONDS/);

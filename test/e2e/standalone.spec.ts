@@ -177,7 +177,7 @@ it('is found healthy by the doctor, and lends the keys command its database', as
     /team a.*weight 3, submits\/min default, polls\/min 90, in flight any/,
   );
   expect((await run(process.execPath, [MAIN, 'keys', 'update', key.slice(0, 12), '--weight', '0'])).output).toContain(
-    'It takes a whole number from 1 to 100',
+    'It must be a whole number from 1 to 100',
   );
   await run(process.execPath, [MAIN, 'keys', 'revoke', key.slice(0, 12)]);
   expect((await run(process.execPath, [MAIN, 'keys', 'list'])).output).toMatch(/team a.*revoked/);
@@ -193,7 +193,7 @@ it.each(['worker', 'api', 'redis', 'postgres'] as const)(
     expect(changed).toBe(true);
     const after = await state();
     expect(isRunning(pidOf(after))).toBe(true);
-    expect(product?.lastLines(40).join('\n')).toMatch(new RegExp(`${role} ended unexpectedly .*SIGKILL`, 'i'));
+    expect(product?.lastLines(40).join('\n')).toMatch(new RegExp(`${role} exited unexpectedly .*SIGKILL`, 'i'));
     // Whatever was killed, the next image is made by what runs now.
     const made = await waitUntil(() => makesImage(after), { timeoutMs: 60_000 });
     expect(made).toBe(true);
@@ -270,7 +270,7 @@ it('tells every setting that can not be used, and what is misspelled, before any
   const { child, output } = await start({ DATA_DIR: other, PORT: String(await freePort()), ...changes });
   expect(await child.exited).toEqual({ code: 1, signal: null });
   const text = await output();
-  expect(text).toMatch(/^The settings can't be used:$/m);
+  expect(text).toMatch(/^Invalid settings:$/m);
   for (const name of ['STORAGE', 'RATE_POLLS_PER_MINUTE'])
     expect(text).toMatch(new RegExp(`^ {2}- ${name} must be`, 'm'));
   expect(text).toContain('WORKER_CONCURENCY is not a setting. Did you mean WORKER_CONCURRENCY?');
@@ -291,7 +291,7 @@ it('tells what is wrong with a process that can not start, and stops the rest', 
   const taken = String(port);
   const { child, output } = await start({ DATA_DIR: other, PORT: String(await freePort()), WORKER_HEALTH_PORT: taken });
   expect(await child.exited).toEqual({ code: 1, signal: null });
-  expect(await output()).toMatch(/worker process ended while it was starting.*EADDRINUSE/s);
+  expect(await output()).toMatch(/worker process exited during startup.*EADDRINUSE/s);
   expect(await output()).not.toMatch(/^ {4}at /m);
   await expect(stat(join(other, 'postgres', 'data', 'postmaster.pid'))).rejects.toThrow('ENOENT');
 }, 180_000);

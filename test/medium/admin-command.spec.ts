@@ -73,7 +73,7 @@ describe('npm run admin', () => {
     await room.sql(`INSERT INTO people (id, account_id, email, name, role)
       VALUES ('person_2', 'acct_other', 'ada@example.org', 'Another Ada', 'admin')`);
     await expect(run('reset-password', 'ada@example.org')).rejects.toThrow(
-      'People of several accounts have the address ada@example.org (acct_default, acct_other); name one after it.',
+      'Users of several accounts have the email address ada@example.org (acct_default, acct_other); add an account ID after it.',
     );
     const link = await run('reset-password', 'ada@example.org', 'acct_other');
     expect(await people.resetCredential(tokenOf(link), { passwordHash: 'hers' })).toMatchObject({ id: 'person_2' });
@@ -90,9 +90,9 @@ describe('npm run admin', () => {
   );
 
   it.each<[Record<string, string>, RegExp]>([
-    [{ PUBLIC_URL: ADDRESS }, /^SECRET_KEY is not known: nothing runs on \/nonexistent/],
-    [{ SECRET_KEY }, /^PUBLIC_URL is not known: nothing runs on \/nonexistent/],
-    [{ SECRET_KEY, PUBLIC_URL: ADDRESS, DATABASE_URL: '' }, /^The database is not known/],
+    [{ PUBLIC_URL: ADDRESS }, /^SECRET_KEY is unknown: nothing runs on \/nonexistent/],
+    [{ SECRET_KEY }, /^PUBLIC_URL is unknown: nothing runs on \/nonexistent/],
+    [{ SECRET_KEY, PUBLIC_URL: ADDRESS, DATABASE_URL: '' }, /^The database is unknown/],
     [
       { SECRET_KEY, PUBLIC_URL: ADDRESS, DATABASE_URL: 'postgresql://127.0.0.1:1/none' },
       /^The database can't be reached/,

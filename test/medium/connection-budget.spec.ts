@@ -49,7 +49,7 @@ describe('connections of all processes', () => {
     // As many as fit, which leaves less than one more could open.
     const most = Math.floor((available - 8) / 10);
     expect(await planned(most)).toBe(
-      `${text(most, most * 10 + 8)} of ${available} connections; above 70 %, which leaves little for anybody else`,
+      `${text(most, most * 10 + 8)} of ${available} connections; above 70 %, which leaves few connections for other clients`,
     );
     await expect(planned(most + 1)).rejects.toThrow(
       `${text(most + 1, most * 10 + 18)} of ${available} connections; lower DATABASE_POOL`,

@@ -49,7 +49,7 @@ describe('npm run webhooks', () => {
         () => undefined,
       );
     await add();
-    await expect(add()).rejects.toThrow('1 webhook endpoints, as many as it may have');
+    await expect(add()).rejects.toThrow('has reached its limit of 1 webhook endpoints');
   });
 
   it.each([
@@ -58,14 +58,14 @@ describe('npm run webhooks', () => {
     [['add', `https://hooks.example/${'a'.repeat(2_048)}`], /too long/],
     [
       ['add', 'https://hooks.example/', '--events', 'begun'],
-      /It takes completed, failed, cancelled, separated by commas/,
+      /It must be one or more of completed, failed, cancelled, separated by commas/,
     ],
-    [['rotate', '--overlap-hours', '-1'], /It takes hours from 0 to 720/],
+    [['rotate', '--overlap-hours', '-1'], /It must be 0 to 720 hours/],
     [['list', '--account', 'acct_nobody'], /no account with the id acct_nobody/],
     [['list', 'more'], /too many arguments/],
     [['deliveries', '--limit', '0'], /whole number from 1 to 100/],
-    [[], /rotate \[options\] +make a new signing secret/],
-    [['resend', 'whd_none'], /no delivery whd_none/],
+    [[], /rotate \[options\] +create a new signing secret/],
+    [['resend', 'whd_none'], /delivery whd_none does not exist/],
   ])('refuses %j', async (args, problem) => {
     await expect(run(...args)).rejects.toThrow(problem);
   });
@@ -77,7 +77,7 @@ describe('npm run webhooks', () => {
     const [current, before] = (await run('rotate', '--overlap-hours', '1')).split('\n');
     expect(current).toMatch(/^whsec_/);
     expect(current).not.toBe(first);
-    expect(before).toContain(`${first}  (the one before, valid until `);
+    expect(before).toContain(`${first}  (previous secret, valid until `);
     const store = new WebhookSecretStore(room.database, new TextSealer({ secretKey: SECRET_KEY }, WEBHOOK_SECRETS));
     const valid = await store.valid(TEST_ACCOUNT);
     expect(valid.map(({ secret }) => secret)).toEqual([current, first]);
@@ -95,7 +95,7 @@ describe('npm run webhooks', () => {
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
     const claimed = await room.deliveryTransitions.claim(delivery?.id ?? '', 25_000);
     if (claimed === undefined) throw new Error('not claimed');
-    await expect(run('resend', claimed.id)).rejects.toThrow('at this moment');
+    await expect(run('resend', claimed.id)).rejects.toThrow('an attempt is in progress');
     const step = { state: 'failed', delayMs: 0, gone: false, counts: true } as const;
     await room.deliveryTransitions.finish(claimed, { error: 'timeout' }, step, 15_000);
 

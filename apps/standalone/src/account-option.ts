@@ -6,7 +6,7 @@ import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 
 /** `--account`, for every command that concerns one account. */
 export function accountOption(): Option {
-  return new Option('--account <id>', 'the account; the console shows the ids').default(DEFAULT_ACCOUNT);
+  return new Option('--account <id>', 'account ID, as shown in the console').default(DEFAULT_ACCOUNT);
 }
 
 /** Finds the account that `--account` names. Throws SetupError when it does not exist. */

@@ -29,7 +29,7 @@ export async function admin(
   const [config] = loadConfig([StandaloneConfig], env);
   const tell = (find: (opened: Opened) => Promise<string> | string): Promise<void> =>
     withPeople(config, async (opened) => say(await find(opened)));
-  const program = terminalCommand('admin', 'Who can sign in to the console. A link works once, for 24 hours.', say);
+  const program = terminalCommand('admin', 'Manages console users. Links work once and expire after 24 hours.', say);
   subcommand(program, 'link', 'print a link that creates the first owner').action(() =>
     tell(async ({ database, secretKey, url, people }) => {
       const link = (await firstAdminLink(database, secretKey, url)) ?? thereIsOne(people);
@@ -37,8 +37,8 @@ export async function admin(
       return link;
     }),
   );
-  subcommand(program, 'list', 'show who can sign in').action(() => tell(({ people }) => table(people)));
-  subcommand(program, 'reset-password <email> [account]', 'print a link for choosing a new password').action(
+  subcommand(program, 'list', 'list console users').action(() => tell(({ people }) => table(people)));
+  subcommand(program, 'reset-password <email> [account]', 'print a password reset link').action(
     (email: string, account?: string) =>
       tell(({ database, secretKey, url, people }) =>
         passwordLink(database, secretKey, url, personOf(people, email, account)),
@@ -47,7 +47,7 @@ export async function admin(
   subcommand(
     program,
     'reset-two-factor <email> [account]',
-    'remove the authenticator app, recovery codes, and passkeys of somebody who lost them',
+    'remove the authenticator app, recovery codes, and passkeys of a user who lost them',
   ).action((email: string, account?: string) =>
     tell(({ database, secretKey, people }) => resetTwoFactor(database, secretKey, personOf(people, email, account))),
   );
@@ -57,8 +57,8 @@ export async function admin(
 async function withPeople(config: StandaloneConfig, work: (opened: Opened) => Promise<void>): Promise<void> {
   await withDatabase(requireDatabaseUrl(config), async (database) => {
     const { secretKey, url } = findRunning(config);
-    if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
-    if (url === undefined) throw new SetupError(`PUBLIC_URL is not known: ${notRunning(config, 'PUBLIC_URL')}.`);
+    if (secretKey === undefined) throw new SetupError(`SECRET_KEY is unknown: ${notRunning(config, 'SECRET_KEY')}.`);
+    if (url === undefined) throw new SetupError(`PUBLIC_URL is unknown: ${notRunning(config, 'PUBLIC_URL')}.`);
     await work({ database, secretKey, url, people: await new PersonStore(database, { secretKey }).list() });
   });
 }
@@ -104,7 +104,9 @@ function personOf(people: readonly Person[], email: string, accountId: string | 
   if (person === undefined) throw new SetupError(`No member has the email address ${email}.`);
   if (others.length === 0) return person;
   const accounts = found.map((one) => one.accountId).join(', ');
-  throw new SetupError(`People of several accounts have the address ${email} (${accounts}); name one after it.`);
+  throw new SetupError(
+    `Users of several accounts have the email address ${email} (${accounts}); add an account ID after it.`,
+  );
 }
 
 function thereIsOne(people: readonly Person[]): never {

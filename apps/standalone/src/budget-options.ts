@@ -16,17 +16,15 @@ export interface BudgetOptions {
 /** Options that set a budget. */
 export function budgetOptions(): Option[] {
   return [
-    new Option('--budget <amount>', 'what may be spent, in the currency of the prices; none = no budget').argParser(
-      amountOf,
-    ),
-    new Option('--budget-period <period>', 'for each calendar month (the default), or once').choices(BUDGET_PERIODS),
+    new Option('--budget <amount>', 'budget in the currency of the prices; none = no budget').argParser(amountOf),
+    new Option('--budget-period <period>', 'resets every calendar month (default), or never').choices(BUDGET_PERIODS),
   ];
 }
 
 function amountOf(given: string): number | 'none' {
   if (given === 'none') return given;
   const amount = microsOf(given);
-  if (amount === undefined) throw new InvalidArgumentError('It takes an amount such as 25 or 0.50, or none.');
+  if (amount === undefined) throw new InvalidArgumentError('It must be an amount such as 25 or 0.50, or none.');
   return amount;
 }
 

@@ -29,10 +29,11 @@ export function clientOptions(): Option[] {
       'no',
       'default',
     ]),
-    new Option(
-      '--submit-mode <mode>',
-      'whether generations are answered with the image, or at once with a task',
-    ).choices(['sync', 'apimart', 'default']),
+    new Option('--submit-mode <mode>', 'whether generations return the image, or a task immediately').choices([
+      'sync',
+      'apimart',
+      'default',
+    ]),
   ];
 }
 

@@ -9,5 +9,5 @@ export async function createBucket(
 ): Promise<void> {
   const [config] = loadConfig([StorageConfig], { ...env, STORAGE: 's3' });
   const created = await ensureBucket(config);
-  say(`The bucket ${config.s3Bucket} ${created ? 'was created' : 'is there'}.`);
+  say(`The bucket ${config.s3Bucket} ${created ? 'was created' : 'already exists'}.`);
 }

@@ -84,7 +84,7 @@ export function readWhole(file: string): Record<string, unknown> | undefined {
   } catch {
     // Reported below, together with JSON that is not an object.
   }
-  throw new SetupError(`${file} is damaged. Put a good copy back, or remove it if nothing depends on it.`);
+  throw new SetupError(`${file} is damaged. Restore it from a backup, or remove it if you don't need it.`);
 }
 
 /** Removes the file if it exists. */

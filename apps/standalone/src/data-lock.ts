@@ -39,14 +39,14 @@ export class DataLock {
       if (found !== undefined && (await isSame(found)))
         throw new SetupError(
           `Darkroom already runs on this data folder (process ${found.pid}). ` +
-            'Stop it first, or give this one a folder of its own with DATA_DIR.',
+            'Stop it first, or use another folder with DATA_DIR.',
         );
       if (!takeAway(file, found)) continue;
       for (const child of found?.children ?? []) {
         if (await isSame(child)) await stopProcess(child.pid, [['SIGTERM', 10_000]]);
       }
     }
-    throw new SetupError(`The lock ${file} can't be taken; remove it if no other Darkroom uses this data folder.`);
+    throw new SetupError(`The lock ${file} can't be acquired; remove it if no other Darkroom uses this data folder.`);
   }
 
   /** Saves the ids of the holder's current child processes. */

@@ -10,7 +10,7 @@ import { Inconclusive } from './inconclusive.js';
  * Connections).
  */
 const SHARE = 0.7;
-const REMEDY = 'lower DATABASE_POOL, raise max_connections, or put PgBouncer in between';
+const REMEDY = 'lower DATABASE_POOL, raise max_connections, or use PgBouncer';
 
 /** The planned number of processes, and the connections that each may open. */
 export interface PlannedProcesses {
@@ -54,7 +54,8 @@ export async function plannedConnections(
         `(default_pool_size) with the ${available} connections of Postgres`,
     );
   if (most > available) throw new Error(`${text} of ${available} connections; ${REMEDY}`);
-  const tight = most > available * SHARE ? `; above ${SHARE * 100} %, which leaves little for anybody else` : '';
+  const tight =
+    most > available * SHARE ? `; above ${SHARE * 100} %, which leaves few connections for other clients` : '';
   return `${text} of ${available} connections${tight}`;
 }
 

@@ -221,7 +221,7 @@ async function skew(theirs: () => Promise<number>): Promise<string> {
   const their = await theirs();
   const difference = Math.round(their - (before + Date.now()) / 2);
   if (!(Math.abs(difference) < MAX_SKEW_MS))
-    throw new Error(`differs from this machine's by ${difference} ms; let both follow a time server`);
+    throw new Error(`differs from this machine's by ${difference} ms; synchronize both with a time server`);
   return `differs by ${Math.abs(difference)} ms`;
 }
 

@@ -52,26 +52,26 @@ export async function keys(
   say: (line: string) => void,
 ): Promise<void> {
   const commands = new KeyCommands(env, say);
-  const program = terminalCommand('keys', 'API keys, and what an account may do and spend.', say);
+  const program = terminalCommand('keys', 'Manages API keys, and the limits and budget of an account.', say);
   const own = [
-    new Option('--name <name>', 'what it is called in lists'),
-    new Option('--for <client>', 'print what to enter in that client').choices(RECIPE_CLIENTS),
+    new Option('--name <name>', 'name shown in lists'),
+    new Option('--for <client>', 'print the settings for this client').choices(RECIPE_CLIENTS),
   ];
   const ofKey = [...keyLimitOptions(), ...clientOptions(), ...budgetOptions(), accountOption()];
   const ofAccount = [...accountLimitOptions(), responseFormatOption(), ...budgetOptions(), accountOption()];
-  subcommand(program, 'create', 'create a key and print it, once', [...own, ...ofKey]).action(
+  subcommand(program, 'create', 'create a key and print it (shown only once)', [...own, ...ofKey]).action(
     (options: CreateOptions) => commands.create(options),
   );
-  subcommand(program, 'list', 'show the keys, their limits, and what is spent', [accountOption()]).action(
+  subcommand(program, 'list', 'list keys with their limits and spend', [accountOption()]).action(
     ({ account }: AccountOptions) => commands.list(account),
   );
-  subcommand(program, 'update <key>', 'change the key with that id or prefix', ofKey).action(
+  subcommand(program, 'update <key>', 'change the key with this ID or prefix', ofKey).action(
     (key: string, options: KeyOptions) => commands.update(key, options),
   );
-  subcommand(program, 'revoke <key>', 'end the key with that id or prefix, within 10 s', [accountOption()]).action(
-    (key: string, { account }: AccountOptions) => commands.revoke(key, account),
-  );
-  subcommand(program, 'account', 'show or set what all keys together may do and spend', ofAccount).action(
+  subcommand(program, 'revoke <key>', 'revoke the key with this ID or prefix; takes effect within 10 s', [
+    accountOption(),
+  ]).action((key: string, { account }: AccountOptions) => commands.revoke(key, account));
+  subcommand(program, 'account', "show or set the account's limits and budget", ofAccount).action(
     (options: FormatOptions) => commands.account(options),
   );
   await runTerminalCommand(program, args);
@@ -99,18 +99,18 @@ class KeyCommands {
 
   async create(options: CreateOptions): Promise<void> {
     const { account, for: client, name = client ?? 'unnamed' } = options;
-    if (!VISIBLE_NAME.test(name)) throw new SetupError('A name has 1 to 100 visible characters.');
+    if (!VISIBLE_NAME.test(name)) throw new SetupError('The name must have 1 to 100 visible characters.');
     const budget = budgetSetting(options);
     const settings = settingsIn(options);
     const { secretKey, url } = findRunning(this.config);
     if (secretKey === undefined)
-      throw new SetupError(`SECRET_KEY is not known: ${notRunning(this.config, 'SECRET_KEY')}.`);
+      throw new SetupError(`SECRET_KEY is unknown: ${notRunning(this.config, 'SECRET_KEY')}.`);
     await this.open(account, async ({ database, keys, note }) => {
       const wanted = { name, accountId: account, settings, createdBy: 'command' };
       const { id, key } = await keys.create(wanted, this.accounts.keysPerAccount).catch(tellHowToRaise(account));
       await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(options, budget) });
-      this.say(`${key}\n\nThis is the key "${name}" (${id}). It is shown only now; keep it.`);
+      this.say(`${key}\n\nThis is the key "${name}" (${id}). Store it now: it is not shown again.`);
       if (client !== undefined) this.say(`\n${recipeText(client, url ?? 'http://<address of Darkroom>', key)}`);
     });
   }
@@ -124,7 +124,7 @@ class KeyCommands {
     const budget = budgetSetting(options);
     const changes = changesOf(options, budget);
     if (Object.keys(changes).length === 0)
-      throw new SetupError('Say what to change: `npm run keys -- update --help` lists the settings.');
+      throw new SetupError('Specify what to change: `npm run keys -- update --help` lists the options.');
     await this.open(account, async ({ database, keys, note }) => {
       const key = found(await keys.update(target, settingsIn(options), account), target);
       const after = await budgetAfter(database, { ownerId: key.id, owner: 'key' }, budget);
@@ -184,7 +184,7 @@ function tellHowToRaise(account: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof AppError)) throw error;
     throw new SetupError(
-      `The account has as many keys as it may. Revoke one, or allow more: ` +
+      `The account has reached its limit of keys. Revoke one, or raise the limit: ` +
         `npm run keys -- account --account ${account} --max-keys <number>`,
     );
   };
@@ -192,7 +192,7 @@ function tellHowToRaise(account: string): (error: unknown) => never {
 
 function found<T extends object>(result: T | 'unknown' | 'ambiguous', target: string): T {
   if (result === 'unknown') throw new SetupError(`There is no key with the id or prefix ${target}.`);
-  if (result === 'ambiguous') throw new SetupError(`Several keys begin with ${target}; name one by its id.`);
+  if (result === 'ambiguous') throw new SetupError(`Several keys begin with ${target}; use an ID.`);
   return result;
 }
 
@@ -209,7 +209,7 @@ function recipeText(name: string, address: string, key: string): string {
 }
 
 function revoked({ name, id }: ApiKeyRow): string {
-  return `The key "${name}" (${id}) is revoked; within 10 s no process accepts it any more.`;
+  return `The key "${name}" (${id}) is revoked; it stops working within 10 s.`;
 }
 
 function updated(key: ApiKeyRow, budget: Budget | undefined): string {

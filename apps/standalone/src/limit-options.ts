@@ -10,7 +10,7 @@ export type LimitOptions = { readonly [name in keyof AccountLimits]?: number | '
 /** Options that set a key's limits. */
 export function keyLimitOptions(): Option[] {
   return [
-    new Option('--weight <number>', "turns in the queue, relative to the account's other keys; 1 to 100").argParser(
+    new Option('--weight <number>', "queue share relative to the account's other keys, 1 to 100").argParser(
       limitOf(1, MAX_WEIGHT),
     ),
     ...sharedOptions(),
@@ -20,20 +20,23 @@ export function keyLimitOptions(): Option[] {
 /** Options that set an account's limits. */
 export function accountLimitOptions(): Option[] {
   return [
-    new Option('--weight <number>', 'turns in the queue, relative to other accounts; 1 to 100').argParser(
+    new Option('--weight <number>', 'queue share relative to other accounts, 1 to 100').argParser(
       limitOf(1, MAX_WEIGHT),
     ),
     ...sharedOptions(),
-    limit('--chats-per-minute <number>', 'chats; likewise'),
-    limit('--max-keys <number>', 'active keys at a time; likewise'),
+    limit('--chats-per-minute <number>', 'chats per minute; same values'),
+    limit('--max-keys <number>', "maximum active keys; 0 = unlimited, default = the deployment's default"),
   ];
 }
 
 function sharedOptions(): Option[] {
   return [
-    limit('--submits-per-minute <number>', 'image requests; 0 = unlimited, default = as the deployment says'),
-    limit('--polls-per-minute <number>', 'reads of tasks; likewise'),
-    limit('--tasks-in-flight <number>', 'tasks that wait or run at a time; likewise'),
+    limit(
+      '--submits-per-minute <number>',
+      "image requests per minute; 0 = unlimited, default = the deployment's default",
+    ),
+    limit('--polls-per-minute <number>', 'task reads per minute; same values'),
+    limit('--tasks-in-flight <number>', 'tasks in flight (waiting or running); same values'),
   ];
 }
 
@@ -46,7 +49,7 @@ function limitOf(least: number, most: number): (given: string) => number | 'defa
     if (given === 'default') return given;
     const value = /^\d{1,10}$/.test(given) ? Number(given) : NaN;
     if (value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`It takes a whole number from ${least} to ${most}, or default.`);
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}, or default.`);
   };
 }
 

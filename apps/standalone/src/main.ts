@@ -27,7 +27,7 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       const { planOptions } = await import('./plan-options.js');
       const { runTerminalCommand, terminalCommand } = await import('./terminal-command.js');
       const exit = { code: 0 };
-      const checks = terminalCommand('doctor', 'Checks the set-up, a line for each part of it.', say);
+      const checks = terminalCommand('doctor', 'Checks the setup and prints one line per check.', say);
       for (const option of planOptions()) checks.addOption(option);
       checks.action(async (plan: PlanOptions) => {
         exit.code = (await doctor(process.env, say, plan)) ? 0 : 1;
@@ -76,11 +76,11 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     case '--help':
     case '-h':
     case 'help':
-      say(`Usage: darkroom <command> [options]\n\nCommands: ${COMMANDS}. Most explain themselves with --help.`);
+      say(`Usage: darkroom <command> [options]\n\nCommands: ${COMMANDS}. Run a command with --help for its options.`);
       return 0;
     default:
       process.stderr.write(
-        `${command === '' ? 'Name a command' : `There is no command "${command}"`}. Commands: ${COMMANDS}.\n`,
+        `${command === '' ? 'Specify a command' : `There is no command "${command}"`}. Commands: ${COMMANDS}.\n`,
       );
       return 1;
   }

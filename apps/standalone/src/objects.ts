@@ -27,7 +27,11 @@ export async function objects(
   const [config] = loadConfig([StandaloneConfig], env);
   const [storage] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(config.dataDir).path });
   let left = 0;
-  const program = terminalCommand('objects', 'Compares the rows with the object store, e.g. after a restore.', say)
+  const program = terminalCommand(
+    'objects',
+    'Compares the database with the object store, for example after a restore.',
+    say,
+  )
     .option('--repair', 'delete objects without a row, and mark rows whose object is missing')
     .action(async ({ repair = false }: Options) => {
       const store = await createObjectStore(storage);

@@ -12,9 +12,9 @@ export interface PlanOptions {
 /** Options of `doctor` for the planned number of processes. */
 export function planOptions(): Option[] {
   return [
-    count('--apis <number>', 'APIs that are planned: whether their connections fit Postgres'),
-    count('--workers <number>', 'workers that are planned; likewise'),
-    count('--worker-pool <number>', 'DATABASE_POOL of workers, where it is not that of the APIs'),
+    count('--apis <number>', 'planned API processes: checks whether their connections fit Postgres'),
+    count('--workers <number>', 'planned worker processes: checked in the same way'),
+    count('--worker-pool <number>', 'DATABASE_POOL of workers, if different from the APIs'),
   ];
 }
 
@@ -22,6 +22,6 @@ function count(flags: string, description: string): Option {
   return new Option(flags, description).argParser((given) => {
     const value = /^\d{1,5}$/.test(given) ? Number(given) : NaN;
     if (value <= MOST) return value;
-    throw new InvalidArgumentError(`It takes a whole number up to ${MOST}.`);
+    throw new InvalidArgumentError(`It must be a whole number up to ${MOST}.`);
   });
 }

@@ -28,17 +28,17 @@ interface Opened {
 /** `providers list|drain|resume`. Throws SetupError that explains the problem, ConfigError, CatalogError. */
 export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
   const [config] = loadConfig([StandaloneConfig], env);
-  const reason = new Option('--reason <text>', 'why, for who reads the list').argParser(reasonFrom);
-  const program = terminalCommand('providers', 'Providers: how they are, and whether they get calls.', say);
+  const reason = new Option('--reason <text>', 'reason shown in the list').argParser(reasonFrom);
+  const program = terminalCommand('providers', 'Shows, drains, and resumes providers.', say);
   program
     .command('list', { isDefault: true })
-    .description('show keys, limits, calls and breakers')
+    .description('list providers with their keys, limits, calls, and circuit breakers')
     .action(() => withSwitches(config, env, ({ known, drained }) => list(known, drained, config, env, say)));
-  subcommand(program, 'drain <name>', 'send a provider no new calls', [reason]).action(
+  subcommand(program, 'drain <name>', 'stop sending new calls to a provider', [reason]).action(
     (name: string, options: { readonly reason?: string }) =>
       withSwitches(config, env, async (opened) => say(await drain(opened, name, options.reason ?? null))),
   );
-  subcommand(program, 'resume <name>', 'send it calls again').action((name: string) =>
+  subcommand(program, 'resume <name>', 'resume sending calls to a provider').action((name: string) =>
     withSwitches(config, env, async (opened) => say(await resume(opened, name))),
   );
   await runTerminalCommand(program, args);
@@ -61,18 +61,18 @@ async function drain({ database, switches, ...all }: Opened, name: string, reaso
   assertKnown(name, all);
   await switches.drain(name, reason);
   await noteCommand(database, 'provider.drained', { target: name, details: { reason } });
-  return `${name} gets no new calls: every worker knows within 2 s. Running calls finish.`;
+  return `${name} is drained: it gets no new calls after 2 s at most. Running calls finish.`;
 }
 
 async function resume({ database, switches, ...all }: Opened, name: string): Promise<string> {
   assertKnown(name, all);
   if (!(await switches.resume(name))) return `${name} was not drained.`;
   await noteCommand(database, 'provider.resumed', { target: name });
-  return `${name} gets calls again: every worker knows within 2 s.`;
+  return `${name} is resumed: it gets new calls within 2 s.`;
 }
 
 function reasonFrom(given: string): string {
-  if (!DRAIN_REASON.test(given)) throw new InvalidArgumentError('A reason has 1 to 200 visible characters.');
+  if (!DRAIN_REASON.test(given)) throw new InvalidArgumentError('The reason must have 1 to 200 visible characters.');
   return given;
 }
 
@@ -112,7 +112,7 @@ async function look(
     const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
     return await withRedis(queue, (redis) => new LimiterState(redis, queue, routing).look(names));
   } catch (error) {
-    say(`Calls, breakers and resting keys are not known, because Redis can't be asked: ${reasonOf(error)}\n`);
+    say(`Calls, circuit breakers and paused keys are unknown, because Redis can't be reached: ${reasonOf(error)}\n`);
     return undefined;
   }
 }

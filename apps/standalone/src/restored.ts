@@ -15,11 +15,11 @@ export async function restored(
   let left = 0;
   const program = terminalCommand(
     'restored',
-    'Run it once after a restore, before anything starts: fails tasks that had not ended, and repairs rows and objects.',
+    'Run once after a restore, before starting anything: fails unfinished tasks and repairs rows and objects.',
     say,
   ).action(async () => {
     const count = await withDatabase(requireDatabaseUrl(config), (database) => new EndUnfinished(database).run());
-    say(`${count} tasks had not ended and failed, so that none is bought twice.`);
+    say(`${count} unfinished tasks were failed, so that none is paid for twice.`);
     left = await objects(['--repair'], env, say);
   });
   await runTerminalCommand(program, args);

@@ -50,7 +50,7 @@ export async function firstFailure(processes: readonly (readonly [name: string, 
     processes.map(async ([name, running]) => {
       await running.exited;
       const lines = running.lastLines(8).map((line) => `  ${line.slice(0, 500)}`);
-      throw new SetupError([`The ${name} process ended while it was starting. Its last lines:`, ...lines].join('\n'));
+      throw new SetupError([`The ${name} process exited during startup. Its last log lines:`, ...lines].join('\n'));
     }),
   );
 }

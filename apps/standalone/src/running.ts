@@ -41,7 +41,7 @@ export function notRunning(config: StandaloneConfig, setting: string): string {
 export function requireDatabaseUrl(config: StandaloneConfig): string {
   const { databaseUrl } = findRunning(config);
   if (databaseUrl === undefined)
-    throw new SetupError(`The database is not known: ${notRunning(config, 'DATABASE_URL')}.`);
+    throw new SetupError(`The database is unknown: ${notRunning(config, 'DATABASE_URL')}.`);
   refusePooler(config);
   return databaseUrl;
 }

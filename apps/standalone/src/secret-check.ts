@@ -22,7 +22,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   const lost = use.find(([kind]) => kind === 'API keys')?.[1].other ?? 0;
   if (lost > 0)
     throw new Error(
-      `${lost} API keys are under a SECRET_KEY that is not set; set it as SECRET_KEY_PREVIOUS, or revoke them`,
+      `${lost} API keys were created with a SECRET_KEY that is not set; set it as SECRET_KEY_PREVIOUS, or revoke them`,
     );
   const left = use.map(([kind, { previous, unknown }]) => [kind, previous + unknown] as const);
   const sealed = [
@@ -33,7 +33,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   const all = [...left, ...sealed].filter(([, count]) => count > 0);
   const text = all.map(([kind, count]) => `${kind}: ${count}`).join(', ');
   if (secrets.secretKeyPrevious === undefined)
-    return all.length === 0 ? 'everything is under SECRET_KEY' : `not used since an earlier version: ${text}`;
+    return all.length === 0 ? 'all keys and secrets use SECRET_KEY' : `not used since an earlier version: ${text}`;
   if (all.length > 0) return `keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: ${text}`;
   return 'SECRET_KEY_PREVIOUS can go once LINK_TTL_SECONDS and UPLOAD_RETENTION_HOURS have passed since the swap';
 }

@@ -119,7 +119,7 @@ async function refuseSettings(
 function portTaken(port: number, host: string): SetupError {
   return new SetupError(
     `Port ${port} on ${host} can't be used: something else listens there. ` +
-      `Stop that, or choose another port: PORT=${port + 1} npm start`,
+      `Stop it, or choose another port: PORT=${port + 1} npm start`,
   );
 }
 
@@ -140,7 +140,7 @@ async function ensureKey(
     });
     if (bootstrapApiKey !== undefined) {
       const { revoked } = await keys.ensure(bootstrapApiKey, 'bootstrap');
-      if (revoked) throw new SetupError('The API key in BOOTSTRAP_API_KEY was revoked; give another one or none.');
+      if (revoked) throw new SetupError('The API key in BOOTSTRAP_API_KEY was revoked; set another one, or none.');
       return secrets;
     }
     const { revoked } = await keys.ensure(secrets.apiKey, 'first key');
@@ -167,7 +167,7 @@ async function untilReady(url: string, signal: AbortSignal): Promise<void> {
     if (answer?.ok === true) return;
     signal.throwIfAborted();
     if (performance.now() >= end)
-      throw new SetupError(`The API did not become ready within ${READY_MS / 1000} s; its log may say why.`);
+      throw new SetupError(`The API did not become ready within ${READY_MS / 1000} s; see its log.`);
     await delay(50);
   }
 }
@@ -178,10 +178,10 @@ async function firstImage(file: string, signal: AbortSignal): Promise<string> {
   const since = performance.now();
   try {
     const size = await drawFirstImage(file, signal);
-    return `${file} (${size}, made in ${seconds(performance.now() - since)} by the sandbox; nothing was ordered)`;
+    return `${file} (${size}, made in ${seconds(performance.now() - since)} by the sandbox, free of charge)`;
   } catch (error) {
     signal.throwIfAborted();
-    return `could not be made: ${error instanceof Error ? error.message : 'unknown reason'}`;
+    return `could not be generated: ${error instanceof Error ? error.message : 'unknown reason'}`;
   }
 }
 

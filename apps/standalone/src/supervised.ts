@@ -105,7 +105,7 @@ export class Supervised {
     const lines = running.lastLines(5).map((line) => `    ${line.slice(0, 300)}`);
     this.order.say(
       [
-        `${capital(this.order.name)} ended unexpectedly (process ${running.pid}, ${how}); starting it again in ${waitMs / 1000} s.`,
+        `${capital(this.order.name)} exited unexpectedly (process ${running.pid}, ${how}); restarting it in ${waitMs / 1000} s.`,
         ...(lines.length === 0 ? [] : [`  Its last lines, from ${this.order.log}:`, ...lines]),
       ].join('\n'),
     );

@@ -56,11 +56,11 @@ export async function webhooks(
       await namedAccount(database, account);
       say(await work(database));
     });
-  const program = terminalCommand('webhooks', 'Webhooks of an account: endpoints and deliveries.', say);
+  const program = terminalCommand('webhooks', 'Manages webhook endpoints and deliveries of an account.', say);
   const command = (usage: string, description: string, ...options: readonly Option[]): Command =>
     subcommand(program, usage, description, [...options, accountOption()]);
 
-  command('add <url>', 'send events to an https URL from now on', eventsOption()).action(
+  command('add <url>', 'add an endpoint with an https URL', eventsOption()).action(
     async (url: string, { account, events }: AddOptions) => {
       assertReceiver(url, egress);
       await tell(account, (database) =>
@@ -68,7 +68,7 @@ export async function webhooks(
       );
     },
   );
-  command('list', 'show the endpoints').action(({ account }: AccountOptions) =>
+  command('list', 'list endpoints').action(({ account }: AccountOptions) =>
     tell(account, async (database) => endpointTable(await new WebhookEndpointStore(database, limits).list(account))),
   );
   for (const change of ['enable', 'disable', 'remove'] as const)
@@ -78,14 +78,18 @@ export async function webhooks(
   command('secret', 'show the signing secret').action(({ account }: AccountOptions) =>
     tell(account, (database) => shownSecrets(secretStore(database, config), account)),
   );
-  command('rotate', 'make a new signing secret', overlapOption()).action(({ account, overlapHours }: RotateOptions) =>
+  command('rotate', 'create a new signing secret', overlapOption()).action(({ account, overlapHours }: RotateOptions) =>
     tell(account, (database) => rotated(secretStore(database, config), database, account, overlapHours)),
   );
-  command('deliveries', 'show deliveries', new Option('--task <id>', 'of one task'), limitOption()).action(
-    ({ account, task: taskId, limit }: DeliveryOptions) =>
-      tell(account, async (database) =>
-        deliveryTable(await new DeliveryLogStore(database).list(account, { taskId, limit })),
-      ),
+  command(
+    'deliveries',
+    'show deliveries',
+    new Option('--task <id>', 'only deliveries of this task'),
+    limitOption(),
+  ).action(({ account, task: taskId, limit }: DeliveryOptions) =>
+    tell(account, async (database) =>
+      deliveryTable(await new DeliveryLogStore(database).list(account, { taskId, limit })),
+    ),
   );
   command('resend <delivery>', 'send a delivery again').action((id: string, { account }: AccountOptions) =>
     tell(account, (database) => resent(database, account, id)),
@@ -100,25 +104,25 @@ function eventsOption(): Option {
     .argParser((given: string) => {
       const events = given.split(',').map((name) => EVENT_PREFIX + name.trim());
       if (events.every(isEvent)) return events;
-      throw new InvalidArgumentError(`It takes ${names.join(', ')}, separated by commas.`);
+      throw new InvalidArgumentError(`It must be one or more of ${names.join(', ')}, separated by commas.`);
     });
 }
 
 function overlapOption(): Option {
-  return new Option('--overlap-hours <hours>', 'how long the one before stays valid')
+  return new Option('--overlap-hours <hours>', 'how long the previous secret stays valid')
     .default(24)
     .argParser((given: string) => {
       const hours = Number(given);
       if (hours >= 0 && hours <= MAX_OVERLAP_HOURS) return hours;
-      throw new InvalidArgumentError(`It takes hours from 0 to ${MAX_OVERLAP_HOURS}.`);
+      throw new InvalidArgumentError(`It must be 0 to ${MAX_OVERLAP_HOURS} hours.`);
     });
 }
 
 function limitOption(): Option {
-  return new Option('--limit <number>', 'how many, the newest first').default(20).argParser((given: string) => {
+  return new Option('--limit <number>', 'number of deliveries, newest first').default(20).argParser((given: string) => {
     const limit = Number(given);
     if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_DELIVERIES) return limit;
-    throw new InvalidArgumentError(`It takes a whole number from 1 to ${MAX_DELIVERIES}.`);
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_DELIVERIES}.`);
   });
 }
 
@@ -134,7 +138,7 @@ function assertReceiver(url: string, egress: EgressConfig): void {
 
 function secretStore(database: PrismaService, config: StandaloneConfig): WebhookSecretStore {
   const { secretKey } = findRunning(config);
-  if (secretKey === undefined) throw new SetupError(`SECRET_KEY is not known: ${notRunning(config, 'SECRET_KEY')}.`);
+  if (secretKey === undefined) throw new SetupError(`SECRET_KEY is unknown: ${notRunning(config, 'SECRET_KEY')}.`);
   const sealer = new TextSealer({ secretKey, secretKeyPrevious: config.secretKeyPrevious }, WEBHOOK_SECRETS);
   return new WebhookSecretStore(database, sealer);
 }
@@ -156,7 +160,7 @@ async function rotated(
 }
 
 function secretLine({ secret, expiresAt }: WebhookSecret): string {
-  return expiresAt === null ? secret : `${secret}  (the one before, valid until ${textTime(expiresAt)})`;
+  return expiresAt === null ? secret : `${secret}  (previous secret, valid until ${textTime(expiresAt)})`;
 }
 
 async function added(
@@ -171,7 +175,7 @@ async function added(
   });
   const details = { url: shownUrl(url), events };
   await noteCommand(database, 'webhook_endpoint.added', { account, target: id, details });
-  return `${id} was added and gets events from now on. \`npm run webhooks -- secret\` shows the signing secret.`;
+  return `${id} was added and receives events from now on. \`npm run webhooks -- secret\` shows the signing secret.`;
 }
 
 async function changed(
@@ -217,8 +221,7 @@ function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): s
 
 async function resent(database: PrismaService, account: string, target: string): Promise<string> {
   const entry = await new DeliveryLogStore(database).resend(account, target);
-  if (entry === undefined)
-    throw new SetupError(`There is no delivery ${target}, or it is being attempted at this moment.`);
+  if (entry === undefined) throw new SetupError(`The delivery ${target} does not exist, or an attempt is in progress.`);
   await noteCommand(database, 'webhook_delivery.resent', { account, target });
-  return `${target} is sent again within a few seconds, under the same webhook-id.`;
+  return `${target} will be sent again within a few seconds, with the same webhook-id.`;
 }
