@@ -4,8 +4,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireChatUsage, ExpireLedger } from '#billing/expire-ledger.js';
-import { ExpireKeys } from '#tasks/expire-keys.js';
-import { ExpireObjects } from '#tasks/expire-objects.js';
+import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { Logger, NestLogger } from '#telemetry/logger.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WorkerConfig } from '../dist/apps/worker/src/worker.config.js';
@@ -21,7 +21,7 @@ logger.info('worker.ready', { pid: process.pid });
 
 const config = app.get(WorkerConfig);
 /** Each has its own timer, so that they don't wait for each other. */
-for (const owner of [ExpireObjects, ExpireWebhooks, ExpireChatUsage, ExpireLedger, ExpireKeys])
+for (const owner of [ExpireObjects, ExpireWebhooks, ExpireChatUsage, ExpireLedger, ExpireIdempotencyKeys])
   repeat(() => app.get(owner).run(config));
 repeat(() => app.get(AuditLog).expire(config));
 

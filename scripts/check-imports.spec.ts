@@ -24,17 +24,17 @@ function check(files: Readonly<Record<string, string>>): { status: number | null
 
 it('lets imports go down, stay in their room and reach the fenced packages where they belong', () => {
   const answer = check({
-    'apps/api/src/main.ts': `import '#tasks/task-store.js';\nimport './http/filter.js';`,
+    'apps/api/src/main.ts': `import '#tasks/reading/task-store.js';\nimport './http/filter.js';`,
     'apps/api/src/http/filter.ts': `import { AppError } from '#contract/app-error.js';`,
     'apps/api/src/auth/api-key-store.ts': `import type { Prisma } from '#database/generated/client.js';`,
     'apps/worker/src/image.processor.ts': `import { Processor } from '@nestjs/bullmq';`,
     'apps/dashboard/src/page.ts': `import '#contract/app-error.js';`,
-    'libs/contract/app-error.ts': `// import '#tasks/task-store.js' in a comment is none\nexport const text = "import 'sharp'";`,
-    'libs/tasks/task-store.ts': `import '#queue/image-queue.js';\nimport '#database/generated/client.js';`,
+    'libs/contract/app-error.ts': `// import '#tasks/reading/task-store.js' in a comment is none\nexport const text = "import 'sharp'";`,
+    'libs/tasks/reading/task-store.ts': `import '#queue/image-queue.js';\nimport '#database/generated/client.js';`,
     'libs/queue/image-queue.ts': `import { Queue } from 'bullmq';`,
     'libs/providers/sandbox/draw.ts': `import sharp from 'sharp';\nimport '#images/limits.js';`,
     'libs/images/limits.ts': `import sharp from 'sharp';`,
-    'libs/images/limits.spec.ts': `import '#tasks/task-store.js';`,
+    'libs/images/limits.spec.ts': `import '#tasks/reading/task-store.js';`,
   });
   expect(answer).toEqual({ status: 0, lines: [] });
 });

@@ -6,10 +6,10 @@ import { AlertEventRepository, testMessage } from '#alerts/alert-event.repositor
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
-import { FailedTasks } from '#tasks/failed-tasks.js';
-import { TaskFigures } from '#tasks/task-figures.js';
-import { newRequestId, newUploadId } from '#tasks/task-id.js';
-import { TaskObjects } from '#tasks/task-objects.js';
+import { FailedTasks } from '#tasks/reading/failed-tasks.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
+import { newRequestId, newUploadId } from '#tasks/row/task-id.js';
+import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';

@@ -4,8 +4,8 @@ import { ChargeRepository } from '#billing/charge.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { LedgerLag } from '#billing/expire-ledger.js';
 import { UsageRepository } from '#billing/usage.repository.js';
-import { ExpireKeys } from '#tasks/expire-keys.js';
-import { ExpireObjects } from '#tasks/expire-objects.js';
+import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 
 const hoursAgo = (hours) => new Date(Date.now() - hours * 3_600_000);
@@ -35,8 +35,8 @@ export function recurringRetention({ database, tasks, logger }) {
     ['tasks/ExpireObjects.run: rows', (time) => objects.run({ ...kept, taskRetentionHours: due(week, time) })],
     ['tasks/ExpireObjects.imagesDueSince', () => objects.imagesDueSince({ imageRetentionHours: 60 })],
     ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 }, 24)],
-    ['tasks/ExpireKeys.dueSince', () => new ExpireKeys(database, logger).dueSince()],
-    ['tasks/ExpireKeys.run', () => new ExpireKeys(database, logger).run()],
+    ['tasks/ExpireIdempotencyKeys.dueSince', () => new ExpireIdempotencyKeys(database, logger).dueSince()],
+    ['tasks/ExpireIdempotencyKeys.run', () => new ExpireIdempotencyKeys(database, logger).run()],
     ['webhooks/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
     ['webhooks/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
     ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],

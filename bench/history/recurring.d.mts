@@ -3,8 +3,8 @@ import type { PrismaService } from '#database/prisma.service.js';
 import type { ImageQueue } from '#queue/image-queue.js';
 import type { RedisConfig } from '#redis/redis.config.js';
 import type { SecretsConfig } from '#secrets/secrets.config.js';
-import type { TaskEvents } from '#tasks/task-events.js';
-import type { TasksConfig } from '#tasks/tasks.config.js';
+import type { TaskEvents } from '#tasks/states/task-events.js';
+import type { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { Logger } from '#telemetry/logger.js';
 import type { WebhooksConfig } from '#webhooks/webhooks.config.js';
 

@@ -6,7 +6,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { TaskTransitions } from '#tasks/task-transitions.js';
+import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { megabytes, milliseconds, seconds } from '../figures.mjs';
 import { generation } from '../requests.mjs';
 import { memoryOf } from '../usage.mjs';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ExpireObjects } from '#tasks/expire-objects.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { percent, rate, seconds, times } from '../figures.mjs';
 import { DueRows } from '../history/due-rows.mjs';
 import { openHistoryRoom } from '../history/room.mjs';

@@ -5,7 +5,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { AccountStore } from './account-store.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { AuditLog } from './audit-log.js';
-import { HashPlaces } from './hash-places.js';
+import { PasswordHashLimiter } from './password-hash-limiter.js';
 import { LinkStore } from './link-store.js';
 import { OpenIdPeople } from './openid-people.js';
 import { PasskeyStore } from './passkey-store.js';
@@ -35,7 +35,7 @@ const sealer = {
 /** Accounts, their keys and people, and the audit log. */
 @Module({
   imports: [DatabaseModule],
-  providers: [...stores, HashPlaces, Passwords, sealer],
+  providers: [...stores, PasswordHashLimiter, Passwords, sealer],
   exports: [...stores, Passwords],
 })
 export class AccountsModule {}

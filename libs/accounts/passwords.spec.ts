@@ -1,11 +1,11 @@
-import { HashPlaces } from './hash-places.js';
+import { PasswordHashLimiter } from './password-hash-limiter.js';
 import { Passwords } from './passwords.js';
 
 const FORM = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 const saltOf = (stored: string): string => stored.split('$')[4] ?? '';
 
 describe('Passwords', () => {
-  const passwords = new Passwords(new HashPlaces());
+  const passwords = new Passwords(new PasswordHashLimiter());
 
   it('stores Argon2id under a salt of its own, or of the hash it is told to be like', async () => {
     const [one, other] = [await passwords.hash('net', 'correct horse'), await passwords.hash('net', 'correct horse')];

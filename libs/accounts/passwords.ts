@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { hash } from '@node-rs/argon2';
 import { timingSafeEqual } from 'node:crypto';
-import { HashPlaces } from './hash-places.js';
+import { PasswordHashLimiter } from './password-hash-limiter.js';
 
 /** Length in code points; hashing longer passwords would only cost time. */
 export const MIN_PASSWORD_LENGTH = 12;
@@ -17,9 +17,9 @@ const NOBODYS = `$argon2id$v=19$m=${OPTIONS.memoryCost},t=${OPTIONS.timeCost},p=
 /** Hashes passwords, a few at a time; `network` is where a request comes from. */
 @Injectable()
 export class Passwords {
-  constructor(private readonly places: HashPlaces) {}
+  constructor(private readonly places: PasswordHashLimiter) {}
 
-  /** The stored form of a password; with the salt of `like`, if given. Throws AppError like HashPlaces. */
+  /** The stored form of a password; with the salt of `like`, if given. Throws AppError like PasswordHashLimiter. */
   async hash(network: string, password: string, like?: string): Promise<string> {
     const scheme = like === undefined ? undefined : schemeOf(like);
     return await this.places.run(network, () => hash(password, scheme === undefined ? OPTIONS : optionsOf(scheme)));
@@ -27,7 +27,7 @@ export class Passwords {
 
   /**
    * The stored hashes that match a password. Hashes with the same salt cost one computation, and so does an empty list:
-   * the time reveals neither whether a user exists nor in how many accounts. Throws AppError like HashPlaces.
+   * the time reveals neither whether a user exists nor in how many accounts. Throws AppError like PasswordHashLimiter.
    */
   async matching(network: string, password: string, stored: readonly string[]): Promise<ReadonlySet<string>> {
     const schemes = new Set(stored.flatMap((one) => schemeOf(one) ?? []));

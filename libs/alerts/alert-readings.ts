@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
-import { QueueWait } from '#tasks/queue-wait.js';
-import { TaskFigures } from '#tasks/task-figures.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { QueueWait } from '#tasks/reading/queue-wait.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { AlertRule } from './alert-rule.repository.js';
 import { budgetReading, failureReading, waitReading, type AlertReading } from './alert-words.js';
 

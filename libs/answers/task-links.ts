@@ -11,8 +11,8 @@ import {
   type WebhookEventType,
   type WebhookTestEvent,
 } from '#contract/webhook-event.js';
-import { TaskEstimates } from '#tasks/task-estimates.js';
-import type { TaskImage, TaskSummary } from '#tasks/task.js';
+import { TaskEstimates } from '#tasks/admission/task-estimates.js';
+import type { TaskImage, TaskSummary } from '#tasks/row/task.js';
 
 /** A task, and whether retention keeps it; absent where unknown, because polls do not read it. */
 type KeptTask = TaskSummary & { readonly isKept?: boolean };

@@ -1,4 +1,4 @@
-import type { TaskHistory } from '#tasks/task.js';
+import type { TaskHistory } from '#tasks/row/task.js';
 import { timelineOf } from './task-timeline.js';
 
 const at = (ms: number): Date => new Date(Date.parse('2026-11-23T12:00:00.000Z') + ms);

@@ -1,7 +1,7 @@
 import { publicCode } from '#contract/error-codes.js';
 import type { TaskEventView } from '#contract/task-view.js';
-import { unknownEnd, type ProviderCall } from '#tasks/provider-call.js';
-import type { TaskHistory } from '#tasks/task.js';
+import { unknownEnd, type ProviderCall } from '#tasks/row/provider-call.js';
+import type { TaskHistory } from '#tasks/row/task.js';
 
 /** The events of a task, in order. Provider keys are shown by name. */
 export function timelineOf(task: TaskHistory): TaskEventView[] {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { PACKAGE_ROOT } from '#config/package.js';
 import { driverAddresses } from './database-url.js';
 import { primaryClient } from './primary-client.js';

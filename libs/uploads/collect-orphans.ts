@@ -4,7 +4,7 @@ import { ownerOfKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import { TaskObjects } from '#tasks/task-objects.js';
+import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
 import { UploadRepository } from './upload.repository.js';
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { UploadRepository } from './upload.repository.js';
 

@@ -1,5 +1,5 @@
 import { TextSealer } from '#secrets/sealed-text.js';
-import { doctor } from '../../apps/standalone/src/doctor.js';
+import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 import { Browser, linkToken, PASSWORD } from '../support/console.js';
 import { FaultProxy, httpAnswer } from '../support/fault-proxy.js';
 import { freePort } from '../support/free-port.js';

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { newTaskId } from '#tasks/task-id.js';
+import { newTaskId } from '#tasks/row/task-id.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { freePort } from '../support/free-port.js';

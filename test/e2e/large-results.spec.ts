@@ -7,7 +7,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { TaskTransitions } from '#tasks/task-transitions.js';
+import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { databaseOf } from '../support/open-prisma.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';

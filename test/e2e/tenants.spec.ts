@@ -1,5 +1,5 @@
 import { loadConfig } from '#config/load-config.js';
-import { newTaskId } from '#tasks/task-id.js';
+import { newTaskId } from '#tasks/row/task-id.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { answerOf } from '../support/contract-answer.js';

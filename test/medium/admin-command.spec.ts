@@ -1,6 +1,6 @@
 import { AuditLog } from '#accounts/audit-log.js';
 import { PersonStore } from '#accounts/person-store.js';
-import { admin } from '../../apps/standalone/src/admin.js';
+import { admin } from '../../apps/standalone/src/commands/admin.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);

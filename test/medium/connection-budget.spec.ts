@@ -1,7 +1,7 @@
 import { PrismaService } from '#database/prisma.service.js';
 import { Logger } from '#telemetry/logger.js';
-import { connectionBudget, plannedConnections } from '../../apps/standalone/src/database-checks.js';
-import { Inconclusive } from '../../apps/standalone/src/inconclusive.js';
+import { connectionBudget, plannedConnections } from '../../apps/standalone/src/commands/database-checks.js';
+import { Inconclusive } from '../../apps/standalone/src/commands/inconclusive.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 describe('connections of all processes', () => {

@@ -6,7 +6,7 @@ import { taskIdOf } from '#queue/job-catalog.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { newTaskId } from '#tasks/task-id.js';
+import { newTaskId } from '#tasks/row/task-id.js';
 import { openTaskRoom, command, type TaskRoom } from '../support/task-room.js';
 
 describe('the fair order', () => {

@@ -1,4 +1,4 @@
-import { keys } from '../../apps/standalone/src/keys.js';
+import { keys } from '../../apps/standalone/src/commands/keys.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { command, openTaskRoom, TEST_KEY, type TaskRoom } from '../support/task-room.js';
 

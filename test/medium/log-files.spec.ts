@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { LogFiles, rotateLog } from '../../apps/standalone/src/log-files.js';
+import { LogFiles, rotateLog } from '../../apps/standalone/src/platform/log-files.js';
 
 const BOUNDS = { maxBytes: 100_000, older: 4 };
 /**

@@ -7,7 +7,7 @@ import { loadConfig } from '#config/load-config.js';
 import { MailConfig } from '#mail/mail.config.js';
 import { Mailer } from '#mail/mailer.js';
 import { Logger } from '#telemetry/logger.js';
-import { mailServer } from '../../apps/standalone/src/mail-check.js';
+import { mailServer } from '../../apps/standalone/src/commands/mail-check.js';
 import { MailServer } from '../support/mail-server.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 

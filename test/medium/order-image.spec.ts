@@ -12,8 +12,8 @@ import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry
 import type { CallOutcome, Limiter, CallRejection } from '#routing/limiter.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
-import type { ProviderCall } from '#tasks/provider-call.js';
-import type { TaskCommand, TaskSummary } from '#tasks/task.js';
+import type { ProviderCall } from '#tasks/row/provider-call.js';
+import type { TaskCommand, TaskSummary } from '#tasks/row/task.js';
 import { imageWorker, OPEN_LIMITER, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 

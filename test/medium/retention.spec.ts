@@ -16,12 +16,12 @@ import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
-import { ExpireKeys } from '#tasks/expire-keys.js';
-import { ExpireObjects } from '#tasks/expire-objects.js';
-import { FailedTasks } from '#tasks/failed-tasks.js';
-import { newUploadId } from '#tasks/task-id.js';
-import { TaskObjects } from '#tasks/task-objects.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { FailedTasks } from '#tasks/reading/failed-tasks.js';
+import { newUploadId } from '#tasks/row/task-id.js';
+import { TaskObjects } from '#tasks/retention/task-objects.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
@@ -111,7 +111,10 @@ describe('retention', () => {
       room.database,
       new AlertChannelStore(room.database, loadConfig([WebhooksConfig], {})[0]),
     );
-    const [keys, signIns] = [new ExpireKeys(room.database, room.logger), new ExpireSignIns(room.database, room.logger)];
+    const [keys, signIns] = [
+      new ExpireIdempotencyKeys(room.database, room.logger),
+      new ExpireSignIns(room.database, room.logger),
+    ];
     const dueSince = () =>
       Promise.all([
         ...[lag.charges(chargeRetentionDays), lag.usage('hour', usageHourRetentionDays)],

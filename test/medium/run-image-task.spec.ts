@@ -13,7 +13,7 @@ import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
-import type { TaskCommand, TaskSummary } from '#tasks/task.js';
+import type { TaskCommand, TaskSummary } from '#tasks/row/task.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 

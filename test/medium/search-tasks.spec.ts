@@ -1,5 +1,5 @@
 import { PrismaService } from '#database/prisma.service.js';
-import { SEARCH_BOUNDS, SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
+import { SEARCH_BOUNDS, SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const ROWS = 50_000;

@@ -1,11 +1,11 @@
 import { loadConfig } from '#config/load-config.js';
-import { TaskEstimates } from '#tasks/task-estimates.js';
-import type { Task } from '#tasks/task.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TaskEstimates } from '#tasks/admission/task-estimates.js';
+import type { Task } from '#tasks/row/task.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
-import { TaskFigures } from '#tasks/task-figures.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';

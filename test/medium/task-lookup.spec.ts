@@ -1,8 +1,8 @@
 import pg from 'pg';
 import type { PrismaService } from '#database/prisma.service.js';
-import { unknownEnd } from '#tasks/provider-call.js';
-import { insertTasks } from '#tasks/task.sql.js';
-import { TaskTransitions } from '#tasks/task-transitions.js';
+import { unknownEnd } from '#tasks/row/provider-call.js';
+import { insertTasks } from '#tasks/row/task.sql.js';
+import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 /** A server plans a prepared statement for good once it has run five times. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { TaskEventListener } from '#tasks/task-events.js';
-import { TaskPartials, TaskPartialsListener, type TaskPartial } from '#tasks/task-partials.js';
+import { TaskEventListener } from '#tasks/states/task-events.js';
+import { TaskPartials, TaskPartialsListener, type TaskPartial } from '#tasks/states/task-partials.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 

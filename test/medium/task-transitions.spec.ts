@@ -1,4 +1,4 @@
-import { taskError } from '#tasks/task.js';
+import { taskError } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 

@@ -1,6 +1,6 @@
 import { TaskWatchers } from '../../apps/api/src/tasks/task-watchers.js';
 import { Metrics } from '#telemetry/metrics.js';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;

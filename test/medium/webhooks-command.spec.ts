@@ -1,7 +1,7 @@
 import { TextSealer } from '#secrets/sealed-text.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
-import { webhooks } from '../../apps/standalone/src/webhooks.js';
+import { webhooks } from '../../apps/standalone/src/commands/webhooks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);

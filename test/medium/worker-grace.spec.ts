@@ -5,10 +5,10 @@ import type { ConsoleEntries } from '#catalog/catalog-schema.js';
 import { RevisionRepository } from '#catalog/revision.repository.js';
 import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
-import { workerGrace } from '../../apps/standalone/src/grace-check.js';
-import { Inconclusive } from '../../apps/standalone/src/inconclusive.js';
-import { openDatabase } from '../../apps/standalone/src/open-database.js';
-import { StandaloneConfig } from '../../apps/standalone/src/standalone.config.js';
+import { workerGrace } from '../../apps/standalone/src/commands/grace-check.js';
+import { Inconclusive } from '../../apps/standalone/src/commands/inconclusive.js';
+import { openDatabase } from '../../apps/standalone/src/platform/open-database.js';
+import { StandaloneConfig } from '../../apps/standalone/src/platform/standalone.config.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 const FILE = `

@@ -5,7 +5,7 @@ import { patientConnection } from '#redis/connections.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import { taskIdOf } from '#queue/job-catalog.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { newTaskId } from '#tasks/task-id.js';
+import { newTaskId } from '#tasks/row/task-id.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 

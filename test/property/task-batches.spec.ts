@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
-import { taskError } from '#tasks/task.js';
+import { taskError } from '#tasks/row/task.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 

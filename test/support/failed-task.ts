@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 import type { ErrorCode } from '#contract/error-codes.js';
-import { taskError } from '#tasks/task.js';
-import { newTaskId } from '#tasks/task-id.js';
+import { taskError } from '#tasks/row/task.js';
+import { newTaskId } from '#tasks/row/task-id.js';
 import type { ApiPlatform } from './platform.js';
 
 /** Columns of the row with other values than usual; objects are written as JSON. */

@@ -6,10 +6,10 @@ import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import type { Limiter } from '#routing/limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
-import { TaskEnds } from '#tasks/task-ends.js';
-import { TaskFigures } from '#tasks/task-figures.js';
-import { TaskPartials } from '#tasks/task-partials.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TaskEnds } from '#tasks/states/task-ends.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
+import { TaskPartials } from '#tasks/states/task-partials.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
 import { ClaimTask } from '../../apps/worker/src/images/claim-task.js';
@@ -26,7 +26,7 @@ import { RunImageTask } from '../../apps/worker/src/images/run-image-task.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { SettleAttempt } from '../../apps/worker/src/images/settle-attempt.js';
 import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
-import { StoreImages } from '../../apps/worker/src/images/store-images.js';
+import { StoreResults } from '../../apps/worker/src/images/store-results.js';
 import { TaskMeter } from '../../apps/worker/src/images/task-meter.js';
 import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
@@ -83,7 +83,7 @@ export function imageWorker(
   const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
-  const images = new StoreImages(store, new FinishAsOrdered(workerConfig), progress);
+  const images = new StoreResults(store, new FinishAsOrdered(workerConfig), progress);
   const run = new RunImageTask(
     new ClaimTask(leases, events, meter, starts, logger),
     new OrderImage(starts, registry, calls, inputs, images),

@@ -10,7 +10,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { MetricsConfig, TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { ChatConfig } from './chat/chat.config.js';

@@ -8,7 +8,7 @@ import {
   MIN_IMAGE_EDGE,
 } from '#images/limits.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ApiConfig } from './common/api.config.js';
 import { LimitsConfig } from './limits/limits.config.js';
 import { UploadsConfig } from './uploads/uploads.config.js';

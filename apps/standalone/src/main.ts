@@ -1,5 +1,5 @@
-import type { PlanOptions } from './plan-options.js';
-import { listenForStop } from './stop-signals.js';
+import type { PlanOptions } from './commands/plan-options.js';
+import { listenForStop } from './platform/stop-signals.js';
 
 /** Errors whose message is for the user; any other error is a bug and shows its stack. */
 const EXPECTED: ReadonlySet<string> = new Set([
@@ -18,14 +18,14 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     case 'start': {
       // Before the rest is loaded, so that no signal is missed.
       const signals = listenForStop();
-      const { start } = await import('./start.js');
+      const { start } = await import('./commands/start.js');
       await start(process.env, signals, say);
       return 0;
     }
     case 'doctor': {
-      const { doctor } = await import('./doctor.js');
-      const { planOptions } = await import('./plan-options.js');
-      const { runTerminalCommand, terminalCommand } = await import('./terminal-command.js');
+      const { doctor } = await import('./commands/doctor.js');
+      const { planOptions } = await import('./commands/plan-options.js');
+      const { runTerminalCommand, terminalCommand } = await import('./commands/terminal-command.js');
       const exit = { code: 0 };
       const checks = terminalCommand('doctor', 'Checks the setup and prints one line per check.', say);
       for (const option of planOptions()) checks.addOption(option);
@@ -36,40 +36,40 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       return exit.code;
     }
     case 'keys': {
-      const { keys } = await import('./keys.js');
+      const { keys } = await import('./commands/keys.js');
       await keys(args, process.env, say);
       return 0;
     }
     case 'admin': {
-      const { admin } = await import('./admin.js');
+      const { admin } = await import('./commands/admin.js');
       await admin(args, process.env, say);
       return 0;
     }
     case 'webhooks': {
-      const { webhooks } = await import('./webhooks.js');
+      const { webhooks } = await import('./commands/webhooks.js');
       await webhooks(args, process.env, say);
       return 0;
     }
     case 'providers': {
-      const { providers } = await import('./providers.js');
+      const { providers } = await import('./commands/providers.js');
       await providers(args, process.env, say);
       return 0;
     }
     case 'bucket': {
-      const { createBucket } = await import('./create-bucket.js');
+      const { createBucket } = await import('./commands/create-bucket.js');
       await createBucket(process.env, say);
       return 0;
     }
     case 'objects': {
-      const { objects } = await import('./objects.js');
+      const { objects } = await import('./commands/objects.js');
       return (await objects(args, process.env, say)) === 0 ? 0 : 1;
     }
     case 'restored': {
-      const { restored } = await import('./restored.js');
+      const { restored } = await import('./commands/restored.js');
       return (await restored(args, process.env, say)) === 0 ? 0 : 1;
     }
     case 'migrate': {
-      const { migrateDatabase } = await import('./migrate-database.js');
+      const { migrateDatabase } = await import('./commands/migrate-database.js');
       await migrateDatabase(process.env, say);
       return 0;
     }

@@ -3,7 +3,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
 import type { LibraryVendor, ModelInput } from './library-vendor.js';
-import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts.js';
+import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order.js';
 
 /** https://fal.ai/docs: synchronous requests, image models, errors. One call returns the image's URL. */
 export const fal: LibraryVendor = {

@@ -3,7 +3,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { offeredSize, type Size } from '../offered-size.js';
 import type { LibraryVendor } from './library-vendor.js';
-import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order-parts.js';
+import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order.js';
 
 type Ratio = `${number}:${number}`;
 

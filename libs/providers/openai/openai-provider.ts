@@ -9,7 +9,7 @@ import type {
   ProviderImageResult,
 } from '../image-provider.js';
 import { NO_PARTIALS } from '../left-out.js';
-import { orderFor, type ImageOrder, type OrderSettings } from './image-order.js';
+import { orderFor, type ImageOrder, type OrderSettings } from './order.js';
 import { readAnswer, type AnsweredImages } from './read-answer.js';
 import { StreamRefused } from './stream-refused.js';
 

@@ -2,7 +2,7 @@ import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope } from '#accounts/api-keys.js';
-import type { TaskCommand } from '#tasks/task.js';
+import type { TaskCommand } from '#tasks/row/task.js';
 
 /** A key's own limits; undefined = the deployment's default, 0 = unlimited. */
 interface KeyLimits {

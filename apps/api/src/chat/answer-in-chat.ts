@@ -11,7 +11,7 @@ import {
   type ChatImage,
   type ChatUsage,
 } from '#contract/chat-completion.js';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/events/event-stream.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { TokenPrices } from '#catalog/catalog.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
-import { overloaded } from '#tasks/refusals.js';
+import { overloaded } from '#tasks/admission/refusals.js';
 import { Logger } from '#telemetry/logger.js';
 import type { Caller } from '../auth/caller.js';
 import { reserveOf } from './chat-estimate.js';

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { isTaskId } from '#tasks/task-id.js';
+import { isTaskId } from '#tasks/row/task-id.js';
 import { SpelledBy } from './contract-fields.js';
 
 const MAX_TEXT = 200;

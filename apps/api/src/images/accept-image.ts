@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { SubmitTask } from '#tasks/submit-task.js';
-import type { Intake } from '#tasks/task-intake.js';
-import { CheckImage, type CheckedImage, type RequestSigns } from './check-image.js';
+import { SubmitTask } from '#tasks/intake/submit-task.js';
+import type { Intake } from '#tasks/intake/task-intake.js';
+import { CheckRequest, type CheckedImage, type RequestSigns } from './check-request.js';
 
 /** An accepted request: a new task, or the one that it repeats. */
 export interface Accepted extends Intake, RequestSigns {}
@@ -12,7 +12,7 @@ export interface Accepted extends Intake, RequestSigns {}
 export class AcceptImage {
   constructor(
     private readonly tasks: SubmitTask,
-    private readonly check: CheckImage,
+    private readonly check: CheckRequest,
   ) {}
 
   /** `signal` aborts uploads when the caller disconnects. Throws AppError, and then leaves nothing behind. */

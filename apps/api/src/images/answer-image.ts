@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AppError } from '#contract/app-error.js';
 import { imageResponse } from '#contract/image-response.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
-import type { Task, TaskSummary } from '#tasks/task.js';
+import type { Task, TaskSummary } from '#tasks/row/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, stillRunning } from './answer-parts.js';

@@ -3,8 +3,8 @@ import { AppError } from '#contract/app-error.js';
 import { isErrorCode } from '#contract/error-codes.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { pollUrl } from '#contract/task-acceptance.js';
-import { isFinal } from '#tasks/task-status.js';
-import type { TaskSummary } from '#tasks/task.js';
+import { isFinal } from '#tasks/row/task-status.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import type { Accepted } from './accept-image.js';
 
 /** Puts the call's task, and the names of ignored fields, in the log and headers. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { LISTENING_REDIS } from '#redis/redis.module.js';
-import { LostCallers } from '#tasks/lost-callers.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { LostCallers } from '#tasks/intake/lost-callers.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** Announces that this process still waits for its callers, and marks the tasks of processes that were killed. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { TaskStore } from '#tasks/task-store.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
 import { Logger } from '#telemetry/logger.js';
 import type { Accepted } from './accept-image.js';
 

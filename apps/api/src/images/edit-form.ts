@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
-import type { TaskInput } from '#tasks/task.js';
+import type { TaskInput } from '#tasks/row/task.js';
 import { passBy, readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
@@ -56,7 +56,7 @@ class EditParts implements FormParts<EditForm> {
     this.open.add(stream);
     // Its reader gets the same error, but may not have started reading.
     stream.on('error', () => undefined);
-    const stored = image === null ? this.storeMask(stream) : this.storeImage(stream, name, image[1]);
+    const stored = image === null ? this.storeMask(stream) : this.storeInput(stream, name, image[1]);
     this.storing.push(stored.catch(this.fail).finally(() => this.open.delete(stream)));
   }
 
@@ -84,7 +84,7 @@ class EditParts implements FormParts<EditForm> {
     return { texts: this.texts, images, mask: this.mask, ignored: this.ignored };
   }
 
-  private async storeImage(stream: Readable, name: string, position: string | undefined): Promise<void> {
+  private async storeInput(stream: Readable, name: string, position: string | undefined): Promise<void> {
     const slot = this.imageCount++;
     if (slot >= MAX_REFERENCE_IMAGES) {
       throw new AppError('array_above_max_length', `At most ${MAX_REFERENCE_IMAGES} images are allowed.`, {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { LongText, piecesOf } from '#contract/long-text.js';
-import type { RequestMark } from '#tasks/task-intake.js';
+import type { RequestMark } from '#tasks/intake/task-intake.js';
 import type { EditForm } from './edit-form.js';
 
 /** Characters of a text that are hashed at a time. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
 import { DeliveryMarks } from './delivery-marks.js';

@@ -10,7 +10,7 @@ import { LinksModule } from '../common/links.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { CallerPresence } from './caller-presence.js';
-import { CheckImage } from './check-image.js';
+import { CheckRequest } from './check-request.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { HeldCalls } from './held-calls.js';
 import { ImagesController } from './images.controller.js';
@@ -37,7 +37,7 @@ import { WaitForTask } from './wait-for-task.js';
   controllers: [ImagesController],
   providers: [
     AcceptImage,
-    CheckImage,
+    CheckRequest,
     ReferenceImages,
     RequestRules,
     QuoteImage,

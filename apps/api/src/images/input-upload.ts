@@ -3,8 +3,8 @@ import { AppError } from '#contract/app-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES } from '#images/limits.js';
 import { inputKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
-import type { TaskInput } from '#tasks/task.js';
-import { storeImage, type Bytes, type StoreRequest } from './store-image.js';
+import type { TaskInput } from '#tasks/row/task.js';
+import { storeInput, type Bytes, type StoreRequest } from './store-input.js';
 
 /** The images of one request: stored as they arrive, and deleted if the request is not accepted. */
 export class InputUpload {
@@ -19,13 +19,13 @@ export class InputUpload {
     private readonly digesting = false,
   ) {}
 
-  /** Stores one image under the task's id. Throws as storeImage does. */
+  /** Stores one image under the task's id. Throws as storeInput does. */
   async add(bytes: Bytes, slot: number | 'mask', param: string): Promise<TaskInput> {
     const key = inputKey(this.taskId, slot);
     const hash = this.digesting ? createHash('sha256') : undefined;
     const limit = slot === 'mask' ? maskLimit(param) : fileLimit(param);
     this.keys.push(key);
-    const stored = await storeImage(this.store, bytes, { key, param, limit, hash, signal: this.signal });
+    const stored = await storeInput(this.store, bytes, { key, param, limit, hash, signal: this.signal });
     if (hash !== undefined) this.digests.set(key, hash.digest('hex'));
     return { kind: 'object', key, bytes: stored.bytes, param };
   }

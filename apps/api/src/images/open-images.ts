@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { ObjectStore, StoredObject } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import type { TaskImage, TaskSummary } from '#tasks/task.js';
+import type { TaskImage, TaskSummary } from '#tasks/row/task.js';
 import type { Accepted } from './accept-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
 

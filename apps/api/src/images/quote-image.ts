@@ -9,7 +9,7 @@ import { billedTier, type PricedOptions, type TaskCost } from '#billing/quote.js
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { goneSignal } from '../common/gone-signal.js';
-import { CheckImage } from './check-image.js';
+import { CheckRequest } from './check-request.js';
 
 /** The account and key whose budgets apply. */
 type Payer = Pick<Caller, 'accountId' | 'keyId'>;
@@ -26,7 +26,7 @@ export interface PricedOrder {
 @Injectable()
 export class QuoteImage {
   constructor(
-    private readonly check: CheckImage,
+    private readonly check: CheckRequest,
     private readonly budgets: BudgetRepository,
     private readonly source: CatalogSource,
   ) {}

@@ -8,7 +8,7 @@ import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import type { TaskInput } from '#tasks/task.js';
+import type { TaskInput } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { decodeDataUri } from './data-uri.js';
 import { InputUpload } from './input-upload.js';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '#contract/app-error.js';
-import type { RequestMark } from '#tasks/task-intake.js';
+import type { RequestMark } from '#tasks/intake/task-intake.js';
 
 /** Visible ASCII. */
 const KEY = /^[\x21-\x7e]{1,255}$/;

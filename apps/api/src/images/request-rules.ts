@@ -10,7 +10,7 @@ import { whyIgnored } from '#contract/request-fields.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { quoteImage, type PricedOptions, type TaskCost } from '#billing/quote.js';
-import type { TaskCommand } from '#tasks/task.js';
+import type { TaskCommand } from '#tasks/row/task.js';
 
 interface NamedModel {
   readonly model?: unknown;

@@ -18,7 +18,7 @@ import {
 } from '#contract/pixel-table.js';
 import { shownNames } from '#contract/request-fields.js';
 import type { TaskCost } from '#billing/quote.js';
-import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/task.js';
+import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/row/task.js';
 import { mayUseModel, ordererOf, type Caller } from '../auth/caller.js';
 import { plainName } from './image-query.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
-import { CancelTask } from '#tasks/cancel-task.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskSummary } from '#tasks/task.js';
+import { CancelTask } from '#tasks/states/cancel-task.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** Cancels a caller's task. If the task is parked at a provider, also releases its slot there. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { QueuePlace } from '#queue/fair-order.js';
-import { isFinal } from '#tasks/task-status.js';
-import type { TaskSummary } from '#tasks/task.js';
+import { isFinal } from '#tasks/row/task-status.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { Draining } from '../common/draining.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { TaskEventListener } from '#tasks/task-events.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskSummary } from '#tasks/task.js';
+import { TaskEventListener } from '#tasks/states/task-events.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 

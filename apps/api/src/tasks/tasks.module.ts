@@ -1,6 +1,6 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { RoutingModule } from '#routing/routing.module.js';
-import { TaskEstimates } from '#tasks/task-estimates.js';
+import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { TaskBatchRequest, TaskBatchResponse, TaskListResponse, TaskResponse } from '#contract/task-view.js';
-import { TASK_STATUSES } from '#tasks/task-status.js';
+import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 import { MAX_WAIT_SECONDS } from './dto/poll-query.dto.js';
 

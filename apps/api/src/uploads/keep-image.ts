@@ -7,14 +7,14 @@ import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import { newUploadId } from '#tasks/task-id.js';
+import { newUploadId } from '#tasks/row/task-id.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { BodyHold, BodyMemory } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
 import { formsOnly } from '../common/fastify/server.js';
-import { storeImage } from '../images/store-image.js';
+import { storeInput } from '../images/store-input.js';
 import { PixelWatch } from './pixel-watch.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
 import { UploadsConfig } from './uploads.config.js';
@@ -57,7 +57,7 @@ export class KeepImage {
     const source = { payload: request.raw, maxBytes: MAX_FORM_BYTES, hold };
     try {
       const { stored, fileName, ignored } = await readUploadForm(source, tooLarge, (stream) =>
-        storeImage(this.store, stream as AsyncIterable<Buffer>, {
+        storeInput(this.store, stream as AsyncIterable<Buffer>, {
           key,
           param: FILE_PART,
           limit: { bytes: MAX_KEPT_IMAGE_BYTES, error: tooLarge },

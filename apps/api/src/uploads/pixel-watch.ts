@@ -3,7 +3,7 @@ import { declaredPixels } from '#images/declared-pixels.js';
 import { ImageError } from '#images/image-error.js';
 import { assertInputPixels } from '#images/limits.js';
 import type { InputType } from '#images/sniff.js';
-import type { ImageWatch } from '../images/store-image.js';
+import type { ImageWatch } from '../images/store-input.js';
 import { FILE_PART } from './upload-form.js';
 
 /** An image declares its size within these bytes, unless unusual metadata comes first. */

@@ -1,4 +1,4 @@
-import type { ClaimedTask } from '#tasks/task-transitions.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { attemptIds, openSpan, recordWait, traceparentOf, type OpenSpan } from '#telemetry/spans.js';
 
 /**

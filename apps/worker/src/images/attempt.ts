@@ -1,8 +1,8 @@
 import type { Catalog } from '#catalog/catalog.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { NOT_CALLED, unknownEnd, type CallEnd, type ProviderCall } from '#tasks/provider-call.js';
-import type { ClaimedTask } from '#tasks/task-transitions.js';
+import { NOT_CALLED, unknownEnd, type CallEnd, type ProviderCall } from '#tasks/row/provider-call.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { StartNotCounted } from './failure-verdict.js';
 import { type OpenSpan } from '#telemetry/spans.js';
 import type { LeasedTask } from './leases.js';

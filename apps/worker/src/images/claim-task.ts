@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { TaskEvents } from '#tasks/task-events.js';
+import { TaskEvents } from '#tasks/states/task-events.js';
 import { Logger } from '#telemetry/logger.js';
 import { Attempt, identity } from './attempt.js';
 import { attemptSpan } from './attempt-span.js';

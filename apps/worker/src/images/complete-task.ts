@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import type { CallEnd } from '#tasks/provider-call.js';
-import { TaskEnds } from '#tasks/task-ends.js';
-import { TaskTransitions, type Completion, type TaskResult } from '#tasks/task-transitions.js';
+import type { CallEnd } from '#tasks/row/provider-call.js';
+import { TaskEnds } from '#tasks/states/task-ends.js';
+import { TaskTransitions, type Completion, type TaskResult } from '#tasks/states/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
 import { identity, successOf, type Attempt } from './attempt.js';

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Attempt } from './attempt.js';
 import { CompleteTask } from './complete-task.js';
 import type { OrderedImages } from './order-image.js';
-import { StoreImages } from './store-images.js';
+import { StoreResults } from './store-results.js';
 
 /** Completes the task with its stored images. */
 @Injectable()
 export class DeliverImage {
   constructor(
-    private readonly images: StoreImages,
+    private readonly images: StoreResults,
     private readonly tasks: CompleteTask,
   ) {}
 

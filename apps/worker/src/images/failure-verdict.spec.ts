@@ -2,7 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
-import { TransitionUnanswered } from '#tasks/task-transitions.js';
+import { TransitionUnanswered } from '#tasks/states/task-transitions.js';
 import { NoProviderFree, ImageNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
 import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 

@@ -3,7 +3,7 @@ import { ImageError } from '#images/image-error.js';
 import { mayBuyAgain, type ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
-import { TransitionUnanswered } from '#tasks/task-transitions.js';
+import { TransitionUnanswered } from '#tasks/states/task-transitions.js';
 import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
 /** The image was generated, and perhaps paid for, but could not be saved. */

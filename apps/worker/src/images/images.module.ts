@@ -19,14 +19,14 @@ import { RequeueTask } from './requeue-task.js';
 import { RunImageTask } from './run-image-task.js';
 import { ServiceReport } from './service-report.js';
 import { SettleAttempt } from './settle-attempt.js';
-import { StoreImages } from './store-images.js';
+import { StoreResults } from './store-results.js';
 import { TaskMeter } from './task-meter.js';
 import { TaskProgress } from './task-progress.js';
 import { ThisWorker } from './this-worker.js';
 import { WorkerGauges } from './worker-gauges.js';
 
 const claimed = [Leases, ClaimTask];
-const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs, FinishAsOrdered, StoreImages];
+const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs, FinishAsOrdered, StoreResults];
 const ended = [DeliverImage, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
 const told = [TaskProgress, TaskMeter, ServiceReport, ThisWorker, WorkerGauges];
 

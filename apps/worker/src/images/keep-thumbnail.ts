@@ -4,8 +4,8 @@ import { timeLimit } from '#egress/time-limit.js';
 import { thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import { TaskTransitions } from '#tasks/task-transitions.js';
-import type { Lease } from '#tasks/task.js';
+import { TaskTransitions } from '#tasks/states/task-transitions.js';
+import type { Lease } from '#tasks/row/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Leases } from './leases.js';
 

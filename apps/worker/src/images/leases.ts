@@ -1,9 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import type { FirstCalls } from '#tasks/provider-call.js';
-import { TaskEventListener } from '#tasks/task-events.js';
-import { TaskTransitions, type ClaimedTask } from '#tasks/task-transitions.js';
-import type { Lease } from '#tasks/task.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import type { FirstCalls } from '#tasks/row/provider-call.js';
+import { TaskEventListener } from '#tasks/states/task-events.js';
+import { TaskTransitions, type ClaimedTask } from '#tasks/states/task-transitions.js';
+import type { Lease } from '#tasks/row/task.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { ShutdownGrace } from './shutdown-grace.js';
 

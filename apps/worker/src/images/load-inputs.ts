@@ -6,8 +6,8 @@ import { readInputImage, readMask, type InputImage } from '#images/input-image.j
 import { MAX_REMOTE_IMAGE_BYTES, MAX_UPLOAD_BYTES } from '#images/limits.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import type { ClaimedTask } from '#tasks/task-transitions.js';
-import type { TaskInput } from '#tasks/task.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
+import type { TaskInput } from '#tasks/row/task.js';
 import { readCapped } from './read-capped.js';
 
 /** A task's input images for the provider's adapter, all in memory. */

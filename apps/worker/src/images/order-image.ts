@@ -5,13 +5,13 @@ import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js'
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
-import type { ClaimedTask } from '#tasks/task-transitions.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';
 import { CallProvider, isOfTheProvider, type MadeImages, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
-import { StoreImages, type StoredImages } from './store-images.js';
+import { StoreResults, type StoredImages } from './store-results.js';
 
 /** The finished images in the store, and the provider's other results. */
 export interface OrderedImages {
@@ -29,7 +29,7 @@ export class OrderImage {
     private readonly providers: ProviderRegistry,
     private readonly calls: CallProvider,
     private readonly inputs: LoadInputs,
-    private readonly images: StoreImages,
+    private readonly images: StoreResults,
   ) {}
 
   /**

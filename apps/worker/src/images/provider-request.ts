@@ -2,7 +2,7 @@ import { requestedOptions } from '#contract/image-options.js';
 import { pixelsFor } from '#contract/pixel-table.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import type { Candidate } from '#routing/route-plan.js';
-import type { ClaimedTask } from '#tasks/task-transitions.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import type { LoadedInputs } from './load-inputs.js';
 
 /** Translates a task into the request that every adapter takes. */

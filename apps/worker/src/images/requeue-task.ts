@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
-import { TaskEvents } from '#tasks/task-events.js';
+import { TaskEvents } from '#tasks/states/task-events.js';
 
 /** Returns released tasks to the queue. */
 @Injectable()

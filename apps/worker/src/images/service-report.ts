@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { ServiceTimes, WORKER_TTL_MS, type ServiceSample, type WorkerSlots } from '#queue/service-times.js';
-import { TaskFigures } from '#tasks/task-figures.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { Logger } from '#telemetry/logger.js';
 import { VERSION } from '#config/package.js';
 import { ThisWorker } from './this-worker.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { TaskEnds } from '#tasks/task-ends.js';
-import { taskError } from '#tasks/task.js';
-import { TransitionUnanswered, TaskTransitions } from '#tasks/task-transitions.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TaskEnds } from '#tasks/states/task-ends.js';
+import { taskError } from '#tasks/row/task.js';
+import { TransitionUnanswered, TaskTransitions } from '#tasks/states/task-transitions.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { identity, type Attempt } from './attempt.js';
 import { verdictOn } from './failure-verdict.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProviderError } from '#providers/provider-error.js';
-import { kindOf, serviceKind, tierOf } from '#tasks/service-kind.js';
-import type { ClaimedTask } from '#tasks/task-transitions.js';
+import { kindOf, serviceKind, tierOf } from '#tasks/row/service-kind.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { ServiceReport } from './service-report.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { TaskEvents } from '#tasks/task-events.js';
-import { TaskTransitions } from '#tasks/task-transitions.js';
+import { TaskEvents } from '#tasks/states/task-events.js';
+import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { Logger } from '#telemetry/logger.js';
 import type { LeasedTask } from './leases.js';
 import { ProgressWriter } from './progress-writer.js';

@@ -5,9 +5,9 @@ import { BillingModule } from '#billing/billing.module.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { StorageModule } from '#storage/storage.module.js';
-import { ExpireKeys } from '#tasks/expire-keys.js';
-import { ExpireObjects } from '#tasks/expire-objects.js';
-import { TaskObjects } from '#tasks/task-objects.js';
+import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
@@ -18,18 +18,26 @@ import { LogRetention } from './log-retention.js';
 import { ObjectRetention } from './object-retention.js';
 import { Retention } from './retention.js';
 import { StrayObjectRetention } from './stray-object-retention.js';
-import { TokenRetention } from './token-retention.js';
+import { KeyAndSessionRetention } from './key-and-session-retention.js';
 import { UsageRollups } from './usage-rollups.js';
 
 /** Each room removes its own expired rows. Only workers need these classes, so they are provided here. */
-const owners = [ExpireObjects, ExpireKeys, TaskObjects, ExpireUploads, ExpireWebhooks, ExpireSignIns, AuditLog];
+const owners = [
+  ExpireObjects,
+  ExpireIdempotencyKeys,
+  TaskObjects,
+  ExpireUploads,
+  ExpireWebhooks,
+  ExpireSignIns,
+  AuditLog,
+];
 
 const schedules = [
   ObjectRetention,
   StrayObjectRetention,
   LogRetention,
   LedgerRetention,
-  TokenRetention,
+  KeyAndSessionRetention,
   UsageRollups,
   AlertEvaluation,
 ];

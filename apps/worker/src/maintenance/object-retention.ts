@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { ExpireObjects } from '#tasks/expire-objects.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';

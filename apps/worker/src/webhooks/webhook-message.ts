@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks';
 import { TaskLinks } from '#answers/task-links.js';
 import { slackBody, type AlertMessage } from '#contract/alert-message.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
-import { TaskStore } from '#tasks/task-store.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WorkerConfig } from '../worker.config.js';

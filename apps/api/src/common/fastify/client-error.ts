@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '#contract/app-error.js';
-import { newRequestId } from '#tasks/task-id.js';
+import { newRequestId } from '#tasks/row/task-id.js';
 import { errorBody, errorHeaders } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
 

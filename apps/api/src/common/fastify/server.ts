@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { newRequestId } from '#tasks/task-id.js';
+import { newRequestId } from '#tasks/row/task-id.js';
 import type { ApiConfig } from '../api.config.js';
 import { answerClientError, answerOnSocket } from './client-error.js';
 import type { BodyMemory } from './body-memory.js';

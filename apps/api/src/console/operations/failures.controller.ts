@@ -2,7 +2,7 @@ import { Body, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
-import { FailedTasks } from '#tasks/failed-tasks.js';
+import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { RequestId } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
 import { daysAgo, FailedTasksQuery, FailuresQuery } from './dto/failure-query.dto.js';

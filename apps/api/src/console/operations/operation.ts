@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
-import { TaskFigures } from '#tasks/task-figures.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
 import {
   workerView,
   type FinishedMinuteView,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Session } from '#accounts/session-store.js';
 import { BASE_VALUES, usualValues, valueProblem } from '#contract/accepted-values.js';
 import { assertFields } from '#contract/field-rule.js';
-import { TaskEstimates } from '#tasks/task-estimates.js';
+import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { ordererOf } from '../../auth/caller.js';
 import { QuoteImage } from '../../images/quote-image.js';
 import { RequestRules } from '../../images/request-rules.js';

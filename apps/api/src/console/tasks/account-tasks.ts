@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { SearchTasks, type TaskSearch } from '#tasks/search-tasks.js';
-import { TaskDetails } from '#tasks/task-details.js';
-import { TaskStore, type TaskCount, type TaskListQuery } from '#tasks/task-store.js';
-import type { TaskScope, TaskSummary } from '#tasks/task.js';
+import { SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
+import { TaskDetails } from '#tasks/reading/task-details.js';
+import { TaskStore, type TaskCount, type TaskListQuery } from '#tasks/reading/task-store.js';
+import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { CancelTask } from '#tasks/cancel-task.js';
-import { TaskEstimates } from '#tasks/task-estimates.js';
-import { isTaskId } from '#tasks/task-id.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskScope, TaskSummary } from '#tasks/task.js';
+import { CancelTask } from '#tasks/states/cancel-task.js';
+import { TaskEstimates } from '#tasks/admission/task-estimates.js';
+import { isTaskId } from '#tasks/row/task-id.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
 import { StreamTask } from './stream-task.js';
 import { ShownTasks } from './shown-tasks.js';
 import type { TaskViewer } from './visible-tasks.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/failed-tasks.js';
+import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/reading/failed-tasks.js';
 import { RetryTask, type Payer } from './retry-task.js';
 
 /** Number of concurrent retries, and the time after which no more are started. */

@@ -4,8 +4,8 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TaskView } from '#contract/task-view.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { thumbnailKey } from '#storage/object-key.js';
-import type { TaskDetail } from '#tasks/task-details.js';
-import type { TaskSummary } from '#tasks/task.js';
+import type { TaskDetail } from '#tasks/reading/task-details.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 

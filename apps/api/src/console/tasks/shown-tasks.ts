@@ -4,9 +4,9 @@ import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { RESULT_LIFE_SECONDS } from '#storage/result-links.js';
-import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/task-details.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskHistory, TaskSummary } from '#tasks/task.js';
+import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/task-details.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import {
   optionsView,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { TaskPartialsListener } from '#tasks/task-partials.js';
-import type { TaskSummary } from '#tasks/task.js';
+import { TaskPartialsListener } from '#tasks/states/task-partials.js';
+import type { TaskSummary } from '#tasks/row/task.js';
 import type { EventStream } from '../../common/events/event-stream.js';
 import { FollowTask } from '../../tasks/follow-task.js';
 import type { PartialPictureView } from './dto/task-views.dto.js';

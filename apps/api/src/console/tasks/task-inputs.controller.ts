@@ -1,6 +1,6 @@
 import { Get, Header, Param, StreamableFile } from '@nestjs/common';
 import { ApiParam, ApiResponse } from '@nestjs/swagger';
-import type { TaskScope } from '#tasks/task.js';
+import type { TaskScope } from '#tasks/row/task.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { TaskInputs } from './task-inputs.js';

@@ -5,9 +5,9 @@ import { AppError } from '#contract/app-error.js';
 import { contentTypeOf, sniffInputType, type InputContentType } from '#images/sniff.js';
 import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
-import { TaskDetails } from '#tasks/task-details.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskScope } from '#tasks/task.js';
+import { TaskDetails } from '#tasks/reading/task-details.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskScope } from '#tasks/row/task.js';
 
 /** A reference image or mask of a task. */
 export interface OpenedInput extends StoredObject {

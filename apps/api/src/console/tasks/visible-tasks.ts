@@ -1,7 +1,7 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { may } from '#accounts/person-rules.js';
-import type { TaskScope } from '#tasks/task.js';
+import type { TaskScope } from '#tasks/row/task.js';
 import { Session } from '../session.decorator.js';
 
 /** The tasks that a user may see, and whether the user is an operator. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
-import { TasksConfig } from '#tasks/tasks.config.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import type { AccountDefaultsView, AccountLimitsView } from './dto/account-views.dto.js';
 

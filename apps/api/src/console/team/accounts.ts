@@ -4,7 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
-import { TaskFigures } from '#tasks/task-figures.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dto/account-bodies.dto.js';
 import { AccountDefaults, limitsView } from './account-defaults.js';
 import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js';

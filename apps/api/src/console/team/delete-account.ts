@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore, type Account } from '#accounts/account-store.js';
 import { AlertRuleRepository } from '#alerts/alert-rule.repository.js';
-import { CancelTask } from '#tasks/cancel-task.js';
-import { TaskStore } from '#tasks/task-store.js';
+import { CancelTask } from '#tasks/states/cancel-task.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 
 const PAGE = 100;

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
 import { AppError } from '#contract/app-error.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskScope } from '#tasks/task.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskScope } from '#tasks/row/task.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
 
 /** The bodies of webhooks. They are not stored: each attempt creates its own, with new links. */

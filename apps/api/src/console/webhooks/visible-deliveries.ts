@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { TaskStore } from '#tasks/task-store.js';
-import type { TaskScope } from '#tasks/task.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
+import type { TaskScope } from '#tasks/row/task.js';
 import { DeliveryLogStore, type DeliveryQuery, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
 

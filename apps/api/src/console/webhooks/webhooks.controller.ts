@@ -3,7 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
-import type { TaskScope } from '#tasks/task.js';
+import type { TaskScope } from '#tasks/row/task.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
 import { shownUrl } from '#webhooks/endpoint-store.js';
 import { AccountWebhooks } from './account-webhooks.js';

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { TASK_STATUSES, type TaskStatus } from '#tasks/task-status.js';
+import { TASK_STATUSES, type TaskStatus } from '#tasks/row/task-status.js';
 import { SpelledBy } from '../../common/contract-fields.js';
 import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
 

@@ -16,7 +16,7 @@ import { SecondStep } from './second-step.tsx';
 import { NotSignedIn, SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 import { PasskeyButton } from '../passkeys/passkey-button.tsx';
 import { passkeyAddress, whyNoPasskeys } from '../passkeys/why-no-passkeys.tsx';
-import { refusalText } from '../operation/refusals.ts';
+import { refusalText } from './sign-in-refusals.ts';
 
 export function SignInPage() {
   const { data, error, refetch } = useQuery(signInQuery);

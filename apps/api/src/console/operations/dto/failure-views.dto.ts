@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule } from '#contract/field-rule.js';
-import type { FailedTask, FailedTasks } from '#tasks/failed-tasks.js';
-import { isTaskId } from '#tasks/task-id.js';
+import type { FailedTask, FailedTasks } from '#tasks/reading/failed-tasks.js';
+import { isTaskId } from '#tasks/row/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 import type { RetryOutcome } from '../../tasks/retry-failed-tasks.js';
 

@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
-import { TASK_ORDERS, type TaskOrdering } from '#tasks/task-store.js';
-import type { TaskStatus } from '#tasks/task-status.js';
+import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-store.js';
+import type { TaskStatus } from '#tasks/row/task-status.js';
 import { KnownFiltersOnly, SpelledBy } from '../../../common/contract-fields.js';
 import {
   AfterTask,

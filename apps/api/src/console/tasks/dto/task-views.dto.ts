@@ -1,10 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import { CostView } from '#contract/cost-view.js';
-import { TASK_PHASES, TASK_STATUSES, type TaskStatus } from '#tasks/task-status.js';
+import { TASK_PHASES, TASK_STATUSES, type TaskStatus } from '#tasks/row/task-status.js';
 import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#contract/task-view.js';
-import type { TaskDetail } from '#tasks/task-details.js';
-import type { TaskOptions, TaskSummary } from '#tasks/task.js';
+import type { TaskDetail } from '#tasks/reading/task-details.js';
+import type { TaskOptions, TaskSummary } from '#tasks/row/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
 import { SpendView } from '../../dto/budget-view.dto.js';
 import { PageOf } from '../../dto/list-views.dto.js';

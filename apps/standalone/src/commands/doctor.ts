@@ -1,0 +1,289 @@
+import { statSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { ConfigError, loadConfig } from '#config/load-config.js';
+import { DatabaseConfig } from '#database/database.config.js';
+import { MIGRATIONS, pendingMigrations } from '#database/migrate.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { isLoopback } from '#accounts/loopback.js';
+import { OpenIdProvider, type OpenIdRefusal } from '#accounts/openid-provider.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { readCatalog } from '#catalog/catalog-source.js';
+import { SignInConfig } from '#accounts/accounts.config.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { createObjectStore } from '#storage/create-object-store.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { DataFolder } from '../platform/data-folder.js';
+import { connectionBudget, plannedConnections, poolerSession } from './database-checks.js';
+import { workerGrace } from './grace-check.js';
+import { Inconclusive } from './inconclusive.js';
+import { mailServer } from './mail-check.js';
+import type { PlanOptions } from './plan-options.js';
+import { secretRotation } from './secret-check.js';
+import { checkSettings, unknownText } from './settings-check.js';
+import { StandaloneConfig } from '../platform/standalone.config.js';
+import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from '../platform/running.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Returns a finding; throws the problem, or Inconclusive. */
+type Check = readonly [name: string, run: () => Promise<string> | string];
+
+const TIMEOUT_MS = 15_000;
+const MAX_SKEW_MS = 1_000;
+
+/**
+ * Checks the installation and the planned processes, one line per check; true when nothing failed. Throws ConfigError.
+ */
+export async function doctor(env: Environment, say: (line: string) => void, plan: PlanOptions = {}): Promise<boolean> {
+  const [config] = loadConfig([StandaloneConfig], env);
+  const running = findRunning(config);
+  const known = [running.databaseUrl, running.redisUrl, running.url].some((address) => address !== undefined);
+  const checks: Check[] = [
+    ['node version', nodeVersion],
+    ['settings', () => settings(env, say)],
+    ...(known ? checksOf(env, config, running, plan) : nothingToCheck(config)),
+    ...signInChecks(env),
+    ...mailChecks(env),
+  ];
+  let well = true;
+  for (const [name, run] of checks) {
+    try {
+      say(`ok    ${name.padEnd(18)}  ${await withDeadline(run)}`);
+    } catch (error) {
+      const isInconclusive = error instanceof Inconclusive;
+      well &&= isInconclusive;
+      say(`${isInconclusive ? 'warn' : 'fail'}  ${name.padEnd(18)}  ${reasonOf(error).replaceAll('\n', ' ')}`);
+    }
+  }
+  return well;
+}
+
+function checksOf(env: Environment, config: StandaloneConfig, running: Running, plan: PlanOptions): Check[] {
+  return [
+    ['secrets', () => secrets(config, running)],
+    ...postgresChecks(config, running),
+    ...poolChecks(env, running, plan),
+    ...secretChecks(config, running),
+    ...redisChecks(env, config, running),
+    ['storage', () => storage(env, config)],
+    ['models', () => models(env, running)],
+    ...graceChecks(env, config, running),
+    ['public url', () => publicUrl(config, running)],
+  ];
+}
+
+/** One line instead of one per check when no address is known. */
+function nothingToCheck(config: StandaloneConfig): Check[] {
+  const problem = notRunning(config, 'DATABASE_URL, REDIS_URL, and PUBLIC_URL');
+  return [['darkroom', () => Promise.reject(new Error(problem))]];
+}
+
+function nodeVersion(): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const fits = (major === 20 && minor >= 19) || (major === 22 && minor >= 12) || major > 22;
+  if (!fits) throw new Error(`${process.versions.node}; 20.19 or later, or 22.12 or later is needed`);
+  return process.versions.node;
+}
+
+/** Reports probable typos as warnings, not failures: another program may use such a name. */
+async function settings(env: Environment, say: (line: string) => void): Promise<string> {
+  const { problems, unknown } = await checkSettings(env);
+  for (const setting of unknown) say(`warn  ${'settings'.padEnd(18)}  ${unknownText(setting)}`);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return 'can be used';
+}
+
+function secrets(config: StandaloneConfig, { secretKey }: Running): string {
+  if (config.secretKey !== undefined) return 'SECRET_KEY is set';
+  const file = new DataFolder(config.dataDir).secrets;
+  if (secretKey === undefined) throw new Error(`${file} is missing and SECRET_KEY is not set`);
+  const mode = statSync(file).mode & 0o777;
+  if ((mode & 0o077) !== 0) throw new Error(`${file} can be read by others (mode ${mode.toString(8)}); chmod 600 it`);
+  return file;
+}
+
+function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Check[] {
+  const query = async (sql: string): Promise<Record<string, unknown>> => {
+    if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
+    return await withDatabase(databaseUrl, async ({ pool }) => {
+      const result = await pool.query<Record<string, unknown>>(sql);
+      return result.rows[0] ?? {};
+    });
+  };
+  return [
+    ['postgres', async () => `version ${String((await query('SHOW server_version'))['server_version'])}`],
+    [
+      'database schema',
+      async () => {
+        if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
+        const pending = await withDatabase(databaseUrl, ({ pool }) => pendingMigrations(pool, MIGRATIONS));
+        if (pending.length > 0) throw new Error(`not migrated: ${pending.join(', ')}; run \`npm run db:migrate\``);
+        return 'up to date';
+      },
+    ],
+    [
+      'postgres clock',
+      async () => {
+        if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
+        return await withDatabase(databaseUrl, ({ pool }) =>
+          skew(async () => {
+            const result = await pool.query<{ ms: number }>(
+              'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+            );
+            return result.rows[0]?.ms ?? NaN;
+          }),
+        );
+      },
+    ],
+  ];
+}
+
+function secretChecks({ secretKeyPrevious }: StandaloneConfig, { databaseUrl, secretKey }: Running): Check[] {
+  if (databaseUrl === undefined || secretKey === undefined) return [];
+  const look = (database: PrismaService): Promise<string> => secretRotation(database, { secretKey, secretKeyPrevious });
+  return [['secret rotation', () => withDatabase(databaseUrl, look)]];
+}
+
+function poolChecks(env: Environment, { databaseUrl }: Running, plan: PlanOptions): Check[] {
+  if (databaseUrl === undefined) return [];
+  const config = (): DatabaseConfig => loadConfig([DatabaseConfig], { DATABASE_URL: databaseUrl, ...env })[0];
+  const pooler = Boolean(env['DATABASE_POOLER']);
+  const budget = (): Promise<string> =>
+    withDatabase(databaseUrl, ({ pool }) => connectionBudget(pool, config().databasePool));
+  const planned = (): Promise<string> => {
+    const { apis = 0, workers = 0, workerPool = config().databasePool } = plan;
+    const processes = { apis, workers, workerPool, apiPool: config().databasePool };
+    return withDatabase(databaseUrl, ({ pool }) => plannedConnections(pool, processes, pooler));
+  };
+  return [
+    // Behind a pooler, Postgres sees the pooler's connections instead of the processes'.
+    pooler ? ['postgres pooler', () => poolerSession(config())] : ['postgres pools', budget],
+    ...(Object.keys(plan).length === 0 ? [] : [['planned pools', planned] as const]),
+  ];
+}
+
+/** No checks when the grace time follows the catalog. */
+function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }: Running): Check[] {
+  const { shutdownGraceMs } = config;
+  if (shutdownGraceMs === undefined || databaseUrl === undefined) return [];
+  return [
+    [
+      'worker grace',
+      () => withDatabase(databaseUrl, (database) => workerGrace(shutdownGraceMs, config, env, database)),
+    ],
+  ];
+}
+
+function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {
+  const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
+    if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
+    const [server] = loadConfig([RedisConfig], { ...env, REDIS_URL: redisUrl });
+    return await withRedis(server, work);
+  };
+  const info = async (section: string, name: string): Promise<string> =>
+    await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');
+  return [
+    ['redis', async () => `version ${await info('server', 'redis_version')}`],
+    [
+      'redis eviction',
+      async () => {
+        const policy = await info('memory', 'maxmemory_policy');
+        if (policy !== 'noeviction')
+          throw new Error(`maxmemory-policy is ${policy}; set it to noeviction, or jobs get lost`);
+        return policy;
+      },
+    ],
+    [
+      'redis persistence',
+      async () => {
+        if ((await info('persistence', 'aof_enabled')) !== '1')
+          throw new Error('the append-only file is off; set appendonly yes');
+        return 'append-only file is on';
+      },
+    ],
+    [
+      'redis clock',
+      async () =>
+        await ask((redis) =>
+          skew(async () => {
+            const [seconds, micros] = await redis.time();
+            return Number(seconds) * 1_000 + Number(micros) / 1_000;
+          }),
+        ),
+    ],
+  ];
+}
+
+/** Compares a server's clock with the local one, at the middle of the round trip. */
+async function skew(theirs: () => Promise<number>): Promise<string> {
+  await theirs();
+  const before = Date.now();
+  const their = await theirs();
+  const difference = Math.round(their - (before + Date.now()) / 2);
+  if (!(Math.abs(difference) < MAX_SKEW_MS))
+    throw new Error(`differs from this machine's by ${difference} ms; synchronize both with a time server`);
+  return `differs by ${Math.abs(difference)} ms`;
+}
+
+async function storage(env: Environment, { dataDir }: StandaloneConfig): Promise<string> {
+  const [config] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(dataDir).path });
+  await (await createObjectStore(config)).check();
+  return config.storage === 's3' ? `bucket ${config.s3Bucket}` : `${config.dataDir}/objects`;
+}
+
+function models(env: Environment, { modelsFile }: Running): string {
+  const [config] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: modelsFile });
+  const { models } = readCatalog(config, env);
+  return `${models.size} in ${modelsFile ?? 'the built-in catalog'}`;
+}
+
+async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<string> {
+  if (url === undefined) throw new Error(notRunning(config, 'PUBLIC_URL'));
+  const address = new URL('healthz', url.endsWith('/') ? url : `${url}/`).href;
+  const answer = await fetch(address, { signal: AbortSignal.timeout(5_000) }).catch((error: unknown) => {
+    // For example with compose, where this command runs in its own container.
+    if (config.publicUrl !== undefined && isLoopback(new URL(url).hostname))
+      throw new Inconclusive(
+        `${address} is on the machine that asks, and nothing answers it here; try it where callers are`,
+      );
+    throw error;
+  });
+  await answer.body?.cancel();
+  if (!answer.ok) throw new Error(`${address} answers with status ${answer.status}`);
+  return url;
+}
+
+/** No checks when there is no OpenID Connect provider. */
+function signInChecks(env: Environment): Check[] {
+  if ((env['OIDC_ISSUER'] ?? '').trim() === '') return [];
+  return [['sign-in provider', () => signInProvider(env)]];
+}
+
+async function signInProvider(env: Environment): Promise<string> {
+  const [config] = loadConfig([SignInConfig], env);
+  const { oidcIssuer = '' } = config;
+  await new OpenIdProvider(config, '').discover().catch((error: unknown) => {
+    throw new Error(`${oidcIssuer} does not answer as an OpenID Connect provider (${(error as OpenIdRefusal).code})`);
+  });
+  return oidcIssuer;
+}
+
+/** No checks when email is off. */
+function mailChecks(env: Environment): Check[] {
+  if ((env['SMTP_URL'] ?? '').trim() === '') return [];
+  return [['email', () => mailServer(env)]];
+}
+
+async function withDeadline(run: () => Promise<string> | string): Promise<string> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+  });
+  try {
+    return await Promise.race([run(), late]);
+  } catch (error) {
+    throw error instanceof ConfigError ? new Error(error.problems.join('; ')) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

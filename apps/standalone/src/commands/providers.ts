@@ -1,0 +1,149 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { ProviderEntry } from '#providers/provider-entry.js';
+import { loadConfig } from '#config/load-config.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { SetupError } from '#embedded/setup-error.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { STARTS_KEPT } from '#routing/limiter.js';
+import { LimiterState, type ProviderState } from '#routing/limiter-state.js';
+import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
+import { RoutingConfig } from '#routing/routing.config.js';
+import { catalogInForce } from './catalog-in-force.js';
+import { noteCommand } from './note-command.js';
+import { StandaloneConfig } from '../platform/standalone.config.js';
+import { findRunning, reasonOf, requireDatabaseUrl, withDatabase, withRedis } from '../platform/running.js';
+import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
+import { textTable, textTime } from './text-table.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Opened {
+  readonly database: PrismaService;
+  readonly switches: ProviderSwitches;
+  /** The catalog's providers by name. */
+  readonly known: ReadonlyMap<string, ProviderEntry>;
+  readonly drained: ReadonlyMap<string, ProviderSwitch>;
+}
+
+/** `providers list|drain|resume`. Throws SetupError that explains the problem, ConfigError, CatalogError. */
+export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
+  const [config] = loadConfig([StandaloneConfig], env);
+  const reason = new Option('--reason <text>', 'reason shown in the list').argParser(reasonFrom);
+  const program = terminalCommand('providers', 'Shows, drains, and resumes providers.', say);
+  program
+    .command('list', { isDefault: true })
+    .description('list providers with their keys, limits, calls, and circuit breakers')
+    .action(() => withSwitches(config, env, ({ known, drained }) => list(known, drained, config, env, say)));
+  subcommand(program, 'drain <name>', 'stop sending new calls to a provider', [reason]).action(
+    (name: string, options: { readonly reason?: string }) =>
+      withSwitches(config, env, async (opened) => say(await drain(opened, name, options.reason ?? null))),
+  );
+  subcommand(program, 'resume <name>', 'resume sending calls to a provider').action((name: string) =>
+    withSwitches(config, env, async (opened) => say(await resume(opened, name))),
+  );
+  await runTerminalCommand(program, args);
+}
+
+async function withSwitches(
+  config: StandaloneConfig,
+  env: Environment,
+  work: (opened: Opened) => Promise<void>,
+): Promise<void> {
+  await withDatabase(requireDatabaseUrl(config), async (database) => {
+    const { providers: known } = await catalogInForce(config, env, database);
+    const switches = new ProviderSwitches(database);
+    const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
+    await work({ database, switches, known, drained });
+  });
+}
+
+async function drain({ database, switches, ...all }: Opened, name: string, reason: string | null): Promise<string> {
+  assertKnown(name, all);
+  await switches.drain(name, reason);
+  await noteCommand(database, 'provider.drained', { target: name, details: { reason } });
+  return `${name} is drained: it gets no new calls after 2 s at most. Running calls finish.`;
+}
+
+async function resume({ database, switches, ...all }: Opened, name: string): Promise<string> {
+  assertKnown(name, all);
+  if (!(await switches.resume(name))) return `${name} was not drained.`;
+  await noteCommand(database, 'provider.resumed', { target: name });
+  return `${name} is resumed: it gets new calls within 2 s.`;
+}
+
+function reasonFrom(given: string): string {
+  if (!DRAIN_REASON.test(given)) throw new InvalidArgumentError('The reason must have 1 to 200 visible characters.');
+  return given;
+}
+
+function assertKnown(name: string, { known, drained }: Pick<Opened, 'known' | 'drained'>): void {
+  const names = new Set([...known.keys(), ...drained.keys()]);
+  if (!names.has(name)) throw new SetupError(`There is no provider ${name}; there are ${[...names].join(', ')}.`);
+}
+
+async function list(
+  known: ReadonlyMap<string, ProviderEntry>,
+  drained: ReadonlyMap<string, ProviderSwitch>,
+  config: StandaloneConfig,
+  env: Environment,
+  say: (line: string) => void,
+): Promise<void> {
+  const names = [...new Set([...known.keys(), ...drained.keys()])];
+  const states = await look(names, config, env, say);
+  const header = ['NAME', 'TYPE', 'KEYS', 'LIMITS', 'CALLS', 'STARTS/MIN', 'BREAKER', 'COOLING', 'SWITCH'];
+  const rows = names.map((name, index) => [
+    name,
+    ...entryCells(known.get(name)),
+    ...stateCells(states?.[index]),
+    switchText(drained.get(name)),
+  ]);
+  say(textTable([header, ...rows]));
+}
+
+/** Reports when Redis does not answer, and returns undefined. */
+async function look(
+  names: readonly string[],
+  config: StandaloneConfig,
+  env: Environment,
+  say: (line: string) => void,
+): Promise<readonly ProviderState[] | undefined> {
+  const { redisUrl } = findRunning(config);
+  try {
+    const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
+    return await withRedis(queue, (redis) => new LimiterState(redis, queue, routing).look(names));
+  } catch (error) {
+    say(`Calls, circuit breakers and paused keys are unknown, because Redis can't be reached: ${reasonOf(error)}\n`);
+    return undefined;
+  }
+}
+
+function entryCells(entry: ProviderEntry | undefined): string[] {
+  if (entry === undefined) return ['not in the catalog', '-', '-'];
+  const { concurrency, startsPerMinute } = entry.limits;
+  const limits = [
+    ...(concurrency === undefined ? [] : [`${concurrency} at a time`]),
+    ...(startsPerMinute === undefined ? [] : [`${startsPerMinute}/min`]),
+  ];
+  const keys = entry.keys.map(({ name, secret }) => (secret === '' ? `${name} (not set here)` : name));
+  return [entry.type, keys.join(', ') || '-', limits.join(', ') || 'none'];
+}
+
+function stateCells(state: ProviderState | undefined): string[] {
+  if (state === undefined) return ['?', '?', '?', '?'];
+  const { calls, starts, breaker, openMs, cooling } = state;
+  return [
+    String(calls),
+    starts === STARTS_KEPT ? `${starts} or more` : String(starts),
+    breaker === 'open' ? `open ${seconds(openMs)}` : breaker,
+    [...cooling].map(([name, ms]) => `${name || 'no key'} ${seconds(ms)}`).join(', ') || '-',
+  ];
+}
+
+function switchText(row: ProviderSwitch | undefined): string {
+  if (row === undefined) return 'on';
+  return `drained ${textTime(row.drainedAt)}${row.reason === null ? '' : `: ${row.reason}`}`;
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1_000)} s`;
+}

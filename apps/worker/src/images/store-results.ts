@@ -1,0 +1,149 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import type { FinishedImage } from '#images/steps/finish-image.js';
+import { ProviderError } from '#providers/provider-error.js';
+import { resultKey } from '#storage/object-key.js';
+import { StorageError, type ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import type { ClaimedTask } from '#tasks/states/task-transitions.js';
+import type { TaskImage } from '#tasks/row/task.js';
+import { inSpan } from '#telemetry/spans.js';
+import { adaptations, sizesOf } from './unmet-options.js';
+import type { Attempt } from './attempt.js';
+import type { MadeImages } from './call-provider.js';
+import { ImageNotStored } from './failure-verdict.js';
+import { FinishAsOrdered } from './finish-as-ordered.js';
+import type { Thumbnail } from './keep-thumbnail.js';
+import { putWithRetries } from './put-with-retries.js';
+import { TaskProgress } from './task-progress.js';
+
+/** The images of an attempt, one object each. They belong to the task once its row names them. */
+export interface StoredImages {
+  readonly images: readonly TaskImage[];
+  /** Thumbnail of the first image, if there is one. */
+  readonly thumbnail: Thumbnail | undefined;
+  /** What was adapted or ignored, in plain words. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Finishes and stores a call's images one after the other, so that only one at a time is decoded and in memory twice.
+ */
+@Injectable()
+export class StoreResults {
+  constructor(
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly finish: FinishAsOrdered,
+    private readonly progress: TaskProgress,
+  ) {}
+
+  /**
+   * Empties `files`. Skips an unusable image, unless no other remains. Throws ProviderError when none is usable,
+   * AppError when a strict request does not allow them, ImageNotStored, and the abort reason of the attempt's signal;
+   * then nothing is left in the store.
+   */
+  async run(attempt: Attempt, made: Omit<MadeImages, 'files'>, files: Buffer[]): Promise<StoredImages> {
+    const stored = new Stored(attempt, made);
+    try {
+      while (files.length > 0) {
+        const image = await this.next(files, attempt, stored).catch((error: unknown) => stored.unusable(error));
+        if (image === undefined) continue;
+        const key = stored.keyOf(image);
+        const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.bytes.length } };
+        await inSpan(start, () =>
+          this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal)),
+        );
+        stored.add(key, image);
+      }
+      return stored.end();
+    } catch (error) {
+      await this.delete(stored.images);
+      throw error;
+    }
+  }
+
+  /** Deletes images that are no longer needed. Retention finds those that can't be deleted now. */
+  async delete(images: readonly TaskImage[]): Promise<void> {
+    for (const { key } of images) await this.store.delete(key).catch(() => undefined);
+  }
+
+  /** Drops the provider's bytes before the finished image, which may be another copy, is stored. */
+  private async next(files: Buffer[], attempt: Attempt, { isEmpty }: Stored): Promise<FinishedImage | undefined> {
+    const file = files.shift();
+    const start = { name: 'image.finish', parent: attempt.claimed.task.id, fields: { bytes: file?.length } };
+    return file && (await inSpan(start, () => this.finish.run(file, attempt, isEmpty)));
+  }
+
+  private async keep(key: string, image: FinishedImage, signal: AbortSignal): Promise<void> {
+    try {
+      await putWithRetries(this.store, key, () => Readable.from([image.bytes]), image.contentType, signal);
+    } catch (error) {
+      // The store may have written the object before the abort reached it; retention finds what remains.
+      if (signal.aborted) await this.store.delete(key).catch(() => undefined);
+      throw error instanceof StorageError ? new ImageNotStored('not stored', { cause: error }) : error;
+    }
+  }
+}
+
+/** The images of a call that are already stored. */
+class Stored {
+  readonly images: TaskImage[] = [];
+  private readonly warnings: Set<string>;
+  private thumbnail: Thumbnail | undefined;
+  private failure: ProviderError | undefined;
+
+  constructor(
+    private readonly attempt: Attempt,
+    private readonly made: Omit<MadeImages, 'files'>,
+  ) {
+    this.warnings = new Set(made.warnings);
+  }
+
+  get isEmpty(): boolean {
+    return this.images.length === 0;
+  }
+
+  /** Throws AppError when a strict request does not allow the image. */
+  keyOf(image: FinishedImage): string {
+    const { task, attempt } = this.attempt.claimed;
+    for (const warning of adaptations(image)) this.warnings.add(warning);
+    refuseAdapted(this.attempt.claimed, [...this.warnings]);
+    return resultKey(task.id, attempt, image.format, this.images.length);
+  }
+
+  add(key: string, image: FinishedImage): void {
+    const { contentType, width, height, sha256, provenance, bytes, thumbnail } = image;
+    const sizes = sizesOf(this.attempt.claimed.task.options, this.made.sentSize, image);
+    this.images.push({ key, contentType, width, height, bytes: bytes.length, sha256, sizes, provenance });
+    if (thumbnail !== undefined) this.thumbnail = { of: key, bytes: thumbnail };
+  }
+
+  /** Rethrows errors that are not the provider's. */
+  unusable(error: unknown): undefined {
+    if (!(error instanceof ProviderError)) throw error;
+    this.failure ??= error;
+  }
+
+  /**
+   * Throws ProviderError when there is no image, AppError when a strict request does not allow fewer than it ordered.
+   */
+  end(): StoredImages {
+    const { images, thumbnail, failure } = this;
+    if (this.isEmpty) throw failure ?? new Error('a call without an image');
+    const { n = 1 } = this.attempt.claimed.task.options;
+    if (images.length < n) this.warnings.add(`The provider returned only ${images.length} of ${n} images.`);
+    const warnings = [...this.warnings];
+    refuseAdapted(this.attempt.claimed, warnings);
+    return { images, thumbnail, warnings };
+  }
+}
+
+/** The images were paid for but are not exactly what the request asked for; another call would do no better. */
+function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void {
+  if (task.options.strict !== true || warnings.length === 0) return;
+  throw new AppError(
+    'upstream_invalid_response',
+    `The request is strict, and the provider did not generate exactly what was requested: ${warnings.join(' ')}`,
+  );
+}

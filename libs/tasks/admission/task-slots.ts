@@ -1,0 +1,226 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import { inList } from '#database/prisma-values.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
+import { RedisConfig } from '#redis/redis.config.js';
+import { RedisScript } from '#redis/redis-script.js';
+import type { Slot, SlotRefusal } from '#queue/fair-order.js';
+import { overloaded } from './refusals.js';
+import { TasksConfig } from '../row/tasks.config.js';
+
+/** A full account or key is looked up in the rows before it is refused, unless that was done so lately. */
+const TRUSTED_MS = 2_000;
+/** Accounts that nobody looked up for so long are, by one process at a time and so many at once. */
+const CHECK_EVERY_MS = 30_000;
+const CHECK_AT_ONCE = 100;
+/** A place whose task has no row is kept for so long: its row may be about to be written. */
+const UNWRITTEN_MS = 10_000;
+/** Rows that one statement reads: accounts may have tens of thousands of tasks in flight. */
+const PAGE = 1_000;
+const COUNTED_COLUMNS = { id: true, accountId: true, apiKeyId: true, finishedAt: true } as const;
+
+interface CountedTask {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly finishedAt: Date | null;
+}
+
+const NOW = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/** KEYS: an account's tasks. Answers with the time and all of them, each with when it was counted. */
+const LIST = new RedisScript(`${NOW}
+  return { now, redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES') }`);
+
+/**
+ * KEYS: when accounts were looked up, an account's tasks; ARGV: account, prefix of what belongs to a key, since when a
+ * place is taken as old, ms it is kept, how many to remove, their names, and the names of those to count.
+ */
+const CORRECT = new RedisScript(`${NOW}
+  local removed = tonumber(ARGV[5])
+  for i = 6, #ARGV do
+    local key, task = string.match(ARGV[i], '^(%S+) (%S+)$')
+    if i < 6 + removed then
+      redis.call('ZREM', KEYS[2], ARGV[i])
+      redis.call('ZREM', ARGV[2] .. key, task)
+    else
+      redis.call('ZADD', KEYS[2], 'NX', ARGV[3], ARGV[i])
+      redis.call('ZADD', ARGV[2] .. key, 'NX', ARGV[3], task)
+      redis.call('PEXPIRE', ARGV[2] .. key, ARGV[4])
+    end
+  end
+  redis.call('PEXPIRE', KEYS[2], ARGV[4])
+  redis.call('ZADD', KEYS[1], now, ARGV[1])`);
+
+/** A task that wants a place among those of its key and account. */
+export interface SlotTaker {
+  readonly id: string;
+  readonly accountId: string;
+  /** Keys that replaced each other have their places together. */
+  readonly originalKeyId: string;
+  /** The key's own limit, if it has one; 0 = any number. */
+  readonly maxInFlight?: number | undefined;
+  /** The account's own limit, likewise. */
+  readonly accountMaxInFlight?: number | undefined;
+}
+
+/** Whose limit leaves no place, and what it is. */
+export interface Full {
+  readonly of: 'key' | 'account';
+  readonly limit: number;
+}
+
+/**
+ * How many tasks each API key and each account has in flight, at all processes together. Redis only remembers what the
+ * rows say: a caller is refused when the rows agree, an account that Redis does not know is looked up in them, and all
+ * are now and again. So neither a lost command nor a lost Redis locks anybody out, or lets more in for long.
+ */
+@Injectable()
+export class TaskSlots {
+  private readonly prefix: string;
+  private readonly known: string;
+  /** Accounts that are being looked up, so that a flood asks once. */
+  private readonly correcting = new Map<string, Promise<void>>();
+
+  constructor(
+    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    { redisPrefix: prefix }: RedisConfig,
+    private readonly config: TasksConfig,
+    private readonly prisma: PrismaService,
+  ) {
+    this.prefix = prefix;
+    this.known = `${prefix}:in-flight`;
+  }
+
+  /**
+   * Takes a turn of the queue with a place among the tasks in flight: `take` asks for both in one step, for a turn alone where there is
+   * no limit. Throws what it throws, and AppError `server_is_overloaded` when the rows can't be read.
+   */
+  async with<T extends object>(taker: SlotTaker, take: (slot?: Slot) => Promise<T | SlotRefusal>): Promise<T | Full> {
+    const limits = {
+      key: taker.maxInFlight ?? this.config.maxTasksInFlight,
+      account: taker.accountMaxInFlight ?? this.config.accountTasksInFlight,
+    };
+    const isLimited = limits.key > 0 || limits.account > 0;
+    const slot = isLimited ? this.slotOf(taker, limits) : undefined;
+    let taken = await take(slot);
+    if (taken === 'unknown') {
+      await this.correctOne(taker.accountId);
+      taken = await take(slot);
+    }
+    // Redis has lost it again already: who can be counted nowhere is let in.
+    if (taken === 'unknown') taken = await take();
+    if (typeof taken === 'object') return taken;
+    const of = taken === 'key' ? 'key' : 'account';
+    return { of, limit: limits[of] };
+  }
+
+  /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
+  free({ accountId, originalKeyId, id }: Pick<SlotTaker, 'accountId' | 'originalKeyId' | 'id'>): void {
+    this.redis.zrem(this.keyOf(accountId), `${originalKeyId} ${id}`).catch(() => undefined);
+    this.redis.zrem(this.keyOf(originalKeyId), id).catch(() => undefined);
+  }
+
+  /** Looks accounts up that were not for a while, and answers with how many. Throws like `with`. */
+  async check(): Promise<number> {
+    const alone = await this.redis.set(`${this.known}:checked`, '', 'PX', CHECK_EVERY_MS / 2, 'NX');
+    if (alone === null) return 0;
+    const [seconds] = await this.redis.time();
+    const before = Number(seconds) * 1_000 - CHECK_EVERY_MS;
+    const accounts = await this.redis.zrangebyscore(this.known, '-inf', before, 'LIMIT', 0, CHECK_AT_ONCE);
+    if (accounts.length > 0) await this.correct(accounts, true);
+    return accounts.length;
+  }
+
+  private slotOf({ id, accountId, originalKeyId }: SlotTaker, limits: Slot['limits']): Slot {
+    const keys = [this.known, this.keyOf(accountId), this.keyOf(originalKeyId)] as const;
+    return { task: id, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
+  }
+
+  private async correctOne(account: string): Promise<void> {
+    const running =
+      this.correcting.get(account) ?? this.correct([account]).finally(() => this.correcting.delete(account));
+    this.correcting.set(account, running);
+    await running;
+  }
+
+  /** Makes what is counted for the accounts what the rows say; those with none are forgotten if they may be. */
+  private async correct(accounts: readonly string[], forget = false): Promise<void> {
+    const counted = await Promise.all(accounts.map((account) => this.counted(account)));
+    const ids = counted.flatMap(({ names }) => [...names.keys()].map((name) => name.slice(name.indexOf(' ') + 1)));
+    const rows = await this.rows(accounts, ids).catch((cause: unknown) => {
+      throw overloaded(cause);
+    });
+    for (const [index, account] of accounts.entries()) {
+      const { now, names } = counted[index] ?? { now: 0, names: new Map<string, number>() };
+      const own = new Map(
+        rows
+          .filter((row) => row.accountId === account)
+          .map(({ id, originalKeyId, finishedAt }) => [`${originalKeyId} ${id}`, finishedAt === null]),
+      );
+      const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - UNWRITTEN_MS));
+      const pending = [...own].filter(([name, isPending]) => isPending && !names.has(name));
+      if (forget && names.size === 0 && pending.length === 0) await this.redis.zrem(this.known, account);
+      else {
+        await CORRECT.run(
+          this.redis,
+          [this.known, this.keyOf(account)],
+          [
+            ...[account, this.keyOf(''), now - UNWRITTEN_MS, this.config.deadlineMs, ended.length],
+            ...[...ended, ...pending].map(([name]) => name),
+          ],
+        );
+      }
+    }
+  }
+
+  /** The accounts' unfinished tasks and the named ones, each with the key that it is counted for. */
+  private async rows(accounts: readonly string[], ids: readonly string[]) {
+    const unfinished = await this.unfinished(accounts);
+    const seen = new Set(unfinished.map(({ id }) => id));
+    const tasks = [...unfinished, ...(await this.named(ids.filter((id) => !seen.has(id))))];
+    const keys = await this.prisma.apiKey.findMany({
+      where: { id: { in: inList([...new Set(tasks.map(({ apiKeyId }) => apiKeyId))]) }, originalKeyId: { not: null } },
+      select: { id: true, originalKeyId: true },
+    });
+    const originals = new Map(keys.map(({ id, originalKeyId }) => [id, originalKeyId]));
+    return tasks.map((task) => ({ ...task, originalKeyId: originals.get(task.apiKeyId) ?? task.apiKeyId }));
+  }
+
+  private async unfinished(accounts: readonly string[]): Promise<CountedTask[]> {
+    const tasks: CountedTask[] = [];
+    let page: CountedTask[];
+    do {
+      page = await this.prisma.task.findMany({
+        where: { finishedAt: null, accountId: { in: inList(accounts) }, id: { gt: tasks.at(-1)?.id ?? '' } },
+        ...{ orderBy: { id: 'asc' }, take: PAGE, select: COUNTED_COLUMNS },
+      });
+      tasks.push(...page);
+    } while (page.length === PAGE);
+    return tasks;
+  }
+
+  private async named(ids: readonly string[]): Promise<CountedTask[]> {
+    const tasks: CountedTask[] = [];
+    for (let at = 0; at < ids.length; at += PAGE) {
+      const where = { id: { in: inList(ids.slice(at, at + PAGE)) } };
+      tasks.push(...(await this.prisma.task.findMany({ where, select: COUNTED_COLUMNS })));
+    }
+    return tasks;
+  }
+
+  /** An account's places and since when each was counted, and the time, both by the clock of Redis in ms. */
+  private async counted(account: string): Promise<{ now: number; names: Map<string, number> }> {
+    const [now, list] = (await LIST.run(this.redis, [this.keyOf(account)], [])) as [number, string[]];
+    const names = new Map<string, number>();
+    for (let at = 0; at < list.length; at += 2) names.set(list[at] ?? '', Number(list[at + 1]));
+    return { now, names };
+  }
+
+  private keyOf(owner: string): string {
+    return `${this.prefix}:in-flight:${owner}`;
+  }
+}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import pLimit from 'p-limit';
+import { AppError } from '#contract/app-error.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { inSpan } from '#telemetry/spans.js';
+import { Admission } from '../admission/admission.js';
+import { overloaded } from '../admission/refusals.js';
+import { type RequestIdentity, TaskIntake, type Intake } from './task-intake.js';
+import { RetractTasks } from './retract-tasks.js';
+import type { Place } from '../admission/task-turns.js';
+import { deadlineOf, TasksConfig } from '../row/tasks.config.js';
+import type { TaskCommand } from '../row/task.js';
+
+/**
+ * Tasks that one process accepts at a time. Otherwise, when thousands arrive at once, the first would get their row
+ * only after the last have been read, and most would wait too long for a connection to Postgres.
+ */
+const AT_ONCE = 256;
+/** A request that has waited this long for its turn is refused: Postgres or Redis is stuck. */
+const PATIENCE_MS = 10_000;
+
+/** Accepts a task, or finds the one that the request repeats: row first, queue second. */
+@Injectable()
+export class SubmitTask {
+  private readonly limit = pLimit(AT_ONCE);
+
+  constructor(
+    private readonly intake: TaskIntake,
+    private readonly admission: Admission,
+    private readonly config: TasksConfig,
+    private readonly metrics: Metrics,
+    private readonly retract: RetractTasks,
+  ) {}
+
+  /**
+   * Returns once the row is committed; from then on, the task is sure to end.
+   * Throws AppError: `server_is_overloaded` when Redis is down or Postgres does not answer (then any new row is
+   * deleted); `concurrency_limit_exceeded` and `queue_full` like Admission; `idempotency_key_reused` and
+   * `idempotency_in_progress` like TaskIntake.
+   */
+  async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
+    const { id: taskId, requestId: parent, model, action } = command;
+    return inSpan({ name: 'task.accept', parent, fields: { model, action } }, async (span) => {
+      const traced = { ...command, traceParent: span.traceparent };
+      const since = performance.now();
+      const intake = await this.limit(() => this.accept(traced, identity, performance.now() - since));
+      span.set({
+        taskId: intake.task.id,
+        attached: intake.attached,
+        outcome: intake.task.id === taskId ? 'new' : 'found',
+      });
+      return intake;
+    });
+  }
+
+  private async accept(command: TaskCommand, identity: RequestIdentity | undefined, waitedMs: number): Promise<Intake> {
+    try {
+      if (waitedMs > PATIENCE_MS) throw overloaded();
+      const admitted = await this.admission.take(command);
+      if (admitted.place === undefined) return await this.repeated(command, identity, admitted.refusal);
+      const { place } = admitted;
+      const intake = await this.take({ ...command, estimatedMs: place.estimatedMs }, identity);
+      if (intake.attached) this.metrics.tasksAttached.inc();
+      else {
+        this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
+        if (command.cost?.reserved === null) this.metrics.tasksUnpriced.inc({ model: command.model });
+        await this.enqueue(command, place, intake);
+      }
+      return intake;
+    } catch (cause) {
+      const error = cause instanceof AppError ? cause : overloaded(cause);
+      this.metrics.tasksRefused.inc({ code: error.code });
+      throw error;
+    }
+  }
+
+  /** Whether a refused request may have made a row all the same, which was not deleted or requested again yet. */
+  mayBeAccepted(taskId: string): boolean {
+    return this.retract.has(taskId);
+  }
+
+  private async take(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake> {
+    let taken = false;
+    try {
+      const intake = await this.intake.take(command, deadlineOf(command, this.config), identity);
+      taken = !intake.attached;
+      return intake;
+    } catch (error) {
+      // The caller is refused, but the row may exist all the same, or may yet be written.
+      if (!(error instanceof AppError)) this.retract.add(command.id);
+      throw error;
+    } finally {
+      if (!taken) this.admission.giveBack(command);
+    }
+  }
+
+  /** If Redis fails, the row remains: the sweep enqueues it, and sooner when it is marked as wanted. */
+  private async enqueue(command: TaskCommand, place: Place, { task }: Intake): Promise<void> {
+    if (await this.admission.enqueue(command, place)) return;
+    this.intake.adopt(task).catch(() => undefined);
+  }
+
+  /** A request that repeats an accepted one gets that one's task, without a place; others get the refusal. */
+  private async repeated(
+    command: TaskCommand,
+    identity: RequestIdentity | undefined,
+    refusal: AppError,
+  ): Promise<Intake> {
+    const found = await this.intake.find(command, identity);
+    if (found === undefined) throw refusal;
+    this.metrics.tasksAttached.inc();
+    return found;
+  }
+}

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import { ERROR_KINDS, errorKind, isErrorCode } from '#contract/error-codes.js';
+import { PrismaService } from '#database/prisma.service.js';
+import type { ServiceSample } from '#queue/service-times.js';
+import { kindOf, serviceKind } from '../row/service-kind.js';
+import { finishedMinutes, providerFigures, type FinishedMinute, type ProviderFigures } from '../row/sweep.sql.js';
+import { toOptions } from '../row/task-columns.js';
+
+/** Figures of the queue, over the rows of all accounts. */
+interface QueueFigures {
+  /** Age of the oldest waiting task that could start now. */
+  readonly oldestWaitingSeconds: number;
+  readonly completedLastMinute: number;
+  readonly failedLastHour: number;
+}
+
+/** More samples than the shared record keeps of all kinds together. */
+const MOST_SAMPLES = 500;
+/** Matches the condition of the index of ended tasks. */
+const ENDED = { status: { not: 'pending' } };
+
+/** Error codes that are the fault of a provider, not of a request. */
+const PROVIDER_FAULTS = Object.keys(ERROR_KINDS).filter((code) => isErrorCode(code) && errorKind(code).status >= 500);
+
+/** Aggregate figures of many tasks. */
+@Injectable()
+export class TaskFigures {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Age of the oldest task that waits to be started, in seconds; 0 when none does. */
+  async oldestWaitingSeconds(): Promise<number> {
+    return await this.oldestSeconds();
+  }
+
+  /** With `dueAt`, skips tasks whose next try is later. */
+  private async oldestSeconds(dueAt?: Date): Promise<number> {
+    const oldest = await this.prisma.task.findFirst({
+      where: {
+        ...{ finishedAt: null, phase: 'queued' },
+        ...(dueAt !== undefined && { OR: [{ nextTryAt: null }, { nextTryAt: { lte: dueAt } }] }),
+      },
+      orderBy: { id: 'asc' },
+      select: { createdAt: true },
+    });
+    return oldest === null ? 0 : Math.max(0, Date.now() - oldest.createdAt.getTime()) / 1_000;
+  }
+
+  async queue(): Promise<QueueFigures> {
+    const { task } = this.prisma;
+    const [lastMinute, lastHour] = [new Date(Date.now() - 60_000), new Date(Date.now() - 3_600_000)];
+    const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
+      // Tasks that wait for their next try are counted separately.
+      this.oldestSeconds(new Date()),
+      task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
+      task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
+    ]);
+    return { oldestWaitingSeconds, completedLastMinute, failedLastHour };
+  }
+
+  /** The number of waiting and running tasks by account id; accounts without any are left out. */
+  async inFlightByAccount(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.prisma.task.groupBy({ by: 'accountId', where: { finishedAt: null }, _count: true });
+    return new Map(rows.map(({ accountId, _count: count }) => [accountId, count]));
+  }
+
+  /**
+   * How many tasks have completed and failed since a time, of one account or of all. `acceptedSince` is the earliest
+   * time at which any of them can have been accepted. Chats are not tasks.
+   */
+  async outcomesSince(
+    since: Date,
+    account?: { readonly id: string; readonly acceptedSince: Date },
+  ): Promise<{ readonly completed: number; readonly failed: number }> {
+    const rows = await this.prisma.task.groupBy({
+      by: 'status',
+      where: {
+        ...{ finishedAt: { gt: since }, status: { in: ['completed', 'failed'] } },
+        // Conditions that let an index be used.
+        ...(account === undefined
+          ? { AND: [ENDED] }
+          : { accountId: account.id, createdAt: { gt: account.acceptedSince } }),
+      },
+      _count: true,
+    });
+    const count = (wanted: string): number => rows.find(({ status }) => status === wanted)?._count ?? 0;
+    return { completed: count('completed'), failed: count('failed') };
+  }
+
+  /** Tasks that ended in each of the last sixty minutes, including the current one, oldest first. */
+  async finishedByMinute(): Promise<FinishedMinute[]> {
+    return await finishedMinutes(this.prisma.pool);
+  }
+
+  /** Call figures by provider, of image tasks that ended in the last hour; in a busy hour, of its newest tasks. */
+  async providers(): Promise<ProviderFigures[]> {
+    return await providerFigures(this.prisma.pool, PROVIDER_FAULTS);
+  }
+
+  /** Times of the latest completed tasks from start to end, oldest first, to rebuild the shared record from. */
+  async serviceTimes(): Promise<ServiceSample[]> {
+    const rows = await this.prisma.task.findMany({
+      where: { AND: [ENDED, { status: 'completed', provider: { not: null }, startedAt: { not: null } }] },
+      orderBy: { finishedAt: 'desc' },
+      take: MOST_SAMPLES,
+      select: { model: true, options: true, provider: true, startedAt: true, finishedAt: true },
+    });
+    return rows.reverse().flatMap(({ model, options, provider, startedAt, finishedAt }) => {
+      if (provider === null || startedAt === null || finishedAt === null) return [];
+      const kind = serviceKind(kindOf({ model, options: toOptions(options) }), provider);
+      return [{ kind, ms: finishedAt.getTime() - startedAt.getTime() }];
+    });
+  }
+}

@@ -1,0 +1,363 @@
+import { Injectable } from '@nestjs/common';
+import DataLoader from 'dataloader';
+import type { Prisma } from '#database/generated/client.js';
+import { AppError } from '#contract/app-error.js';
+import { given, inList } from '#database/prisma-values.js';
+import { batched } from '#database/batched.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { RANKED_COLUMNS, toHistory, toRanked, toSummary, toTask, type OwnedRow } from '../row/task-columns.js';
+import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
+import { endTasks, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from '../row/task.sql.js';
+import { endedTasksOf, tasksOf } from '../row/task-scope.js';
+import type { PersonTasks, Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
+import type { TaskStatus } from '../row/task-status.js';
+
+/** The orders in which tasks can be listed: by time, duration or cost. */
+export const TASK_ORDERS = ['newest', 'oldest', ...RANKINGS] as const;
+export type TaskOrdering = (typeof TASK_ORDERS)[number];
+
+/** Which of an account's tasks to list; absent fields match all. */
+export interface TaskListQuery {
+  /** 1..100 */
+  readonly limit: number;
+  /** Id of the last task of the page before. */
+  readonly after?: string | undefined;
+  readonly status?: TaskStatus | undefined;
+  /** Only tasks created at this time or later. */
+  readonly since?: Date | undefined;
+  /** Only tasks created before this time. */
+  readonly until?: Date | undefined;
+  /** Default: `newest`. By duration or cost only when `count` says that the tasks are rankable. */
+  readonly order?: TaskOrdering | undefined;
+  readonly model?: string | undefined;
+  readonly apiKeyId?: string | undefined;
+  /** Only favorites. */
+  readonly favorites?: boolean | undefined;
+  /** Only the tasks of one person. */
+  readonly own?: PersonTasks | undefined;
+  /** Part of the prompt; only for favorites, because those are few. */
+  readonly prompt?: string | undefined;
+}
+
+/** How many tasks match, up to a limit. */
+export interface TaskCount {
+  readonly count: number;
+  /** There may be more, which are not counted. */
+  readonly hasMore: boolean;
+  /** They are few enough to be sorted by duration or cost. */
+  readonly isRankable: boolean;
+}
+
+/** The filters of a list. */
+type TaskFilters = Omit<TaskListQuery, 'limit'>;
+
+/** A task that was just cancelled, with what identifies its job (`epoch`) and its slot (`apiKeyId`). */
+interface CancelledTask {
+  readonly task: TaskSummary;
+  readonly epoch: number;
+  readonly originalKeyId: string;
+}
+
+/** Per account, because their images are stored forever. */
+const MOST_FAVORITES = 1_000;
+/** More would make one caller wait for many others. */
+const FINDS_AT_ONCE = 50;
+const INSERTS_AT_ONCE = 64;
+/** Most tasks to count where an index covers the whole query, and most to examine where none does. */
+const MOST_COUNTED = 10_000;
+const MOST_LOOKED_AT = 1_000;
+/** Most tasks to read and sort for an order that no index supports. */
+const MOST_RANKED = 1_000;
+
+/** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
+const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
+
+const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
+
+/** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */
+function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Prisma.TaskWhereInput[] {
+  if (favorites === true) return [{ favoritedAt: { not: null }, ...tasksOf(own) }];
+  const unfinished = { ...UNFINISHED, ...tasksOf(own) };
+  if (status === 'pending') return [unfinished];
+  if (own === undefined && model === undefined && apiKeyId === undefined) return [{}];
+  const ended = own === undefined ? [DONE] : endedTasksOf(own, apiKeyId);
+  return status === undefined ? [unfinished, ...ended] : ended;
+}
+
+/** The conditions of a query, and more. */
+function matching(
+  accountId: string,
+  { status, since, until, model, apiKeyId, prompt }: TaskFilters,
+  more: readonly Prisma.TaskWhereInput[] = [],
+): Prisma.TaskWhereInput {
+  return {
+    ...given({ accountId, status, model, apiKeyId }),
+    ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
+    AND: [{ createdAt: given({ gte: since, lt: until }) }, ...more],
+  };
+}
+
+/**
+ * Reads and writes the tasks table for callers; the worker's transitions are in task-transitions.ts. Every query on
+ * behalf of a caller filters by account.
+ */
+@Injectable()
+export class TaskStore {
+  /** Polls that arrive together share a query, because its way through the driver costs more than the rows. */
+  private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;
+  /** Tasks that arrive together share one statement, and one wait for the disk. */
+  private readonly inserts = batched(
+    async (tasks: readonly NewTask[]) => insertTasks(this.prisma.pool, tasks),
+    INSERTS_AT_ONCE,
+  );
+
+  constructor(private readonly prisma: PrismaService) {
+    this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
+      cache: false,
+      maxBatchSize: FINDS_AT_ONCE,
+      // By then, polls that arrived over other connections are in the batch, too.
+      batchScheduleFn: setImmediate,
+    });
+  }
+
+  /** Accepts a task: once this returns, it is sure to end. Repeated requests find it by fingerprint (TaskIntake). */
+  async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer, waiter?: string): Promise<Task> {
+    const task = await this.insertUnlessFound(command, deadlineMs, { fingerprint, waiter });
+    if (task === undefined) throw new Error('no key was asked for, and yet none was free');
+    return task;
+  }
+
+  /** Like `insert`, but undefined when `foundBy` rules the task out in favor of an existing one. */
+  async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
+    const task = { command, deadlineMs, ...foundBy };
+    // A budget is locked until its statement ends, and refuses all of that: no other task should wait or fail with it.
+    const isAlone = command.cost !== null && command.budgeted !== false;
+    const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.inserts(task);
+    return row && toTask(row);
+  }
+
+  async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
+    return this.finds.load({ accountId, id });
+  }
+
+  /** The history of the account's task so far; undefined when the account has no such task. */
+  async history(accountId: string, id: string): Promise<TaskHistory | undefined> {
+    const row = await this.prisma.task.findUnique({
+      where: { id, accountId },
+      select: {
+        ...{ status: true, createdAt: true, startedAt: true, finishedAt: true, calls: true },
+        ...{ phase: true, providerCallOpen: true },
+      },
+    });
+    return row === null ? undefined : toHistory(row);
+  }
+
+  /** The ids that may be of tasks in the scope: for a whole account all of them, since the reads filter by account. */
+  async within({ accountId, own }: TaskScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    if (own === undefined) return new Set(ids);
+    const where = { id: { in: inList(ids) }, accountId, ...tasksOf(own) };
+    return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
+  }
+
+  /** The tasks that are the account's, in no particular order. */
+  async findAll(accountId: string, ids: readonly string[]): Promise<TaskSummary[]> {
+    return (await findTasks(this.prisma.pool, ids, [accountId])).map(toSummary);
+  }
+
+  /** The tasks as they are now, of any account: for watchers, which know only ids of their own callers. */
+  async look(ids: readonly string[]): Promise<TaskSummary[]> {
+    return (await findTasks(this.prisma.pool, ids)).map(toSummary);
+  }
+
+  private async findTogether(
+    wanted: readonly { accountId: string; id: string }[],
+  ): Promise<(TaskSummary | undefined)[]> {
+    const accounts = [...new Set(wanted.map(({ accountId }) => accountId))];
+    const rows = await findTasks(
+      this.prisma.pool,
+      wanted.map(({ id }) => id),
+      accounts,
+    );
+    const found = new Map<string, OwnedRow>(rows.map((row) => [row.id, row]));
+    return wanted.map(({ accountId, id }) => {
+      const row = found.get(id);
+      return row?.account_id === accountId ? toSummary(row) : undefined;
+    });
+  }
+
+  /**
+   * Makes a completed task whose images still exist a favorite, which retention keeps, or no longer one. Throws
+   * AppError `invalid_value` when it can't be a favorite (or does not exist), or the account has too many.
+   */
+  async setFavorite(accountId: string, id: string, isFavorite: boolean): Promise<void> {
+    const { task } = this.prisma;
+    if (!isFavorite) {
+      await task.updateMany({ where: { id, accountId }, data: { favoritedAt: null } });
+      return;
+    }
+    if ((await task.count({ where: { accountId, favoritedAt: { not: null } } })) >= MOST_FAVORITES) {
+      throw new AppError('invalid_value', `An account can have ${MOST_FAVORITES} favorites. Remove some first.`);
+    }
+    const kept = { id, accountId, status: 'completed', objectsDeletedAt: null };
+    const { count } = await task.updateMany({ where: kept, data: { favoritedAt: new Date() } });
+    if (count === 0) throw new AppError('invalid_value', 'Only images that are still kept can become favorites.');
+  }
+
+  /** Makes all of an account's favorites ordinary tasks, so that retention removes their images. */
+  async forgetFavorites(accountId: string): Promise<void> {
+    await this.prisma.task.updateMany({
+      where: { accountId, favoritedAt: { not: null } },
+      data: { favoritedAt: null },
+    });
+  }
+
+  /** Cancels a pending task; undefined when it has ended already or is not the account's. */
+  async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
+    const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
+    return row && { task: toSummary(row), epoch: row.epoch, originalKeyId: row.original_key_id };
+  }
+
+  /** The ended ones among these tasks, of any account: for waiters, which know only ids of their own callers. */
+  async finished(ids: readonly string[]): Promise<Task[]> {
+    return (await readTasks(this.prisma.pool, ids, true)).map(toTask);
+  }
+
+  /**
+   * One page of the account's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
+   * are too many to sort by duration or cost.
+   */
+  async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
+    const { task } = this.prisma;
+    const { limit, after: afterId, order = 'newest' } = query;
+    if (isRanking(order)) return await this.rank(accountId, query, order);
+    const after =
+      afterId === undefined
+        ? undefined
+        : await task.findUnique({
+            where: { id: afterId, accountId, ...tasksOf(query.own) },
+            select: { id: true, createdAt: true },
+          });
+    if (after === null) return { tasks: [], hasMore: false };
+    // The same bound in two forms, because an index can start only from the first.
+    const place = after && [
+      { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
+      { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
+    ];
+    const found = await this.first(matching(accountId, query, place), partsOf(query), limit + 1, order);
+    return await this.page(accountId, found, limit);
+  }
+
+  /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
+  async count(accountId: string, query: TaskFilters): Promise<TaskCount> {
+    const { status, model, apiKeyId, own } = query;
+    const isIndexed =
+      own === undefined &&
+      apiKeyId === undefined &&
+      status !== 'completed' &&
+      (status === undefined || model === undefined);
+    let [count, hasMore] = [0, false];
+    for (const part of partsOf(query)) {
+      const counted = await (isIndexed
+        ? this.countPart(accountId, query, part)
+        : this.countNewest(accountId, query, part));
+      count += counted.count;
+      hasMore ||= counted.hasMore;
+    }
+    return { count, hasMore, isRankable: !hasMore && count <= MOST_RANKED };
+  }
+
+  private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
+    const where = { ...matching(accountId, query), ...part };
+    const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MOST_COUNTED + 1 });
+    return { count: Math.min(count, MOST_COUNTED), hasMore: count > MOST_COUNTED };
+  }
+
+  private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
+    const { task } = this.prisma;
+    const { since, until, apiKeyId, model, own } = query;
+    // The conditions that an index can start from: a key's tasks, or a person's, or a model's, or all.
+    const known =
+      apiKeyId === undefined && own === undefined ? { since, until, model } : given({ since, until, apiKeyId });
+    const looked = { ...matching(accountId, known), ...part };
+    const last = await task.findFirst({
+      where: looked,
+      orderBy: NEWEST_FIRST,
+      skip: MOST_LOOKED_AT,
+      select: { createdAt: true },
+    });
+    const within = last === null ? [] : [{ createdAt: { gt: last.createdAt } }];
+    const count = await task.count({ where: { ...matching(accountId, query, within), ...part } });
+    return { count, hasMore: last !== null };
+  }
+
+  /** Reads the tasks and sorts them here, because no index supports these orders. */
+  private async rank(accountId: string, query: TaskListQuery, ranking: Ranking) {
+    const { task } = this.prisma;
+    const { isRankable } = await this.count(accountId, query);
+    if (!isRankable) {
+      const message = `Only up to ${MOST_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
+      throw new AppError('invalid_value', message, { param: 'order' });
+    }
+    const rows = new Map<string, RankedTask>();
+    for (const part of partsOf(query)) {
+      const where = { ...matching(accountId, query), ...part };
+      const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MOST_RANKED, select: RANKED_COLUMNS });
+      for (const row of found) rows.set(row.id, toRanked(row));
+    }
+    const all = ranked([...rows.values()], ranking);
+    const begin = query.after === undefined ? 0 : all.findIndex(({ id }) => id === query.after) + 1;
+    const rest = begin === 0 && query.after !== undefined ? [] : all.slice(begin);
+    return await this.page(accountId, rest, query.limit);
+  }
+
+  private async page(accountId: string, found: readonly { readonly id: string }[], limit: number) {
+    const ids = found.slice(0, limit).map(({ id }) => id);
+    const tasks = new Map((await this.findAll(accountId, ids)).map((one) => [one.id, one]));
+    return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
+  }
+
+  /** At most `take` tasks. Reads the parts one after the other, so that a task that ends meanwhile is not missed. */
+  private async first(
+    where: Prisma.TaskWhereInput,
+    parts: readonly Prisma.TaskWhereInput[],
+    take: number,
+    order: 'newest' | 'oldest',
+  ) {
+    const direction = order === 'newest' ? 'desc' : 'asc';
+    const found = new Map<string, { id: string; createdAt: Date }>();
+    for (const part of parts) {
+      const rows = await this.prisma.task.findMany({
+        where: { ...where, ...part },
+        orderBy: [{ createdAt: direction }, { id: direction }],
+        take,
+        select: { id: true, createdAt: true },
+      });
+      for (const row of rows) found.set(row.id, row);
+    }
+    const rows = [...found.values()];
+    if (parts.length > 1) {
+      const sign = order === 'newest' ? 1 : -1;
+      rows.sort((a, b) => sign * (b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)));
+    }
+    return rows.slice(0, take);
+  }
+
+  /** Records that the tasks' outcomes were sent to their callers, so that an equal request makes a new task. */
+  async markDelivered(ids: readonly string[]): Promise<void> {
+    await this.prisma.task.updateMany({
+      where: { id: { in: inList(ids) }, deliveredAt: null },
+      data: { deliveredAt: new Date() },
+    });
+  }
+
+  /**
+   * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
+   * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered.
+   */
+  async markAbandoned(id: string, requestId: string): Promise<void> {
+    await this.prisma.task.updateMany({
+      where: { id, deliveredAt: null, OR: [{ attachedBy: requestId }, { attachedBy: null, requestId }] },
+      data: { abandonedAt: new Date() },
+    });
+  }
+}

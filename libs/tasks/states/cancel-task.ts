@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { ImageQueue } from '#queue/image-queue.js';
+import { Logger } from '#telemetry/logger.js';
+import { TaskEnds } from './task-ends.js';
+import { TaskStore } from '../reading/task-store.js';
+import type { TaskSummary } from '../row/task.js';
+
+/** Ends a task because its owner no longer wants it. */
+@Injectable()
+export class CancelTask {
+  constructor(
+    private readonly store: TaskStore,
+    private readonly ends: TaskEnds,
+    private readonly queue: ImageQueue,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * The task as it is afterwards: cancelled, or unchanged when it had ended already; undefined when the account has no
+   * such task. The worker that runs it stops soon after; anything it still makes is discarded. Throws when Postgres
+   * does not answer.
+   */
+  async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
+    const cancelled = await this.store.cancel(accountId, id);
+    if (cancelled === undefined) return this.store.find(accountId, id);
+    this.ends.cancelled({ accountId, originalKeyId: cancelled.originalKeyId, id });
+    this.logger.info('task.cancelled', { taskId: id, accountId });
+    // A job that is left finds its task ended and does nothing, so this only saves a worker the lookup.
+    this.queue.remove({ taskId: id, epoch: cancelled.epoch }).catch((error: unknown) => {
+      this.logger.debug('task.not_dequeued', { taskId: id, error });
+    });
+    return cancelled.task;
+  }
+}

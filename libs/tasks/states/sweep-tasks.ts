@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
+import { Logger } from '#telemetry/logger.js';
+import { openSpan } from '#telemetry/spans.js';
+import { failOverdue, requeue, SWEEP_BATCH, type OverdueRow } from '../row/sweep.sql.js';
+import { TaskEvents } from './task-events.js';
+import { TaskSlots } from '../admission/task-slots.js';
+import { taskError, type TaskError } from '../row/task.js';
+
+/** How long a job may take to reach the queue before its task counts as lost. */
+const GRACE_MS = 5_000;
+/**
+ * How much longer than the database's time limit the sweep leaves a new task alone: its caller may have been refused,
+ * and then RetractTasks deletes it.
+ */
+const RETRACT_MS = 8_000;
+
+/** Tasks that one sweep looks at or ends. */
+const SWEEP_TASKS = 500;
+/** One page of rows, in the order of the index of unfinished tasks. */
+const PAGE = { select: { id: true, epoch: true }, orderBy: { id: 'asc' }, take: SWEEP_TASKS } as const;
+
+/**
+ * Finds tasks that are overdue, abandoned or not enqueued. Runs in every process, without a leader: rows are locked
+ * with SKIP LOCKED, each move is conditional, and doing one twice does no harm.
+ */
+@Injectable()
+export class SweepTasks {
+  /** Where the last look at the queue ended, so that a long backlog is walked through page by page. */
+  private cursor = '';
+
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly queue: ImageQueue,
+    private readonly events: TaskEvents,
+    private readonly slots: TaskSlots,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Fails tasks past their deadline. Needs only the database, so it works without workers and without Redis. */
+  async failOverdue(): Promise<number> {
+    const error = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
+    let [count, failed] = [0, SWEEP_BATCH];
+    while (failed === SWEEP_BATCH && count < SWEEP_TASKS) {
+      const rows = await failOverdue(this.prisma.pool, error);
+      this.tellOverdue(rows, error);
+      failed = rows.length;
+      count += failed;
+    }
+    return count;
+  }
+
+  private tellOverdue(rows: readonly OverdueRow[], error: TaskError): void {
+    for (const row of rows) {
+      const { id } = row;
+      this.slots.free(row);
+      this.events.publishSettled(id);
+      const span = openSpan({
+        name: 'task.overdue',
+        about: id,
+        parent: row.traceParent ?? undefined,
+        fields: { taskId: id },
+      });
+      this.logger.warn('task.overdue', { taskId: id });
+      span.end({ outcome: 'failed', error: error.code ?? undefined });
+    }
+  }
+
+  /** Recounts the tasks in flight of accounts that were not checked for a while. */
+  async checkSlots(): Promise<number> {
+    return this.slots.check();
+  }
+
+  /** Requeues tasks whose worker let its lease expire. */
+  async requeueAbandoned(): Promise<number> {
+    const seen = await this.prisma.task.findMany({
+      where: { finishedAt: null, leaseUntil: { lt: new Date() } },
+      ...PAGE,
+    });
+    const rows = await this.nextEpoch(seen.map(toEntry), true);
+    await this.queue.addAll(rows);
+    for (const { taskId } of rows) {
+      this.events.publishChanged(taskId);
+      this.logger.warn('task.abandoned', { taskId });
+    }
+    return rows.length;
+  }
+
+  /**
+   * Enqueues tasks that wait for a worker but have no job: the submitting process died after its commit, or Redis lost
+   * them. Asks Redis which these are, so that no "was enqueued" flag can be wrong. Every process checks the oldest;
+   * only one per `aloneMs` checks more: many processes that ask about a long backlog are Redis's heaviest load.
+   */
+  async enqueueForgotten(aloneMs?: number): Promise<number> {
+    const now = Date.now();
+    const found = await this.prisma.task.findMany({
+      where: {
+        ...{ finishedAt: null, leaseUntil: null, id: { gt: this.cursor } },
+        OR: [
+          { nextTryAt: { lt: new Date(now - GRACE_MS) } },
+          { nextTryAt: null, createdAt: { lt: new Date(now - this.prisma.answerMs - RETRACT_MS) } },
+        ],
+      },
+      ...PAGE,
+    });
+    const rows = found.map(toEntry);
+    const goesOn = rows.length === SWEEP_TASKS && (this.midway || (await this.mayGoOn(aloneMs)));
+    this.cursor = goesOn ? (rows.at(-1)?.taskId ?? '') : '';
+    if (rows.length === 0) return 0;
+    const missing = await this.queue.missing(rows);
+    const entries = await this.nextEpoch(missing, false);
+    await this.queue.addAll(entries);
+    for (const { taskId } of entries) this.logger.warn('task.was_not_queued', { taskId });
+    return entries.length;
+  }
+
+  /** Whether a walk through the waiting tasks is in progress. */
+  get midway(): boolean {
+    return this.cursor !== '';
+  }
+
+  private async mayGoOn(aloneMs?: number): Promise<boolean> {
+    return aloneMs === undefined || (await this.queue.mayLookThrough(aloneMs));
+  }
+
+  /**
+   * Of two sweepers that saw the same row, only one gets the next epoch; the others leave it alone for the grace time.
+   * A parked task has had its turn, so it goes first.
+   */
+  private async nextEpoch(entries: readonly QueueEntry[], abandoned: boolean): Promise<QueueEntry[]> {
+    const next: QueueEntry[] = [];
+    for (let at = 0; at < entries.length; at += SWEEP_BATCH) {
+      next.push(...(await requeue(this.prisma.pool, entries.slice(at, at + SWEEP_BATCH), abandoned)));
+    }
+    return next;
+  }
+}
+
+function toEntry({ id, epoch }: { readonly id: string; readonly epoch: number }): QueueEntry {
+  return { taskId: id, epoch };
+}
