@@ -9,7 +9,7 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import type { TaskImage } from '#tasks/row/task.js';
 import { inSpan } from '#telemetry/spans.js';
-import { adaptations, sizesOf } from './unmet-options.js';
+import { unmetOptions, sizesOf } from './unmet-options.js';
 import type { Attempt } from './attempt.js';
 import type { MadeImages } from './call-provider.js';
 import { ImageNotStored } from './failure-verdict.js';
@@ -107,7 +107,7 @@ class Stored {
   /** Throws AppError when a strict request does not allow the image. */
   keyOf(image: FinishedImage): string {
     const { task, attempt } = this.attempt.claimed;
-    for (const warning of adaptations(image)) this.warnings.add(warning);
+    for (const warning of unmetOptions(image)) this.warnings.add(warning);
     refuseAdapted(this.attempt.claimed, [...this.warnings]);
     return resultKey(task.id, attempt, image.format, this.images.length);
   }

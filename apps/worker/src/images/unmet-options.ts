@@ -2,7 +2,7 @@ import type { FinishedImage } from '#images/steps/finish-image.js';
 import type { TaskOptions } from '#tasks/row/task.js';
 
 /** Describes, in plain words, how a provider's image was changed to match the order. */
-export function adaptations({ received, width, height, format, isAnimated }: FinishedImage): string[] {
+export function unmetOptions({ received, width, height, format, isAnimated }: FinishedImage): string[] {
   const found: string[] = [];
   if (received.width !== width || received.height !== height) {
     found.push(`The provider's image of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`);
