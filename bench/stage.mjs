@@ -11,7 +11,7 @@ import { freePort } from '#embedded/free-port.js';
 import { startPostgres } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { MALLOC_SETTINGS } from '../dist/apps/standalone/src/role-process.js';
+import { MALLOC_SETTINGS } from '../dist/apps/standalone/src/platform/role-process.js';
 import { createFloorTable } from './floor/table.mjs';
 
 export const ROOT = join(import.meta.dirname, '..');

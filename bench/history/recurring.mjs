@@ -25,6 +25,7 @@ import { recurringLogs } from './recurring-logs.mjs';
 import { recurringOpen } from './recurring-open.mjs';
 import { recurringRetention } from './recurring-retention.mjs';
 
+const DELIVERED = { state: 'delivered', delayMs: 0, gone: false, counts: true };
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours) => new Date(Date.now() - hours * HOUR_MS);
 const OPTIONS = {
@@ -387,13 +388,7 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
       async () => {
         const [head] = await line.headsOfAccount(accountId);
         const delivery = head && (await deliveries.claim(head.deliveryId, 20_000));
-        if (delivery)
-          await deliveries.finish(
-            delivery,
-            { status: 200 },
-            { state: 'delivered', delayMs: 0, gone: false, counts: true },
-            20,
-          );
+        if (delivery) await deliveries.finish(delivery, { status: 200 }, DELIVERED, 20);
       },
     ],
     ['billing/UsageRepository.rollUp', () => usage.rollUp()],

@@ -14,7 +14,7 @@ export async function chartFacts() {
   const [{ API_CONFIGS }, { WORKER_CONFIGS }, { StandaloneConfig }] = await Promise.all([
     built('apps/api/src/api-configs.js'),
     built('apps/worker/src/worker-configs.js'),
-    built('apps/standalone/src/standalone.config.js'),
+    built('apps/standalone/src/platform/standalone.config.js'),
   ]);
   const [{ OpenAiConfig }, { ChatConfig }, { StorageConfig }] = await Promise.all([
     built('libs/providers/openai/openai.config.js'),
