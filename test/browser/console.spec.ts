@@ -230,7 +230,7 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('docs-key')).toEqual([]);
     await page().getByRole('dialog').getByRole('button', { name: 'Authorize' }).click();
     await page().getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
-    await button(/List the models/).click();
+    await button(/List available models/).click();
     await button('Execute').click();
     await page().locator('.curl').first().waitFor();
     expect(await page().locator('.curl').first().textContent()).toContain(`Authorization: Bearer ${secret}`);

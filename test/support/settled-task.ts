@@ -7,7 +7,7 @@ interface SettledTask {
   /** Millionths; the rest of the reserve is refunded. */
   readonly reserved: number;
   readonly settled: number;
-  /** When it was reserved, as SQL. */
+  /** When it was accepted and its cost reserved, as SQL. */
   readonly acceptedAt?: string;
 }
 
@@ -15,8 +15,8 @@ interface SettledTask {
 export async function insertSettledTask(pool: Pool, task: SettledTask): Promise<void> {
   const { id, accountId, apiKeyId, reserved, settled, acceptedAt = 'now()' } = task;
   await pool.query(
-    `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, lease_until, deadline_at, cost)
-     VALUES ($1, $2, $3, 'req', 'generation', 'm', 'p', '{}', now() + interval '1 hour', now() + interval '1 hour', $4)`,
+    `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, created_at, lease_until, deadline_at, cost)
+     VALUES ($1, $2, $3, 'req', 'generation', 'm', 'p', '{}', ${acceptedAt}, now() + interval '1 hour', now() + interval '1 hour', $4)`,
     [id, accountId, apiKeyId, JSON.stringify({ reserved, currency: 'USD', tokens: { input: 1_000_000, output: 0 } })],
   );
   await pool.query(`UPDATE charges SET created_at = ${acceptedAt} WHERE task_id = $1`, [id]);
