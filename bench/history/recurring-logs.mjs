@@ -31,8 +31,8 @@ export function recurringLogs({ database, accountId }, { near, delivery, audit }
     entries('of a kind that is rare', { actions: ['provider.drained'] }),
     entries('of a kind that never was', { actions: ['account.renamed'] }),
     [
-      'accounts/AuditLog.writeSeldom',
-      () => log.writeSeldom({ accountId, personId: null, action: 'task.viewed', target: 'x' }, 60_000),
+      'accounts/AuditLog.writeOncePer',
+      () => log.writeOncePer({ accountId, personId: null, action: 'task.viewed', target: 'x' }, 60_000),
     ],
   ];
 }

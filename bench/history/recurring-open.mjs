@@ -89,7 +89,7 @@ function alertsOf({ database, webhooksConfig, accountId }) {
         });
         const now = new Date();
         const alert = await alerts.begin(rule, reading, now);
-        await alerts.take(rule, alert, { step: 'fire', reading, level: 1, now });
+        await alerts.applyStep(rule, alert, { step: 'fire', reading, level: 1, now });
         await alerts.close(accountId, rule.kind);
       },
     ],

@@ -7,7 +7,7 @@ import { workingKeys } from './api-key.repository.js';
 import { lockAccount } from './accounts.sql.js';
 import { storedResponseFormat } from './api-keys.js';
 import { erasedPerson } from './person-store.js';
-import { forgetSecondFactors } from './second-factor-store.js';
+import { deleteSecondFactors } from './second-factor-store.js';
 import { leaveSignIn } from './shared-sign-in.js';
 
 /** Limits of an account across all its keys. Numbers: null = the deployment's default, 0 = unlimited. */
@@ -142,7 +142,7 @@ export class AccountStore {
         await leaveSignIn(transaction, personId);
         await transaction.person.update({ where: { id: personId }, data: erasedPerson(personId) });
       }
-      await forgetSecondFactors(transaction, { accountId: id });
+      await deleteSecondFactors(transaction, { accountId: id });
       // After the people: switching accounts locks in the same order, so the two can't deadlock.
       await transaction.session.deleteMany({ where: { person: { accountId: id } } });
     });

@@ -25,7 +25,7 @@ import {
 
 type KeyChange = Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>>;
 /** A new key: the only place where its text can be read. */
-interface MadeKey {
+interface CreatedKey {
   readonly id: string;
   readonly key: string;
   readonly prefix: string;
@@ -57,7 +57,7 @@ export class ApiKeyRepository {
   async create(
     { name, accountId = DEFAULT_ACCOUNT, settings = {}, createdBy = null }: NewApiKey,
     keysPerAccount = 0,
-  ): Promise<MadeKey> {
+  ): Promise<CreatedKey> {
     return await this.withAccountKeys(accountId, async (transaction) => {
       await assertRoomForKey(transaction, accountId, keysPerAccount);
       return await this.insert(transaction, { name, accountId, createdBy, ...columnsOf(settings) });
@@ -171,7 +171,7 @@ export class ApiKeyRepository {
    * Creates a key with the settings of another one. The two count as one key, and the old one ends at `end` or before.
    * The key that the old one had replaced ends at once, so there are never more than two.
    */
-  async rotate(transaction: Transaction, id: string, end: Date): Promise<MadeKey> {
+  async rotate(transaction: Transaction, id: string, end: Date): Promise<CreatedKey> {
     const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
     const { accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
     const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
@@ -220,7 +220,7 @@ export class ApiKeyRepository {
   private async insert(
     transaction: Transaction,
     columns: Omit<Prisma.ApiKeyUncheckedCreateInput, 'id' | 'prefix' | 'hash'>,
-  ): Promise<MadeKey> {
+  ): Promise<CreatedKey> {
     const key = newApiKey();
     const prefix = prefixOf(key);
     const { id } = await transaction.apiKey.create({ data: newRow({ ...columns, prefix, ...this.hashed(key) }) });

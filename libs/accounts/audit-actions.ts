@@ -1,5 +1,5 @@
 /** The parts of an entry's sentence. */
-interface Told {
+interface EntryParts {
   /** Its target in quotes: the name it had then, or the id where no name was recorded. */
   readonly name: string;
   readonly target: string | null;
@@ -11,7 +11,7 @@ interface Told {
 interface ActionMeaning {
   readonly kind: AuditKind;
   /** The sentence after the user's name. */
-  readonly says: (told: Told) => string;
+  readonly sentence: (told: EntryParts) => string;
 }
 
 /** Groups of actions to filter by. */
@@ -20,11 +20,11 @@ export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 const withDetail = (text: string | undefined, sentence: (text: string) => string): string =>
   text === undefined ? '' : sentence(text);
-const overlap = ({ text }: Told): string =>
+const overlap = ({ text }: EntryParts): string =>
   withDetail(text('overlap_hours'), (hours) =>
     hours === '0' ? '; the old one stopped working immediately' : `; the old one works for ${hours} more hours`,
   );
-const withKeys = ({ text }: Told, sentence: string): string =>
+const withKeys = ({ text }: EntryParts, sentence: string): string =>
   withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` ${sentence} (${count})`));
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
@@ -34,7 +34,7 @@ const SIGN_IN_WAYS: Readonly<Record<string, string>> = {
 };
 const role = (name = ''): string => ROLE_NAMES[name] ?? 'a member';
 
-function personChange({ name, details, text }: Told): string {
+function personChange({ name, details, text }: EntryParts): string {
   const from = text('from');
   if (from !== undefined) return `changed their name from “${from}” to ${name}`;
   const made = withDetail(text('role'), (to) => `made ${name} ${role(to)}`);
@@ -43,19 +43,19 @@ function personChange({ name, details, text }: Told): string {
   return made === '' ? `changed ${name}` : made;
 }
 
-function keyChange({ name, details }: Told): string {
+function keyChange({ name, details }: EntryParts): string {
   return `changed the key ${name}${changedFields(details)}`;
 }
 
-function accountChange({ name, details }: Told): string {
+function accountChange({ name, details }: EntryParts): string {
   return `changed the settings of the account ${name}${changedFields(details)}`;
 }
 
-function changedFields({ changes }: Told['details']): string {
+function changedFields({ changes }: EntryParts['details']): string {
   return listed({ fields: typeof changes === 'object' && changes !== null ? Object.keys(changes) : [] });
 }
 
-function listed({ fields }: Told['details']): string {
+function listed({ fields }: EntryParts['details']): string {
   if (!Array.isArray(fields) || fields.length === 0) return '';
   return `: ${fields
     .map((field) =>
@@ -67,12 +67,12 @@ function listed({ fields }: Told['details']): string {
 }
 
 /** An entry from the console replaces a built-in one of the same name. */
-function added(noun: 'model' | 'provider', { name, details }: Told): string {
+function added(noun: 'model' | 'provider', { name, details }: EntryParts): string {
   return details['replaces_built_in'] === true ? `replaced the built-in ${noun} ${name}` : `added the ${noun} ${name}`;
 }
 
 /** Revisions are numbered versions of the catalog, each one change after the last. */
-function catalogRestored({ target, text }: Told): string {
+function catalogRestored({ target, text }: EntryParts): string {
   const [old, made] = [Number(target ?? 0), Number(text('revision') ?? 0)];
   if (made - old === 2) return 'undid the last change of providers and models';
   return old === 0 ? 'removed all added providers and models' : `restored version ${old} of providers and models`;
@@ -80,105 +80,114 @@ function catalogRestored({ target, text }: Told): string {
 
 /** All actions of the audit log, each named noun and verb. */
 export const AUDIT_ACTIONS = {
-  'key.created': { kind: 'keys', says: ({ name }) => `created the key ${name}` },
-  'key.changed': { kind: 'keys', says: keyChange },
-  'key.rotated': { kind: 'keys', says: (told) => `rotated the key ${told.name}${overlap(told)}` },
-  'key.revoked': { kind: 'keys', says: ({ name }) => `revoked the key ${name}` },
-  'task.made': { kind: 'tasks', says: ({ text }) => `generated an image in the playground${inModel(text('model'))}` },
-  'task.made_again': { kind: 'tasks', says: () => 'ran a task again' },
-  'tasks.redriven': { kind: 'tasks', says: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
-  'tasks.cancelled': { kind: 'tasks', says: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
-  'task.cancelled': { kind: 'tasks', says: () => 'canceled a task' },
-  'webhook_endpoint.added': { kind: 'webhooks', says: ({ name }) => `added the webhook endpoint ${name}` },
+  'key.created': { kind: 'keys', sentence: ({ name }) => `created the key ${name}` },
+  'key.changed': { kind: 'keys', sentence: keyChange },
+  'key.rotated': { kind: 'keys', sentence: (told) => `rotated the key ${told.name}${overlap(told)}` },
+  'key.revoked': { kind: 'keys', sentence: ({ name }) => `revoked the key ${name}` },
+  'task.made': {
+    kind: 'tasks',
+    sentence: ({ text }) => `generated an image in the playground${inModel(text('model'))}`,
+  },
+  'task.made_again': { kind: 'tasks', sentence: () => 'ran a task again' },
+  'tasks.redriven': { kind: 'tasks', sentence: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
+  'tasks.cancelled': { kind: 'tasks', sentence: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
+  'task.cancelled': { kind: 'tasks', sentence: () => 'canceled a task' },
+  'webhook_endpoint.added': { kind: 'webhooks', sentence: ({ name }) => `added the webhook endpoint ${name}` },
   'webhook_endpoint.changed': {
     kind: 'webhooks',
-    says: ({ name }) => `changed the events of the webhook endpoint ${name}`,
+    sentence: ({ name }) => `changed the events of the webhook endpoint ${name}`,
   },
-  'webhook_endpoint.disabled': { kind: 'webhooks', says: ({ name }) => `disabled the webhook endpoint ${name}` },
-  'webhook_endpoint.enabled': { kind: 'webhooks', says: ({ name }) => `enabled the webhook endpoint ${name}` },
-  'webhook_endpoint.removed': { kind: 'webhooks', says: ({ name }) => `removed the webhook endpoint ${name}` },
-  'webhook_endpoint.tested': { kind: 'webhooks', says: ({ name }) => `sent a test to the webhook endpoint ${name}` },
-  'webhook_secret.rotated': { kind: 'webhooks', says: (told) => `rotated the signing secret${overlap(told)}` },
+  'webhook_endpoint.disabled': { kind: 'webhooks', sentence: ({ name }) => `disabled the webhook endpoint ${name}` },
+  'webhook_endpoint.enabled': { kind: 'webhooks', sentence: ({ name }) => `enabled the webhook endpoint ${name}` },
+  'webhook_endpoint.removed': { kind: 'webhooks', sentence: ({ name }) => `removed the webhook endpoint ${name}` },
+  'webhook_endpoint.tested': {
+    kind: 'webhooks',
+    sentence: ({ name }) => `sent a test to the webhook endpoint ${name}`,
+  },
+  'webhook_secret.rotated': { kind: 'webhooks', sentence: (told) => `rotated the signing secret${overlap(told)}` },
   'webhook_delivery.resent': {
     kind: 'webhooks',
-    says: ({ text }) => `resent a webhook${withDetail(text('url'), (url) => ` to “${url}”`)}`,
+    sentence: ({ text }) => `resent a webhook${withDetail(text('url'), (url) => ` to “${url}”`)}`,
   },
-  'alert_rule.enabled': { kind: 'alerts', says: ({ name }) => `turned on the alert ${name}` },
-  'alert_rule.changed': { kind: 'alerts', says: ({ name }) => `changed the alert ${name}` },
-  'alert_rule.disabled': { kind: 'alerts', says: ({ name }) => `turned off the alert ${name}` },
-  'alert_channel.added': { kind: 'alerts', says: ({ name }) => `added the alert channel ${name}` },
-  'alert_channel.removed': { kind: 'alerts', says: ({ name }) => `removed the alert channel ${name}` },
-  'alert_channel.tested': { kind: 'alerts', says: ({ name }) => `sent a test to the alert channel ${name}` },
-  'provider.drained': { kind: 'providers', says: ({ name }) => `drained the provider ${name}` },
-  'provider.resumed': { kind: 'providers', says: ({ name }) => `resumed the provider ${name}` },
-  'provider.tested': { kind: 'providers', says: ({ name }) => `tested the provider ${name}` },
-  'provider.added': { kind: 'providers', says: (told) => added('provider', told) },
+  'alert_rule.enabled': { kind: 'alerts', sentence: ({ name }) => `turned on the alert ${name}` },
+  'alert_rule.changed': { kind: 'alerts', sentence: ({ name }) => `changed the alert ${name}` },
+  'alert_rule.disabled': { kind: 'alerts', sentence: ({ name }) => `turned off the alert ${name}` },
+  'alert_channel.added': { kind: 'alerts', sentence: ({ name }) => `added the alert channel ${name}` },
+  'alert_channel.removed': { kind: 'alerts', sentence: ({ name }) => `removed the alert channel ${name}` },
+  'alert_channel.tested': { kind: 'alerts', sentence: ({ name }) => `sent a test to the alert channel ${name}` },
+  'provider.drained': { kind: 'providers', sentence: ({ name }) => `drained the provider ${name}` },
+  'provider.resumed': { kind: 'providers', sentence: ({ name }) => `resumed the provider ${name}` },
+  'provider.tested': { kind: 'providers', sentence: ({ name }) => `tested the provider ${name}` },
+  'provider.added': { kind: 'providers', sentence: (told) => added('provider', told) },
   'provider.changed': {
     kind: 'providers',
-    says: ({ name, details }) => `changed the provider ${name}${listed(details)}`,
+    sentence: ({ name, details }) => `changed the provider ${name}${listed(details)}`,
   },
-  'provider.removed': { kind: 'providers', says: ({ name }) => `removed the provider ${name}` },
-  'model.added': { kind: 'providers', says: (told) => added('model', told) },
-  'model.changed': { kind: 'providers', says: ({ name, details }) => `changed the model ${name}${listed(details)}` },
-  'model.removed': { kind: 'providers', says: ({ name }) => `removed the model ${name}` },
-  'catalog.restored': { kind: 'providers', says: catalogRestored },
-  'person.invited': { kind: 'team', says: ({ name, text }) => `invited ${name} as ${role(text('role'))}` },
-  'person.changed': { kind: 'team', says: personChange },
+  'provider.removed': { kind: 'providers', sentence: ({ name }) => `removed the provider ${name}` },
+  'model.added': { kind: 'providers', sentence: (told) => added('model', told) },
+  'model.changed': {
+    kind: 'providers',
+    sentence: ({ name, details }) => `changed the model ${name}${listed(details)}`,
+  },
+  'model.removed': { kind: 'providers', sentence: ({ name }) => `removed the model ${name}` },
+  'catalog.restored': { kind: 'providers', sentence: catalogRestored },
+  'person.invited': { kind: 'team', sentence: ({ name, text }) => `invited ${name} as ${role(text('role'))}` },
+  'person.changed': { kind: 'team', sentence: personChange },
   'person.deleted': {
     kind: 'team',
-    says: (told) => `deleted ${told.name}${withKeys(told, 'and revoked their keys')}`,
+    sentence: (told) => `deleted ${told.name}${withKeys(told, 'and revoked their keys')}`,
   },
-  'person.left': { kind: 'team', says: () => 'left the account' },
+  'person.left': { kind: 'team', sentence: () => 'left the account' },
   'person.reset_link_made': {
     kind: 'team',
-    says: ({ name }) => `created a password reset link for ${name}`,
+    sentence: ({ name }) => `created a password reset link for ${name}`,
   },
-  'first_admin.link_made': { kind: 'team', says: () => 'created a link for the first owner' },
-  'invitation.withdrawn': { kind: 'team', says: ({ name }) => `withdrew the invitation for ${name}` },
-  'account.created': { kind: 'team', says: ({ name }) => `created the account ${name}` },
+  'first_admin.link_made': { kind: 'team', sentence: () => 'created a link for the first owner' },
+  'invitation.withdrawn': { kind: 'team', sentence: ({ name }) => `withdrew the invitation for ${name}` },
+  'account.created': { kind: 'team', sentence: ({ name }) => `created the account ${name}` },
   'account.renamed': {
     kind: 'team',
-    says: ({ name, text }) => `renamed the account${withDetail(text('from'), (from) => ` “${from}”`)} to ${name}`,
+    sentence: ({ name, text }) => `renamed the account${withDetail(text('from'), (from) => ` “${from}”`)} to ${name}`,
   },
   'account.two_factor_required': {
     kind: 'team',
-    says: () => 'made two-factor authentication required for everyone in the account',
+    sentence: () => 'made two-factor authentication required for everyone in the account',
   },
-  'account.two_factor_optional': { kind: 'team', says: () => 'made two-factor authentication optional' },
-  'account.disabled': { kind: 'team', says: ({ name }) => `disabled the account ${name}` },
-  'account.deleted': { kind: 'team', says: ({ name }) => `deleted the account ${name}` },
-  'account.enabled': { kind: 'team', says: ({ name }) => `enabled the account ${name}` },
-  'account.limits_set': { kind: 'team', says: accountChange },
-  'account.budget_set': { kind: 'team', says: ({ name }) => `set the budget of the account ${name}` },
+  'account.two_factor_optional': { kind: 'team', sentence: () => 'made two-factor authentication optional' },
+  'account.disabled': { kind: 'team', sentence: ({ name }) => `disabled the account ${name}` },
+  'account.deleted': { kind: 'team', sentence: ({ name }) => `deleted the account ${name}` },
+  'account.enabled': { kind: 'team', sentence: ({ name }) => `enabled the account ${name}` },
+  'account.limits_set': { kind: 'team', sentence: accountChange },
+  'account.budget_set': { kind: 'team', sentence: ({ name }) => `set the budget of the account ${name}` },
   'person.joined': {
     kind: 'team',
-    says: ({ text }) => `joined${withDetail(text('invited'), (email) => `, invited as “${email}”`)}`,
+    sentence: ({ text }) => `joined${withDetail(text('invited'), (email) => `, invited as “${email}”`)}`,
   },
-  'person.became_first_admin': { kind: 'team', says: () => 'became the first owner' },
+  'person.became_first_admin': { kind: 'team', sentence: () => 'became the first owner' },
   'person.signed_in': {
     kind: 'sign_in',
-    says: (told) =>
+    sentence: (told) =>
       `signed in${SIGN_IN_WAYS[told.text('by') ?? ''] ?? ''}${withKeys(told, 'for the first time, which revoked their keys')}`,
   },
-  'person.sign_in_failed': { kind: 'sign_in', says: ({ name }) => `entered an incorrect password for ${name}` },
+  'person.sign_in_failed': { kind: 'sign_in', sentence: ({ name }) => `entered an incorrect password for ${name}` },
   'person.signed_out': {
     kind: 'sign_in',
-    says: ({ name, text }) => (text('name') === undefined ? 'signed out' : `signed ${name} out everywhere`),
+    sentence: ({ name, text }) => (text('name') === undefined ? 'signed out' : `signed ${name} out everywhere`),
   },
-  'person.changed_password': { kind: 'sign_in', says: () => 'changed their password' },
-  'person.forgot_password': { kind: 'sign_in', says: ({ name }) => `requested a password reset link for ${name}` },
-  'person.reset_password': { kind: 'sign_in', says: () => 'set a new password with a link' },
-  'person.reset_sign_in': { kind: 'sign_in', says: () => 'set up a new sign-in with a link' },
-  'person.code_failed': { kind: 'sign_in', says: ({ name }) => `entered an incorrect two-factor code for ${name}` },
-  'person.second_factor_added': { kind: 'sign_in', says: () => 'turned on two-factor authentication' },
-  'person.second_factor_removed': { kind: 'sign_in', says: () => 'turned off two-factor authentication' },
-  'person.recovery_codes_renewed': { kind: 'sign_in', says: () => 'created new recovery codes' },
-  'person.passkey_added': { kind: 'sign_in', says: ({ name }) => `added the passkey ${name}` },
-  'person.passkey_renamed': { kind: 'sign_in', says: ({ name }) => `renamed a passkey to ${name}` },
-  'person.passkey_removed': { kind: 'sign_in', says: ({ name }) => `removed the passkey ${name}` },
-  'person.passkey_refused': { kind: 'sign_in', says: ({ name }) => `failed to sign in with a passkey of ${name}` },
-  'person.second_factor_reset': { kind: 'team', says: ({ name }) => `reset two-factor authentication for ${name}` },
-  'session.ended': { kind: 'sign_in', says: () => 'ended one of their sessions' },
+  'person.changed_password': { kind: 'sign_in', sentence: () => 'changed their password' },
+  'person.forgot_password': { kind: 'sign_in', sentence: ({ name }) => `requested a password reset link for ${name}` },
+  'person.reset_password': { kind: 'sign_in', sentence: () => 'set a new password with a link' },
+  'person.reset_sign_in': { kind: 'sign_in', sentence: () => 'set up a new sign-in with a link' },
+  'person.code_failed': { kind: 'sign_in', sentence: ({ name }) => `entered an incorrect two-factor code for ${name}` },
+  'person.second_factor_added': { kind: 'sign_in', sentence: () => 'turned on two-factor authentication' },
+  'person.second_factor_removed': { kind: 'sign_in', sentence: () => 'turned off two-factor authentication' },
+  'person.recovery_codes_renewed': { kind: 'sign_in', sentence: () => 'created new recovery codes' },
+  'person.passkey_added': { kind: 'sign_in', sentence: ({ name }) => `added the passkey ${name}` },
+  'person.passkey_renamed': { kind: 'sign_in', sentence: ({ name }) => `renamed a passkey to ${name}` },
+  'person.passkey_removed': { kind: 'sign_in', sentence: ({ name }) => `removed the passkey ${name}` },
+  'person.passkey_refused': { kind: 'sign_in', sentence: ({ name }) => `failed to sign in with a passkey of ${name}` },
+  'person.second_factor_reset': { kind: 'team', sentence: ({ name }) => `reset two-factor authentication for ${name}` },
+  'session.ended': { kind: 'sign_in', sentence: () => 'ended one of their sessions' },
 } satisfies Record<string, ActionMeaning>;
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
@@ -200,7 +209,7 @@ export function auditSentence(
   };
   const name = `“${text('name') ?? text('url') ?? target ?? 'unknown'}”`;
   const meaning: ActionMeaning | undefined = isAction(action) ? AUDIT_ACTIONS[action] : undefined;
-  if (meaning !== undefined) return meaning.says({ name, target, text, details });
+  if (meaning !== undefined) return meaning.sentence({ name, target, text, details });
   return target === null ? action : `${action}: ${name}`;
 }
 

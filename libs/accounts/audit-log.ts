@@ -50,14 +50,14 @@ export interface AuditPage {
 export interface AuditQuery {
   /** Id of the last entry of the previous page. */
   readonly after?: string | undefined;
-  /** Id of a person, or NOBODY. */
+  /** Id of a person, or NO_USER. */
   readonly who?: string | undefined;
   readonly actions?: readonly string[] | undefined;
   readonly limit: number;
 }
 
 /** Stands for everything that no person of the account did. */
-const NOBODY = 'nobody';
+const NO_USER = 'nobody';
 
 /** The audit log. Entries never change, and are removed when their retention has ended. */
 @Injectable()
@@ -80,7 +80,7 @@ export class AuditLog {
   }
 
   /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`. */
-  async writeSeldom(event: AuditEvent, quietMs: number): Promise<void> {
+  async writeOncePer(event: AuditEvent, quietMs: number): Promise<void> {
     const { accountId, action, target = null } = event;
     const since = PREFIX + encodeTime(Date.now() - quietMs);
     const same = await this.prisma.auditEntry.findFirst({ where: { accountId, id: { gt: since }, action, target } });
@@ -118,7 +118,7 @@ export class AuditLog {
       where: {
         accountId,
         ...(after !== undefined && { id: { lt: after } }),
-        ...(who !== undefined && { personId: who === NOBODY ? null : who }),
+        ...(who !== undefined && { personId: who === NO_USER ? null : who }),
         ...(actions !== undefined && { action: { in: [...actions] } }),
       },
       orderBy: { id: 'desc' },

@@ -90,7 +90,7 @@ export class LinkStore {
   }
 
   /** Why a link is closed; undefined when its row is gone, or when it is no longer needed. */
-  async whyClosed(token: string, purpose: LinkPurpose): Promise<'used' | 'expired' | undefined> {
+  async closedReason(token: string, purpose: LinkPurpose): Promise<'used' | 'expired' | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: { purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
       select: { usedAt: true, expiresAt: true },

@@ -3,18 +3,18 @@ import { PrismaService } from '#database/prisma.service.js';
 import { revokeKeysOf } from './api-key.repository.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { type Claims, type Identity, OpenIdRefusal } from './openid-provider.js';
-import { forgetSecondFactors } from './second-factor-store.js';
+import { deleteSecondFactors } from './second-factor-store.js';
 import { newPersonId, personOf, useLink, writePerson, type Person } from './person-store.js';
 import { leaveSignIn } from './shared-sign-in.js';
 
 /** A user whose email address the provider has verified. */
-interface Vouched extends Identity {
+interface VerifiedIdentity extends Identity {
   readonly email: string;
   readonly name: string;
 }
 
 /** How a user was admitted: known before, or linked or joined just now. */
-interface Admitted {
+interface AdmittedPerson {
   readonly person: Person;
   readonly how: 'known' | 'linked' | 'joined';
   /** Number of the person's keys that linking revoked, because another user may have created them. */
@@ -42,7 +42,7 @@ export class OpenIdPeople {
   }
 
   /** Users whose address is in one of `domains` (lower case) join without an invitation. Throws OpenIdRefusal. */
-  async admit(claims: Claims, domains: readonly string[]): Promise<Admitted> {
+  async admit(claims: Claims, domains: readonly string[]): Promise<AdmittedPerson> {
     const known = await this.find(claims);
     if (known !== undefined) return { person: known, how: 'known' };
     const { email, emailVerified } = claims;
@@ -64,7 +64,7 @@ export class OpenIdPeople {
    * Links the identity to the person of the first account with this address, or to a person who has proven to own it.
    * An identity of a former issuer no longer opens anything, so it is replaced. Undefined when there is no such person.
    */
-  private async link({ issuer, subject, email }: Vouched): Promise<Omit<Admitted, 'how'> | undefined> {
+  private async link({ issuer, subject, email }: VerifiedIdentity): Promise<Omit<AdmittedPerson, 'how'> | undefined> {
     const elsewhere = [{ openidIssuer: null }, { openidIssuer: { not: issuer } }];
     let revokedKeys = 0;
     const person = await writePerson(this.prisma, async (transaction) => {
@@ -96,7 +96,7 @@ export class OpenIdPeople {
       });
       if (proven) return linked;
       await transaction.session.deleteMany({ where: { personId: id } });
-      await forgetSecondFactors(transaction, { id });
+      await deleteSecondFactors(transaction, { id });
       revokedKeys = await revokeKeysOf(transaction, linked.accountId, id);
       return linked;
     });
@@ -104,7 +104,7 @@ export class OpenIdPeople {
   }
 
   /** Throws OpenIdRefusal when the address belongs to a person of the first account who can't be linked. */
-  private async assertFree({ issuer, subject, email }: Vouched): Promise<void> {
+  private async assertFree({ issuer, subject, email }: VerifiedIdentity): Promise<void> {
     const holder = await this.prisma.person.findFirst({ where: { email, accountId: DEFAULT_ACCOUNT } });
     if (holder === null) return;
     if (holder.disabledAt !== null) throw new OpenIdRefusal('disabled');
@@ -112,7 +112,7 @@ export class OpenIdPeople {
   }
 
   /** Uses an open invitation of the address to the first account; undefined when there is none. */
-  private async joinInvited(vouched: Vouched): Promise<Person | undefined> {
+  private async joinInvited(vouched: VerifiedIdentity): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
       const { email } = vouched;
       const newest = await transaction.signInLink.findFirst({
@@ -125,7 +125,7 @@ export class OpenIdPeople {
   }
 
   /** Creates a member of the first account; undefined before there is an admin. */
-  private async joinMembers(vouched: Vouched): Promise<Person | undefined> {
+  private async joinMembers(vouched: VerifiedIdentity): Promise<Person | undefined> {
     return await writePerson(this.prisma, async (transaction) => {
       if ((await transaction.person.count({ where: { founder: true } })) === 0) return undefined;
       return await transaction.person.create({ data: columnsOf(vouched, 'member') });
@@ -134,7 +134,7 @@ export class OpenIdPeople {
 }
 
 /** Columns of a new person of the first account. */
-function columnsOf({ issuer, subject, email, name }: Vouched, role: string) {
+function columnsOf({ issuer, subject, email, name }: VerifiedIdentity, role: string) {
   const identity = { openidIssuer: issuer, openidSubject: subject, emailVerifiedAt: new Date() };
   return { id: newPersonId(), accountId: DEFAULT_ACCOUNT, email, name, role, ...identity };
 }

@@ -39,7 +39,12 @@ const TIMEOUT_SECONDS = 5;
 const METADATA_MS = 3_600_000;
 const MAX_SUBJECT_LENGTH = 255;
 /** Codes of a provider without a valid response; every other failure is a refusal. */
-const SILENT = new Set(['OAUTH_TIMEOUT', 'OAUTH_ABORT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', 'OAUTH_RESPONSE_IS_NOT_JSON']);
+const UNAVAILABLE_CODES = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+]);
 
 /** What the response is checked against; known only to the browser that began the sign-in. */
 export interface Checks {
@@ -169,7 +174,7 @@ function refusalOf(error: unknown): OpenIdRefusal {
     return new OpenIdRefusal(error.error === 'access_denied' ? 'denied' : 'failed', code);
   }
   // A failed connection is a TypeError of fetch.
-  return new OpenIdRefusal(SILENT.has(code) || error instanceof TypeError ? 'unavailable' : 'failed', code);
+  return new OpenIdRefusal(UNAVAILABLE_CODES.has(code) || error instanceof TypeError ? 'unavailable' : 'failed', code);
 }
 
 /** A short code for the log, without anything else that a provider may have put there. */

@@ -12,7 +12,7 @@ const OPTIONS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** Algorithm, parameters and salt: everything before the hash itself. */
 const SCHEME = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})(?=\$)/;
 /** The scheme of no password, to do the same work for an unknown address. */
-const NOBODYS = `$argon2id$v=19$m=${OPTIONS.memoryCost},t=${OPTIONS.timeCost},p=${OPTIONS.parallelism}$bm9ib2R5J3Mgc2FsdA`;
+const DUMMY_HASH = `$argon2id$v=19$m=${OPTIONS.memoryCost},t=${OPTIONS.timeCost},p=${OPTIONS.parallelism}$bm9ib2R5J3Mgc2FsdA`;
 
 /** Hashes passwords, a few at a time; `network` is where a request comes from. */
 @Injectable()
@@ -31,7 +31,7 @@ export class Passwords {
    */
   async matching(network: string, password: string, stored: readonly string[]): Promise<ReadonlySet<string>> {
     const schemes = new Set(stored.flatMap((one) => schemeOf(one) ?? []));
-    if (schemes.size === 0) schemes.add(NOBODYS);
+    if (schemes.size === 0) schemes.add(DUMMY_HASH);
     const hashes = await this.places.run(network, async () => {
       const made: Buffer[] = [];
       // One after the other: a place is for one hash at a time.

@@ -8,7 +8,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleColumns, roleOf, type Role } from './person-rules.js';
-import { forgetSecondFactors } from './second-factor-store.js';
+import { deleteSecondFactors } from './second-factor-store.js';
 import { CAN_SIGN_IN, leaveSignIn, withSignIn } from './shared-sign-in.js';
 import { tokenHashes } from './tokens.js';
 
@@ -158,7 +158,7 @@ export class PersonStore {
       if (!allAccounts) await leaveSignIn(transaction, person.id);
       await transaction.person.update({ where: { id: signInId }, data: columnsOf(credential, email) });
       await transaction.session.deleteMany({ where: { person: withSignIn(signInId) } });
-      if (credential.passwordHash === undefined) await forgetSecondFactors(transaction, { id: signInId });
+      if (credential.passwordHash === undefined) await deleteSecondFactors(transaction, { id: signInId });
       return await transaction.person.findUniqueOrThrow({ where: { id: person.id }, include: SIGN_IN });
     });
   }
@@ -267,7 +267,7 @@ export class PersonStore {
       });
       if (deleted) {
         await transaction.signInLink.deleteMany({ where: { accountId, email: before.email } });
-        await forgetSecondFactors(transaction, { id });
+        await deleteSecondFactors(transaction, { id });
       }
       if (isOut) await transaction.session.deleteMany({ where: { personId: id } });
       return personOf(person);

@@ -54,7 +54,7 @@ export class SecondFactorStore {
   }
 
   /** Which of these people have an authenticator app or a passkey. */
-  async whoHas(personIds: readonly string[]): Promise<ReadonlySet<string>> {
+  async withSecondFactor(personIds: readonly string[]): Promise<ReadonlySet<string>> {
     const query = { where: { personId: { in: [...personIds] } }, select: { personId: true } };
     const { secondFactor, passkey } = this.prisma;
     const apps = await secondFactor.findMany({ ...query, where: { ...query.where, confirmedAt: { not: null } } });
@@ -117,7 +117,7 @@ export class SecondFactorStore {
   /** Removes all second factors; false when there were none. */
   async reset(personId: string): Promise<boolean> {
     return await this.prisma.$transaction(
-      async (transaction) => (await forgetSecondFactors(transaction, { id: personId })) > 0,
+      async (transaction) => (await deleteSecondFactors(transaction, { id: personId })) > 0,
     );
   }
 
@@ -129,7 +129,7 @@ export class SecondFactorStore {
   }
 
   /** Encrypts secrets again that use the previous SECRET_KEY, so that it can be removed. */
-  async sealAnew(): Promise<void> {
+  async reencrypt(): Promise<void> {
     for (const row of await this.prisma.secondFactor.findMany({ include: HANDLE })) {
       const secret = this.secretOf(row);
       if (secret !== undefined) await this.keepSealed(row, secret);
@@ -182,7 +182,7 @@ export class SecondFactorStore {
  * Removes apps, recovery codes and passkeys, for people who no longer have a password: another user may have set them
  * up. Returns the number of confirmed apps and passkeys.
  */
-export async function forgetSecondFactors(transaction: Transaction, person: Prisma.PersonWhereInput): Promise<number> {
+export async function deleteSecondFactors(transaction: Transaction, person: Prisma.PersonWhereInput): Promise<number> {
   const passkeys = await transaction.passkey.deleteMany({ where: { person } });
   const apps = await transaction.secondFactor.deleteMany({ where: { person, confirmedAt: { not: null } } });
   await transaction.secondFactor.deleteMany({ where: { person } });

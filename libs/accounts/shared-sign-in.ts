@@ -30,19 +30,19 @@ export async function leaveSignIn(transaction: Transaction, id: string): Promise
   // Writes, for their locks: joining or leaving this sign-in has to wait.
   const left = await person.update({ where: { id }, data: { signsInAs: null } });
   await person.updateMany({ where: { signsInAs: id }, data: { signsInAs: id } });
-  const heir = async (where: object) =>
+  const successor = async (where: object) =>
     await person.findFirst({
       where: { signsInAs: id, deletedAt: null, ...where },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
     });
-  const next = (await heir(CAN_ENTER)) ?? (await heir({}));
+  const next = (await successor(CAN_ENTER)) ?? (await successor({}));
   if (next === null) return;
   const { passwordHash, openidIssuer, openidSubject, emailVerifiedAt } = left;
   const none = { passwordHash: null, openidIssuer: null, openidSubject: null, emailVerifiedAt: null };
-  // A new handle: authenticators keep one passkey per handle, and would replace the heir's.
+  // A new handle: authenticators keep one passkey per handle, and would replace the successor's.
   await person.update({ where: { id }, data: { ...none, userHandle: `user_${ulid()}` } });
-  const held = { passwordHash, openidIssuer, openidSubject, emailVerifiedAt, userHandle: userHandleOf(left) };
-  await person.update({ where: { id: next.id }, data: { ...held, signsInAs: null } });
+  const credentials = { passwordHash, openidIssuer, openidSubject, emailVerifiedAt, userHandle: userHandleOf(left) };
+  await person.update({ where: { id: next.id }, data: { ...credentials, signsInAs: null } });
   await person.updateMany({ where: { signsInAs: id }, data: { signsInAs: next.id } });
   const move = { where: { personId: id }, data: { personId: next.id } };
   await secondFactor.updateMany(move);

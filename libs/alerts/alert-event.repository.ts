@@ -34,7 +34,7 @@ export interface AlertEvent {
 }
 
 /** An open alert, as the evaluation reads it. */
-export interface JudgedAlert extends OpenAlert {
+export interface OpenAlertRow extends OpenAlert {
   readonly id: string;
   readonly subject: string;
   readonly name: string;
@@ -77,13 +77,13 @@ export class AlertEventRepository {
   }
 
   /** The open alerts of a rule. */
-  async open({ accountId, kind }: AlertRule): Promise<JudgedAlert[]> {
+  async open({ accountId, kind }: AlertRule): Promise<OpenAlertRow[]> {
     const rows = await this.prisma.alertEvent.findMany({ where: { accountId, kind, resolvedAt: null } });
-    return rows.map(judged);
+    return rows.map(openAlertOf);
   }
 
   /** Creates a pending alert; undefined when another worker created it, or its rule was turned off. */
-  async begin({ accountId, kind }: AlertRule, reading: AlertReading, now: Date): Promise<JudgedAlert | undefined> {
+  async begin({ accountId, kind }: AlertRule, reading: AlertReading, now: Date): Promise<OpenAlertRow | undefined> {
     const { subject, name, title, path } = reading;
     const before = await this.prisma.alertEvent.count({
       where: { accountId, kind, subject, id: { gt: `ale_${encodeTime(now.getTime() - DAY_MS)}` } },
@@ -97,21 +97,21 @@ export class AlertEventRepository {
       const on = await alertRule.updateMany({ where: { accountId, kind, enabled: true }, data: { enabled: true } });
       return on.count === 1 ? await alertEvent.createMany({ data: row, skipDuplicates: true }) : { count: 0 };
     });
-    return count === 1 ? judged({ ...row, notifiedAt: null, clearSince: null }) : undefined;
+    return count === 1 ? openAlertOf({ ...row, notifiedAt: null, clearSince: null }) : undefined;
   }
 
   /**
    * Applies a step and writes its messages. Without a `reading` the alert keeps its text. False when another worker
    * applied a step first.
    */
-  async take(
+  async applyStep(
     rule: AlertRule,
-    alert: JudgedAlert,
+    alert: OpenAlertRow,
     { step, reading, level, now }: { step: AlertStep; reading: AlertReading | undefined; level: number; now: Date },
   ): Promise<boolean> {
     const { id, version, startedAt } = alert;
     if (step === 'drop') return (await this.prisma.alertEvent.deleteMany({ where: { id, version } })).count === 1;
-    const told = TOLD[step];
+    const messageType = STEP_MESSAGES[step];
     const words =
       step === 'resolve'
         ? { text: resolvedText(startedAt, now) }
@@ -121,7 +121,7 @@ export class AlertEventRepository {
         where: { id, version },
         data: {
           ...{ ...words, version: version + 1 },
-          ...(told === 'alert.firing' && { level: Math.max(level, alert.level), notifiedAt: now }),
+          ...(messageType === 'alert.firing' && { level: Math.max(level, alert.level), notifiedAt: now }),
           ...(step === 'fire' && { state: 'firing', firedAt: now }),
           ...(step === 'raise' && { clearSince: null }),
           ...(step === 'begin_clearing' && { clearSince: now }),
@@ -130,9 +130,9 @@ export class AlertEventRepository {
         },
       });
       if (changed === undefined) return false;
-      if (told === undefined) return true;
-      const message = messageOf(told, rule.kind, changed, now);
-      await this.channels.tell(transaction, rule.accountId, message, rule.channelIds);
+      if (messageType === undefined) return true;
+      const message = messageOf(messageType, rule.kind, changed, now);
+      await this.channels.writeMessages(transaction, rule.accountId, message, rule.channelIds);
       return true;
     });
   }
@@ -174,18 +174,18 @@ export class AlertEventRepository {
 }
 
 /** The message that each step sends; other steps send none. */
-const TOLD: Readonly<Partial<Record<AlertStep, AlertMessageType>>> = {
+const STEP_MESSAGES: Readonly<Partial<Record<AlertStep, AlertMessageType>>> = {
   fire: 'alert.firing',
   raise: 'alert.firing',
   repeat: 'alert.firing',
   resolve: 'alert.resolved',
 };
 
-function judged({ state, ...row }: Omit<JudgedAlert, 'state'> & { readonly state: string }): JudgedAlert {
+function openAlertOf({ state, ...row }: Omit<OpenAlertRow, 'state'> & { readonly state: string }): OpenAlertRow {
   return { ...row, state: state === 'pending' ? 'pending' : 'firing' };
 }
 
-interface ToldRow {
+interface MessageRow {
   readonly id: string;
   readonly name: string;
   readonly title: string;
@@ -196,7 +196,7 @@ interface ToldRow {
   readonly version: number;
 }
 
-function messageOf(type: AlertMessageType, kind: AlertKind, row: ToldRow, now: Date): AlertMessage {
+function messageOf(type: AlertMessageType, kind: AlertKind, row: MessageRow, now: Date): AlertMessage {
   const { id, name, title, text, path, startedAt, resolvedAt, version } = row;
   return {
     // Each change has its own version, so a message that is sent twice has the same id both times.

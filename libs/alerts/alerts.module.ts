@@ -5,7 +5,7 @@ import { RoutingModule } from '#routing/routing.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { AlertEventRepository } from './alert-event.repository.js';
-import { AlertOutlet } from './alert-outlet.js';
+import { AlertDispatcher } from './alert-dispatcher.js';
 import { AlertReadings } from './alert-readings.js';
 import { AlertRuleRepository } from './alert-rule.repository.js';
 import { EvaluateAlerts } from './evaluate-alerts.js';
@@ -17,7 +17,7 @@ const rows = [AlertRuleRepository, AlertEventRepository];
 @Module({ imports: [DatabaseModule, WebhooksModule], providers: rows, exports: rows })
 export class AlertsModule {}
 
-const looks = [AlertReadings, ProviderReadings, AlertOutlet, EvaluateAlerts];
+const looks = [AlertReadings, ProviderReadings, AlertDispatcher, EvaluateAlerts];
 
 /** Evaluates alert rules; for workers. Needs the CatalogModule. */
 @Module({

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AlertEventRepository, type JudgedAlert } from './alert-event.repository.js';
-import { AlertOutlet } from './alert-outlet.js';
+import { AlertEventRepository, type OpenAlertRow } from './alert-event.repository.js';
+import { AlertDispatcher } from './alert-dispatcher.js';
 import { AlertReadings } from './alert-readings.js';
 import { AlertRuleRepository, type AlertRule } from './alert-rule.repository.js';
 import type { AlertReading } from './alert-words.js';
@@ -15,7 +15,7 @@ export class EvaluateAlerts {
     private readonly events: AlertEventRepository,
     private readonly readings: AlertReadings,
     private readonly providers: ProviderReadings,
-    private readonly outlet: AlertOutlet,
+    private readonly outlet: AlertDispatcher,
   ) {}
 
   /**
@@ -48,7 +48,7 @@ export class EvaluateAlerts {
 
   private async step(
     rule: AlertRule,
-    alert: JudgedAlert,
+    alert: OpenAlertRow,
     reading: AlertReading | undefined,
     now: Date,
   ): Promise<boolean> {
@@ -58,7 +58,7 @@ export class EvaluateAlerts {
     // The alert keeps the text of the last evaluation that found a problem.
     const words = level > 0 ? reading : undefined;
     if (step === 'none' && (words === undefined || words.title === alert.title)) return false;
-    return await this.events.take(rule, alert, { step, reading: words, level, now });
+    return await this.events.applyStep(rule, alert, { step, reading: words, level, now });
   }
 
   private async read(rule: AlertRule): Promise<AlertReading[]> {

@@ -25,7 +25,7 @@ export type AlertStep = 'none' | 'drop' | 'fire' | 'raise' | 'repeat' | 'begin_c
  */
 const CLEAR_SHARE = 0.9;
 const CLEAR_MINUTES = 5;
-const MOST_CLEAR_MINUTES = 60;
+const MAX_CLEAR_MINUTES = 60;
 const MINUTE_MS = 60_000;
 
 /** The highest threshold that a value has reached; 0 = none. */
@@ -43,7 +43,7 @@ export function isClear(value: number, thresholds: readonly number[]): boolean {
  * minutes.
  */
 export function clearMinutes(recurrences: number): number {
-  return Math.min(MOST_CLEAR_MINUTES, CLEAR_MINUTES * 2 ** recurrences);
+  return Math.min(MAX_CLEAR_MINUTES, CLEAR_MINUTES * 2 ** recurrences);
 }
 
 /** Decides the next step for the current value. */

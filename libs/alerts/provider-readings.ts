@@ -18,7 +18,7 @@ export class ProviderReadings {
     const drained = new Set((await this.switches.list()).map(({ provider }) => provider));
     const used = [...this.modelsByProvider()].filter(([name]) => !drained.has(name));
     if (used.length === 0) return [];
-    const states = await this.limiter.look(used.map(([name]) => name));
+    const states = await this.limiter.statesOf(used.map(([name]) => name));
     // Half-open counts as down: it has failed, and no call has succeeded since.
     return used.map(([name, models], index) => providerReading(name, models, states[index]?.breaker !== 'closed'));
   }

@@ -18,7 +18,7 @@ import type { TaskImage, TaskSummary } from '#tasks/row/task.js';
 type KeptTask = TaskSummary & { readonly isKept?: boolean };
 
 /** The part of a delivery that its message depends on. */
-interface ToldDelivery {
+interface DeliverySummary {
   readonly id: string;
   readonly endpointId: string | null;
   readonly event: SentEventType;
@@ -50,7 +50,7 @@ export class TaskLinks {
   }
 
   /** The webhook message about a task or an endpoint test. Undefined while the task is pending, or if it is deleted. */
-  event(delivery: ToldDelivery, task: TaskSummary | undefined): WebhookEvent | WebhookTestEvent | undefined {
+  event(delivery: DeliverySummary, task: TaskSummary | undefined): WebhookEvent | WebhookTestEvent | undefined {
     const { id, endpointId, event, createdAt } = delivery;
     if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
     if (task === undefined || task.finishedAt === null || !isOfTask(event)) return undefined;

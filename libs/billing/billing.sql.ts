@@ -1,7 +1,7 @@
 import { Prisma } from '#database/generated/client.js';
 import type { Queryable, Transaction } from '#database/queryable.js';
 import type { UsageStep } from './usage-rows.js';
-import { MOST_FIGURES, UNPRICED, type UsageQuery } from './usage.js';
+import { MAX_FIGURES, UNPRICED, type UsageQuery } from './usage.js';
 
 // Billing statements outside ledger.sql: locking budgets, reading what was spent, recording chats, rolling up usage.
 
@@ -84,7 +84,7 @@ export async function insertRows(
 }
 
 /** Only one process rolls up at a time: a second one would just wait for the same rows. */
-const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('usage rollups')))`;
+const ROLLUP_LOCK = `(SELECT pg_try_advisory_xact_lock(hashtext('usage rollups')))`;
 
 /** Rows per transaction. */
 export const ROLL_UP_BATCH = 5_000;
@@ -94,7 +94,7 @@ const SUMS = ['count', 'images', 'spend_micros', 'input_tokens', 'output_tokens'
 const ROLL_UP = {
   name: 'usage_roll_up',
   text: `WITH taken AS (
-      DELETE FROM usage_changes WHERE id IN (SELECT id FROM usage_changes WHERE ${ALONE} ORDER BY id LIMIT ${ROLL_UP_BATCH})
+      DELETE FROM usage_changes WHERE id IN (SELECT id FROM usage_changes WHERE ${ROLLUP_LOCK} ORDER BY id LIMIT ${ROLL_UP_BATCH})
       RETURNING *),
     rolled AS (
       INSERT INTO usage_rollups AS rollup (account_id, step, time, kind, api_key_id, model, provider, outcome, currency, bucket,
@@ -175,7 +175,7 @@ const usage = (isNarrowed: boolean) => ({
       COALESCE(sum(unpriced_images), 0) AS "unpricedImages", COALESCE(sum(chats) FILTER (WHERE currency = '${UNPRICED}'), 0) AS "unpricedChats",
       sum(input_tokens) AS "inputTokens", sum(output_tokens) AS "outputTokens", string_agg(durations, ' ') AS durations
     FROM counted LEFT JOIN (SELECT id AS key, name FROM api_keys) AS keys ON $5 = 'key' AND key = id
-    GROUP BY time, ${NAME} ORDER BY time, ${NAME} LIMIT ${MOST_FIGURES + 1}`,
+    GROUP BY time, ${NAME} ORDER BY time, ${NAME} LIMIT ${MAX_FIGURES + 1}`,
 });
 const USAGE = usage(false);
 const NARROWED_USAGE = usage(true);

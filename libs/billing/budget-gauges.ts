@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Metrics, rarely } from '#telemetry/metrics.js';
+import { Metrics, cachedFor } from '#telemetry/metrics.js';
 import { BudgetRepository } from './budget.repository.js';
 
 const NEARLY = 0.8;
@@ -18,7 +18,7 @@ export class BudgetGauges implements OnModuleInit {
       'budgets_nearly_spent',
       'Budgets that are at least 80% spent, by type of owner; the same on every process.',
       'owner',
-      rarely(READ_EVERY_MS, () => this.budgets.countSpent(NEARLY)),
+      cachedFor(READ_EVERY_MS, () => this.budgets.countSpent(NEARLY)),
     );
   }
 }

@@ -12,6 +12,6 @@ export interface Budget {
 }
 
 /** What all these budgets together still allow; null when there are none. */
-export function leftOf(budgets: readonly Budget[]): number | null {
+export function remainingOf(budgets: readonly Budget[]): number | null {
   return budgets.length === 0 ? null : Math.min(...budgets.map(({ limit, spent }) => Math.max(limit - spent, 0)));
 }

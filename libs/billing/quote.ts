@@ -40,7 +40,7 @@ export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
  * With `tokens` it is the maximum, otherwise the exact cost.
  */
 export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
-  if (isGratis(catalog, model)) return null;
+  if (isFreeModel(catalog, model)) return null;
   const { currency } = catalog;
   const price = priceAt(model, at);
   const byQuality = price?.images?.perImage[billedTier(options)];
@@ -59,7 +59,7 @@ export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedO
 
 /** The price of a chat that starts at a time; null when it is free, undefined when the price is unknown. */
 export function chatPrices(catalog: Catalog, model: ModelEntry, at: Date): TokenPrices | null | undefined {
-  return isGratis(catalog, model) ? null : priceAt(model, at)?.tokens;
+  return isFreeModel(catalog, model) ? null : priceAt(model, at)?.tokens;
 }
 
 /** Token counts of a provider; null where it reported none. */
@@ -82,6 +82,6 @@ export function tokenCost(prices: TokenPrices, { input, output, cached }: Counte
 }
 
 /** Free: no price book, and no provider that charges. */
-function isGratis(catalog: Catalog, model: ModelEntry): boolean {
+function isFreeModel(catalog: Catalog, model: ModelEntry): boolean {
   return model.prices.length === 0 && isFree(model, catalog);
 }

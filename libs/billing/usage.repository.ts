@@ -4,7 +4,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { backfillUsage } from './usage-backfill.js';
 import { removeUsage, rollUp, usageOf } from './billing.sql.js';
 import { usageRows } from './usage-rows.js';
-import { MOST_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
+import { MAX_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
 
 type Step = 'hour' | 'day';
 
@@ -19,11 +19,11 @@ export class UsageRepository {
    */
   async read(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
     const steps = await usageOf(this.prisma.pool, accountId, query);
-    if (steps.length <= MOST_FIGURES) {
+    if (steps.length <= MAX_FIGURES) {
       const rows = await usageRows(steps);
-      if (rows.length <= MOST_FIGURES + 1) return rows;
+      if (rows.length <= MAX_FIGURES + 1) return rows;
     }
-    const most = MOST_FIGURES.toLocaleString('en');
+    const most = MAX_FIGURES.toLocaleString('en');
     throw new AppError(
       'invalid_value',
       `The result has more than ${most} rows. Request fewer ${query.by}s at a time.`,

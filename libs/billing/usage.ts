@@ -33,7 +33,7 @@ export interface UsageRow extends UsageFigures {
 }
 
 /** Maximum rows of one response; serializing more would block the event loop too long. */
-export const MOST_FIGURES = 50_000;
+export const MAX_FIGURES = 50_000;
 
 /** The period, its steps, the grouping and the filters. */
 export interface UsageQuery {

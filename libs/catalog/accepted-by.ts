@@ -24,7 +24,7 @@ export function acceptedBy(entry: ModelSource, providers: readonly ProviderDescr
 const USUAL_PRICES = ['auto', 'low', 'medium', 'high'];
 
 /** The first quality that has a price but that no request can have. */
-export function uselessPrice(
+export function unusedPrice(
   { qualities, editQualities }: AcceptedValues,
   perImage: Readonly<Record<string, number | Readonly<Record<string, number>>>>,
 ): string | undefined {

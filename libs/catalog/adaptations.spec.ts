@@ -1,4 +1,4 @@
-import { adaptationsFor, type AskedImage } from './adaptations.js';
+import { adaptationsFor, type RequestedImage } from './adaptations.js';
 import type { Route } from './catalog.js';
 import { parseCatalog } from './parse-catalog.js';
 
@@ -19,7 +19,7 @@ const ROUTE: Route = {
   ...{ provider: 'sandbox', model: 'm', weight: 1 },
   ...{ edits: true, masks: true, images: 16, maxN: 4, sizes: undefined },
 };
-const ASK: AskedImage = {
+const ASK: RequestedImage = {
   ...{
     action: 'generation',
     pixels: { width: 2048, height: 1152 },
@@ -32,7 +32,7 @@ const ASK: AskedImage = {
 };
 
 describe('what a route would have to adapt', () => {
-  it.each<[string, Partial<Route>, Partial<AskedImage>, string | undefined]>([
+  it.each<[string, Partial<Route>, Partial<RequestedImage>, string | undefined]>([
     ['nothing, as a rule', {}, {}, undefined],
     ['a size that it can not make', { sizes: ['1024x1024'] }, {}, 'size'],
     ['no size that it can', { sizes: ['1024x1024', '2048x1152'] }, {}, undefined],

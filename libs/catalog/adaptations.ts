@@ -6,7 +6,7 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { Route } from './catalog.js';
 
 /** The parts of a request that decide whether a route can serve it unchanged. */
-export interface AskedImage {
+export interface RequestedImage {
   readonly action: 'generation' | 'edit';
   /** Exact size of the result in pixels; null = the provider chooses. */
   readonly pixels: { readonly width: number; readonly height: number } | null;
@@ -35,7 +35,7 @@ const OLD_QUALITIES: readonly (string | null)[] = ['standard', 'hd'];
  * Lists what a route would have to change or omit in a request; empty if it can do exactly what was requested. A strict
  * task may only use routes for which this is empty.
  */
-export function adaptationsFor(route: Route, provider: ProviderEntry | undefined, ask: AskedImage): Adaptation[] {
+export function adaptationsFor(route: Route, provider: ProviderEntry | undefined, ask: RequestedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const add = (param: string, what: string): void => void found.push({ param, what });
   const size = ask.pixels && `${ask.pixels.width}x${ask.pixels.height}`;
@@ -69,21 +69,21 @@ function makesPixels(
 }
 
 /** Options that providers of this type don't take. */
-function optionsLeftOut(takes: SupportedOptions, ask: AskedImage): Adaptation[] {
+function optionsLeftOut(takes: SupportedOptions, ask: RequestedImage): Adaptation[] {
   const found: Adaptation[] = [];
-  const leaveOut = (param: string, value: string | null, why = ''): void => {
+  const addIgnored = (param: string, value: string | null, why = ''): void => {
     if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be ignored${why}.` });
   };
   if (takes.quality !== 'any' && OLD_QUALITIES.includes(ask.quality)) {
     found.push({ param: 'quality', what: `The quality ${ask.quality} would be requested under another name.` });
   }
-  if (takes.inputFidelity === 'never') leaveOut('input_fidelity', ask.inputFidelity);
+  if (takes.inputFidelity === 'never') addIgnored('input_fidelity', ask.inputFidelity);
   else if (takes.inputFidelity === 'with images' && ask.images === 0)
-    leaveOut('input_fidelity', ask.inputFidelity, ', because the request has no images');
-  if (!takes.transparency && ask.background === 'transparent') leaveOut('background', ask.background);
-  if (takes.quality === 'none') leaveOut('quality', ask.quality);
-  if (takes.moderation === 'never') leaveOut('moderation', ask.moderation);
+    addIgnored('input_fidelity', ask.inputFidelity, ', because the request has no images');
+  if (!takes.transparency && ask.background === 'transparent') addIgnored('background', ask.background);
+  if (takes.quality === 'none') addIgnored('quality', ask.quality);
+  if (takes.moderation === 'never') addIgnored('moderation', ask.moderation);
   else if (takes.moderation === 'without images' && ask.images > 0)
-    leaveOut('moderation', ask.moderation, ', because the request has images');
+    addIgnored('moderation', ask.moderation, ', because the request has images');
   return found;
 }

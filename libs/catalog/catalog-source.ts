@@ -11,7 +11,7 @@ import {
   modelNames,
   type AdapterProblems,
   type MergedCatalog,
-  type OwnEntries,
+  type BaseEntries,
 } from './merge-catalog.js';
 import { parseEntries, problemText, secretsIn } from './parse-catalog.js';
 import { toCatalog } from './to-catalog.js';
@@ -36,8 +36,8 @@ const NOTHING: AddedEntries = { entries: { providers: {}, models: {} }, secrets:
  */
 @Injectable()
 export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
-  private held: MergedCatalog;
-  private own: OwnEntries;
+  private active: MergedCatalog;
+  private own: BaseEntries;
   private added = NOTHING;
   private text: string;
   private timer: NodeJS.Timeout | undefined;
@@ -51,8 +51,8 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     private readonly logger: Logger,
   ) {
     this.text = textOf(config, env);
-    this.own = ownEntries(this.text, config, env);
-    this.held = this.merge(this.own, this.added);
+    this.own = baseEntries(this.text, config, env);
+    this.active = this.merge(this.own, this.added);
   }
 
   /**
@@ -61,7 +61,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
    */
   check(adapterProblems: AdapterProblems): void {
     this.adapterProblems = adapterProblems;
-    this.held = this.checked(this.own);
+    this.active = this.checked(this.own);
   }
 
   /** Calls the listener after each change of the active catalog. */
@@ -70,12 +70,12 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   }
 
   get current(): Catalog {
-    return this.held.catalog;
+    return this.active.catalog;
   }
 
   /** The active catalog, its entries with the file's field names, and the skipped entries. */
-  get merged(): MergedCatalog & Pick<OwnEntries, 'owner'> {
-    return { ...this.held, owner: this.own.owner };
+  get merged(): MergedCatalog & Pick<BaseEntries, 'owner'> {
+    return { ...this.active, owner: this.own.owner };
   }
 
   /** Whether models.yaml defines a name, including aliases of models; false for the built-in catalog's names. */
@@ -93,13 +93,13 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
 
   /** The problems that would exclude entries if these were the console's entries. */
   preview(added: AddedEntries): readonly EntryProblem[] {
-    return this.merge(this.own, added).leftOut;
+    return this.merge(this.own, added).skipped;
   }
 
   /** Replaces the console's entries. */
   add(added: AddedEntries): void {
     this.added = added;
-    this.hold(this.merge(this.own, added));
+    this.activate(this.merge(this.own, added));
   }
 
   onModuleInit(): void {
@@ -125,13 +125,13 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Merges the console's entries, after checking the file alone. Throws CatalogError. */
-  private checked(own: OwnEntries): MergedCatalog {
+  private checked(own: BaseEntries): MergedCatalog {
     const problems = this.adapterProblems(toCatalog(own.file, this.env, secretsIn(this.env)));
     if (problems.length > 0) throw new CatalogError(nameOf(this.config), problems.map(problemText));
     return this.merge(own, this.added);
   }
 
-  private merge(own: OwnEntries, { entries, secrets }: AddedEntries): MergedCatalog {
+  private merge(own: BaseEntries, { entries, secrets }: AddedEntries): MergedCatalog {
     const inEnv = secretsIn(this.env);
     const secretOf = (key: KeySource): string | undefined => ('sealed' in key ? secrets.get(key.sealed) : inEnv(key));
     return mergeCatalog(own, entries, {
@@ -141,11 +141,11 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  private hold(merged: MergedCatalog): void {
-    this.held = merged;
+  private activate(merged: MergedCatalog): void {
+    this.active = merged;
     this.logger.info('catalog.loaded', { count: this.current.models.size });
-    if (merged.leftOut.length > 0)
-      this.logger.warn('catalog.left_out', { reason: merged.leftOut.map(problemText).join('; ') });
+    if (merged.skipped.length > 0)
+      this.logger.warn('catalog.left_out', { reason: merged.skipped.map(problemText).join('; ') });
     for (const listener of this.listeners) listener();
   }
 
@@ -154,10 +154,10 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     if (text === this.text) return;
     this.text = text;
     try {
-      const own = ownEntries(text, this.config, this.env);
+      const own = baseEntries(text, this.config, this.env);
       const merged = this.checked(own);
       this.own = own;
-      this.hold(merged);
+      this.activate(merged);
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
       this.logger.error('catalog.refused', { error });
@@ -176,16 +176,16 @@ export function readCatalog(
   adapterProblems: AdapterProblems = () => [],
 ): Catalog {
   const file = parseEntries(textOf(config, env), nameOf(config), undefined);
-  const own: OwnEntries = { owner: ownerOf(config), file };
+  const own: BaseEntries = { owner: ownerOf(config), file };
   const make = (entries: typeof file): Catalog => toCatalog(entries, env, secretsIn(env));
   return mergeCatalog(own, added, { secretOf: undefined, make, adapterProblems }).catalog;
 }
 
-function ownEntries(text: string, config: CatalogConfig, env: Environment): OwnEntries {
+function baseEntries(text: string, config: CatalogConfig, env: Environment): BaseEntries {
   return { owner: ownerOf(config), file: parseEntries(text, nameOf(config), secretsIn(env)) };
 }
 
-function ownerOf({ modelsFile }: CatalogConfig): OwnEntries['owner'] {
+function ownerOf({ modelsFile }: CatalogConfig): BaseEntries['owner'] {
   return modelsFile === undefined ? 'built-in' : 'file';
 }
 

@@ -54,7 +54,7 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
 
   /** All entries of the console, and the active ones of the file or built-in catalog. */
   list(): ListedEntries {
-    const { entries, leftOut, owner } = this.source.merged;
+    const { entries, skipped, owner } = this.source.merged;
     const listed = <T>(section: EntrySection, all: Entries<T>, added: Entries<T>): ListedEntry<T>[] => {
       const isOurs = (name: string): boolean => Object.hasOwn(added, name) && !this.source.isOfFile(section, name);
       const others = Object.entries(all).filter(([name]) => !isOurs(name));
@@ -62,7 +62,7 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
         ...others.map(([name, entry]) => ({ name, owner, entry, problems: [], replacesBuiltIn: false })),
         ...Object.entries(added).map(([name, entry]) => ({
           ...{ name, owner: 'console' as const, entry },
-          problems: problemsOf(leftOut, section, name),
+          problems: problemsOf(skipped, section, name),
           replacesBuiltIn: this.source.isBuiltIn(section, name),
         })),
       ];
@@ -115,8 +115,8 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
   }
 }
 
-function problemsOf(leftOut: readonly EntryProblem[], section: EntrySection, name: string): string[] {
-  return leftOut
+function problemsOf(skipped: readonly EntryProblem[], section: EntrySection, name: string): string[] {
+  return skipped
     .filter(({ path }) => path[0] === section && path[1] === name)
     .map(({ path, text }) => [path.slice(2).join('.'), text].filter((part) => part !== '').join(' '));
 }

@@ -159,7 +159,7 @@ export class EditCatalog {
       );
     }
     await this.added.refresh();
-    if (on !== this.added.revision.number) throw changedMeanwhile();
+    if (on !== this.added.revision.number) throw editConflict();
     if (section !== undefined && this.source.isOfFile(section, name)) {
       throw new AppError('not_permitted', 'This name is in models.yaml, so change it there.', { param: 'name' });
     }
@@ -181,7 +181,7 @@ export class EditCatalog {
     const given = new Map<SealedKey, string>();
     const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
     const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };
-    refuseOldKeysElsewhere(old, entry, given);
+    assertKeysReentered(old, entry, given);
     return { entry, given };
   }
 
@@ -202,14 +202,13 @@ export class EditCatalog {
     if (form.length > 0) throw refusal(form, of);
     const secrets = await this.keys.open();
     for (const [{ id }, key] of given) secrets.set(id, key);
-    const known = new Set(this.source.merged.leftOut.map(problemText));
+    const known = new Set(this.source.merged.skipped.map(problemText));
     const isNew = (problem: EntryProblem): boolean => isOf(of, problem) || !known.has(problemText(problem));
     const isOurs = ({ path: [section, name] }: EntryProblem): boolean =>
       Object.hasOwn(entries[section as Section], String(name));
     const problems = this.source.preview({ entries, secrets }).filter((one) => isOurs(one) && isNew(one));
     if (problems.length > 0) throw refusal(problems, of);
-    if (!(await this.revisions.append({ number: on + 1, entries }, change, [...given.keys()])))
-      throw changedMeanwhile();
+    if (!(await this.revisions.append({ number: on + 1, entries }, change, [...given.keys()]))) throw editConflict();
     await this.added.refresh();
     return on + 1;
   }
@@ -220,7 +219,7 @@ function ownEntry<T>(entries: Readonly<Record<string, T>>, name: string): T | un
 }
 
 /** Stored keys are never shown, so they must not be readable by sending them to another address either. */
-function refuseOldKeysElsewhere(
+function assertKeysReentered(
   old: ProviderSource | undefined,
   entry: ProviderSource,
   given: ReadonlyMap<SealedKey, string>,
@@ -258,7 +257,7 @@ function refusal(problems: readonly EntryProblem[], of: NextState['of']): AppErr
   return new AppError('invalid_value', `${[...new Set(texts)].join('; ')}.`, param === '' ? {} : { param });
 }
 
-function changedMeanwhile(): AppError {
+function editConflict(): AppError {
   return new AppError(
     'already_exists',
     'Someone else changed providers or models in the meantime. Reload and try again.',

@@ -1,6 +1,6 @@
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
-import { acceptedBy, uselessPrice } from './accepted-by.js';
+import { acceptedBy, unusedPrice } from './accepted-by.js';
 import type { EntryProblem } from './catalog.js';
 import type { CatalogFile, KeySource, ModelSource, ProviderSource } from './catalog-schema.js';
 
@@ -70,7 +70,7 @@ function priceProblems(name: string, model: ModelSource, file: CatalogFile): Ent
     if (Number.isNaN(Date.parse(price.from))) say([index, 'from'], 'is not a valid date');
     if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
       say([index], model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
-    const useless = uselessPrice(acceptedBy(model, descriptorsOf(model, file)), price.per_image ?? {});
+    const useless = unusedPrice(acceptedBy(model, descriptorsOf(model, file)), price.per_image ?? {});
     if (useless !== undefined) say([index, 'per_image'], `has a price for ${useless}, which the model does not accept`);
     if (model.kind === 'chat' && price.cancelled !== undefined)
       say([index, 'cancelled'], 'applies to image models only');

@@ -1,7 +1,7 @@
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { Catalog } from './catalog.js';
 import type { ConsoleEntries, KeySource } from './catalog-schema.js';
-import { mergeCatalog, type MergedCatalog, type OwnEntries } from './merge-catalog.js';
+import { mergeCatalog, type MergedCatalog, type BaseEntries } from './merge-catalog.js';
 import { parseEntries, problemText } from './parse-catalog.js';
 import { toCatalog } from './to-catalog.js';
 
@@ -11,22 +11,22 @@ providers:
 models:
   picture: { kind: image, aliases: [photo], routes: [{ provider: house }] }
 `;
-const own = (owner: OwnEntries['owner'] = 'file'): OwnEntries => ({
+const own = (owner: BaseEntries['owner'] = 'file'): BaseEntries => ({
   owner,
   file: parseEntries(FILE, 'models.yaml', undefined),
 });
 const secretOf = (key: KeySource): string | undefined =>
   'sealed' in key && key.sealed === 'pkey_1' ? 'secret' : undefined;
 
-function merged(added: Partial<ConsoleEntries>, owner?: OwnEntries['owner'], bad: string[] = []): MergedCatalog {
+function merged(added: Partial<ConsoleEntries>, owner?: BaseEntries['owner'], bad: string[] = []): MergedCatalog {
   const entries = { providers: {}, models: {}, ...added };
   const adapterProblems = ({ providers }: Catalog) =>
     bad.filter((name) => providers.has(name)).map((name) => ({ path: ['providers', name], text: 'is bad' }));
-  const make = (file: OwnEntries['file']): Catalog => toCatalog(file, {}, secretOf);
+  const make = (file: BaseEntries['file']): Catalog => toCatalog(file, {}, secretOf);
   return mergeCatalog(own(owner), entries, { secretOf, make, adapterProblems });
 }
 const names = ({ catalog }: MergedCatalog) => [[...catalog.providers.keys()], [...catalog.models.keys()]];
-const problems = ({ leftOut }: MergedCatalog) => leftOut.map(problemText);
+const problems = ({ skipped: skipped }: MergedCatalog) => skipped.map(problemText);
 
 const main = { type: 'openai', keys: [{ name: 'team', sealed: 'pkey_1' }] };
 

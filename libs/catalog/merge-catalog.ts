@@ -7,7 +7,7 @@ import { descriptorOf, entryProblems, type SecretOf } from './entry-problems.js'
 export type EntryOwner = 'file' | 'console' | 'built-in';
 
 /** The entries that a process starts with: those of models.yaml, or else of the built-in catalog. */
-export interface OwnEntries {
+export interface BaseEntries {
   readonly owner: 'file' | 'built-in';
   readonly file: CatalogFile;
 }
@@ -19,7 +19,7 @@ export type AdapterProblems = (catalog: Catalog) => readonly EntryProblem[];
 export interface MergedCatalog {
   readonly catalog: Catalog;
   readonly entries: CatalogFile;
-  readonly leftOut: readonly EntryProblem[];
+  readonly skipped: readonly EntryProblem[];
 }
 
 /** How entries become a catalog, and how to find their secrets. */
@@ -40,7 +40,7 @@ const TAKEN = 'is not used, because models.yaml defines this name';
  * of precedence is: the file, the console, the built-in catalog. Entries that don't fit the rest are skipped, but never
  * those of the file.
  */
-export function mergeCatalog(own: OwnEntries, added: ConsoleEntries, parts: MergeParts): MergedCatalog {
+export function mergeCatalog(own: BaseEntries, added: ConsoleEntries, parts: MergeParts): MergedCatalog {
   const isFile = own.owner === 'file';
   const [upper, lower] = isFile ? [own.file, added] : [added, own.file];
   const names = modelNames(upper);
@@ -51,19 +51,19 @@ export function mergeCatalog(own: OwnEntries, added: ConsoleEntries, parts: Merg
   const entries: CatalogFile = {
     ...(own.file.currency === undefined ? {} : { currency: own.file.currency }),
     providers: { ...upper.providers, ...without(lower.providers, isTaken.providers) },
-    models: { ...upper.models, ...freed(without(lower.models, isTaken.models), isTaken.models) },
+    models: { ...upper.models, ...withoutTakenAliases(without(lower.models, isTaken.models), isTaken.models) },
   };
   const shadowed = SECTIONS.flatMap((section) =>
     Object.keys(isFile ? added[section] : {})
       .filter(isTaken[section])
       .map((name) => ({ path: [section, name], text: TAKEN })),
   );
-  const leftOut: EntryProblem[] = [...shadowed];
+  const skipped: EntryProblem[] = [...shadowed];
   for (;;) {
-    const misfits = formProblems(entries, added, parts.secretOf).filter(({ path }) => !belongsTo(own, path));
-    const found = misfits.length > 0 ? misfits : adapterMisfits(entries, own, parts);
-    if (found.length === 0) return { catalog: parts.make(entries), entries, leftOut };
-    leftOut.push(...found);
+    const problems = formProblems(entries, added, parts.secretOf).filter(({ path }) => !isFileEntry(own, path));
+    const found = problems.length > 0 ? problems : skippableAdapterProblems(entries, own, parts);
+    if (found.length === 0) return { catalog: parts.make(entries), entries, skipped: skipped };
+    skipped.push(...found);
     for (const { path } of found) Reflect.deleteProperty(entries[path[0] as EntrySection], String(path[1]));
   }
 }
@@ -91,12 +91,12 @@ function consoleOptionProblems(name: string, { options = {}, ...entry }: Provide
   ];
 }
 
-function adapterMisfits(entries: CatalogFile, own: OwnEntries, parts: MergeParts): EntryProblem[] {
-  return parts.adapterProblems(parts.make(entries)).filter(({ path }) => !belongsTo(own, path));
+function skippableAdapterProblems(entries: CatalogFile, own: BaseEntries, parts: MergeParts): EntryProblem[] {
+  return parts.adapterProblems(parts.make(entries)).filter(({ path }) => !isFileEntry(own, path));
 }
 
 /** The file's entries have been checked separately, so they stay; built-in entries may be skipped. */
-function belongsTo({ owner, file }: OwnEntries, [section, name]: EntryProblem['path']): boolean {
+function isFileEntry({ owner, file }: BaseEntries, [section, name]: EntryProblem['path']): boolean {
   return owner === 'file' && Object.hasOwn(file[section as EntrySection], String(name));
 }
 
@@ -110,7 +110,10 @@ function without<T>(entries: Readonly<Record<string, T>>, isTaken: (name: string
 }
 
 /** Removes aliases that already belong to another model. */
-function freed(models: Record<string, ModelSource>, isTaken: (name: string) => boolean): Record<string, ModelSource> {
+function withoutTakenAliases(
+  models: Record<string, ModelSource>,
+  isTaken: (name: string) => boolean,
+): Record<string, ModelSource> {
   const kept = ({ aliases, ...model }: ModelSource): ModelSource =>
     aliases === undefined ? model : { ...model, aliases: aliases.filter((alias) => !isTaken(alias)) };
   return Object.fromEntries(Object.entries(models).map(([name, model]) => [name, kept(model)]));

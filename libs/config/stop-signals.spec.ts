@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 
 /** A process that hears stop signals, and does `then` with what it hands them on by. */
 async function stopWhileItStarts(then: string): Promise<{ code: number | null; output: string }> {
-  const program = `import { hearStopSignals } from ${JSON.stringify(resolve('dist/libs/config/stop-signals.js'))};
-    const handOn = hearStopSignals();
+  const program = `import { deferStopSignals } from ${JSON.stringify(resolve('dist/libs/config/stop-signals.js'))};
+    const forwardStopSignal = deferStopSignals();
     console.log('starting');
     process.stdin.once('data', () => { ${then} });
     process.stdin.resume();`;
@@ -24,7 +24,7 @@ async function stopWhileItStarts(then: string): Promise<{ code: number | null; o
 
 describe('a process that is told to stop while it starts', () => {
   it('stops by its hooks once they are in place', async () => {
-    const hooks = `process.once('SIGTERM', () => { console.log('by its hooks'); process.exit(0); }); handOn();`;
+    const hooks = `process.once('SIGTERM', () => { console.log('by its hooks'); process.exit(0); }); forwardStopSignal();`;
     expect(await stopWhileItStarts(hooks)).toEqual({ code: 0, output: 'starting\nby its hooks\n' });
   });
 

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader';
 import { wasRolledBack } from './database-errors.js';
 
 /** Longest wait for the previous statement, in ms, so that one that waits for a lock does not hold up the next. */
-const LONGEST_TURN_MS = 100;
+const MAX_BATCH_WAIT_MS = 100;
 /** Number of parts into which a rejected statement is split; one part per item would need too many connections. */
 const PARTS = 4;
 
@@ -18,18 +18,18 @@ export function batched<Item extends object | string, Answer>(
   send: (items: readonly Item[]) => Promise<readonly Answer[]>,
   most = Infinity,
 ): (item: Item) => Promise<Answer> {
-  let turn: Promise<unknown> = Promise.resolve();
+  let previous: Promise<unknown> = Promise.resolve();
   const loader = new DataLoader<Item, Answer>(
     (items) => {
       const answers = sendAll(send, items);
-      turn = settledOr(answers, LONGEST_TURN_MS);
+      previous = settledOr(answers, MAX_BATCH_WAIT_MS);
       return answers;
     },
     {
       cache: false,
       maxBatchSize: most,
       // Wait one more turn of the event loop, to include calls that meanwhile arrived on other connections.
-      batchScheduleFn: (dispatch) => void turn.then(() => setImmediate(dispatch)),
+      batchScheduleFn: (dispatch) => void previous.then(() => setImmediate(dispatch)),
     },
   );
   return (item) => loader.load(item);

@@ -1,4 +1,4 @@
-import { isDatabaseAway } from './database-errors.js';
+import { isDatabaseUnavailable } from './database-errors.js';
 import { Prisma } from './generated/client.js';
 
 const failure = (fields: object, message = 'it failed'): Error => Object.assign(new Error(message), fields);
@@ -12,7 +12,7 @@ const known = (code: string, cause?: object): Error =>
       cause === undefined ? {} : { modelName: 'Task', driverAdapterError: new Error('DriverAdapterError', { cause }) },
   });
 
-describe('isDatabaseAway', () => {
+describe('isDatabaseUnavailable', () => {
   it.each([
     failure({ code: 'ECONNREFUSED', syscall: 'connect' }),
     // A name with several addresses, none of which answers.
@@ -39,7 +39,7 @@ describe('isDatabaseAway', () => {
     known('P2037', { originalCode: '53300', kind: 'TooManyConnections' }),
     new Prisma.PrismaClientInitializationError('it did not begin', '7'),
   ])('is so for %p', (error) => {
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
   });
 
   it.each([
@@ -55,6 +55,6 @@ describe('isDatabaseAway', () => {
     'timeout exceeded when trying to connect',
     undefined,
   ])('is not for %p', (error) => {
-    expect(isDatabaseAway(error)).toBe(false);
+    expect(isDatabaseUnavailable(error)).toBe(false);
   });
 });

@@ -22,10 +22,10 @@ const PRISMA = /^(?:P1001|P1002|P1008|P1017|P2024|P2028|P2034)$/;
 const ADAPTER = /^(?:DatabaseNotReachable|ConnectionClosed|SocketTimeout|TooManyConnections)$/;
 
 /** Whether a database error means that the database is unreachable or too slow, so a retry may succeed. */
-export function isDatabaseAway(error: unknown): boolean {
+export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof Prisma.PrismaClientInitializationError) return true;
-  if (error instanceof Prisma.PrismaClientKnownRequestError) return isPrismaAway(error);
+  if (error instanceof Prisma.PrismaClientKnownRequestError) return isPrismaUnavailable(error);
   const { code, syscall } = error as { code?: unknown; syscall?: unknown };
   if (typeof code !== 'string') return DRIVER.test(error.message);
   // A client that disconnects during its request also causes ECONNRESET, but without a system call.
@@ -43,7 +43,7 @@ export function wasRolledBack(error: unknown): boolean {
 }
 
 /** The adapter's error contains the SQLSTATE; a socket's error code replaces Prisma's own `code`. */
-function isPrismaAway({ code, meta }: Prisma.PrismaClientKnownRequestError): boolean {
+function isPrismaUnavailable({ code, meta }: Prisma.PrismaClientKnownRequestError): boolean {
   if (PRISMA.test(code) || SOCKET.test(code)) return true;
   const thrown = meta?.['driverAdapterError'];
   const cause = thrown instanceof Error ? thrown.cause : undefined;

@@ -1,10 +1,10 @@
 import { Prisma } from './generated/client.js';
 
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 /** The fields that are not undefined: the types of Prisma's filters don't accept undefined. */
-export function given<T extends object>(fields: T): Given<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<T>;
+export function definedFields<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 /**
@@ -24,7 +24,7 @@ export function jsonOf(value: object): Prisma.InputJsonObject {
 }
 
 /** The value to compare with in a filter by Json path, to find rows without that path. */
-export const NOT_THERE = Prisma.DbNull;
+export const JSON_PATH_MISSING = Prisma.DbNull;
 
 /** The object in a Json column; empty if the column holds anything else. */
 export function objectOf(json: Prisma.JsonValue): Prisma.JsonObject {

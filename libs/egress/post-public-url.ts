@@ -9,7 +9,7 @@ import { timeLimit } from './time-limit.js';
 /** How much of a response is read: some receivers log an error when the connection closes while they still write. */
 const MAX_ANSWER_BYTES = 65_536;
 /** How much of the response is kept. */
-const KEPT_BYTES = 500;
+const MAX_EXCERPT_BYTES = 500;
 const CONTROLS = /[^\P{Cc}\n\t]/gu;
 /** Error codes of OpenSSL and Node for invalid certificates and failed handshakes. */
 const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|EPROTO/;
@@ -57,7 +57,7 @@ export class PublicPoster {
       const signal = AbortSignal.any([message.signal, late]);
       const headers = { 'user-agent': 'Darkroom', ...message.headers };
       const answer = await request(url, { method: 'POST', headers, body: message.body, dispatcher: agent, signal });
-      return { status: answer.statusCode, text: await beginningOf(answer.body) };
+      return { status: answer.statusCode, text: await readExcerpt(answer.body) };
     } catch (cause) {
       message.signal.throwIfAborted();
       return { failure: failureOf(cause, late.aborted), cause };
@@ -68,18 +68,18 @@ export class PublicPoster {
 }
 
 /** Reads the beginning of a body. Never throws: the status alone decides the result. */
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string | undefined> {
+async function readExcerpt(body: AsyncIterable<Buffer>): Promise<string | undefined> {
   const kept: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of body) {
-      if (bytes < KEPT_BYTES) kept.push(chunk);
+      if (bytes < MAX_EXCERPT_BYTES) kept.push(chunk);
       bytes += chunk.length;
       if (bytes > MAX_ANSWER_BYTES) break;
     }
     // `stream: true` drops a character that was cut off at the end.
     const decoder = new TextDecoder('utf-8', { fatal: true });
-    const text = decoder.decode(Buffer.concat(kept).subarray(0, KEPT_BYTES), { stream: true });
+    const text = decoder.decode(Buffer.concat(kept).subarray(0, MAX_EXCERPT_BYTES), { stream: true });
     return text.replace(CONTROLS, '').trim() || undefined;
   } catch {
     return undefined;

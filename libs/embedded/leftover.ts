@@ -36,7 +36,7 @@ async function commandLine(pid: number): Promise<string> {
 }
 
 /** Start time of a process, in the system's own format; distinguishes it from a later process with the same id. */
-export async function startMark(pid: number): Promise<string> {
+export async function processStartTime(pid: number): Promise<string> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';

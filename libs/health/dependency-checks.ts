@@ -11,10 +11,10 @@ import { requireMigrations } from '#database/migrate.js';
 /** How long a check may take, in ms. */
 const CHECK_TIMEOUT_MS = 5_000;
 /** Delay before a first failure is checked again, in ms: it may only have been a moment without a free connection. */
-const SECOND_LOOK_MS = 1_000;
+const RECHECK_MS = 1_000;
 /** While the process starts, failures do not count for this long, in ms: connections may not be open yet. */
 const START_MS = 5_000;
-const START_LOOK_MS = 50;
+const START_RECHECK_MS = 50;
 
 /** What every process depends on. Probes publish these names, so they must never contain an error message. */
 export const DEPENDENCIES = ['database', 'migrations', 'queue', 'storage'] as const;
@@ -80,8 +80,8 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
   private pauseAfter(dependency: Dependency, intervalMs: number): number {
     if (!this.failed.has(dependency)) return intervalMs;
     const { state } = this.of(dependency);
-    if (state === 'unknown') return START_LOOK_MS;
-    return Math.min(intervalMs, state === 'failing' ? this.config.checkIntervalMs : SECOND_LOOK_MS);
+    if (state === 'unknown') return START_RECHECK_MS;
+    return Math.min(intervalMs, state === 'failing' ? this.config.checkIntervalMs : RECHECK_MS);
   }
 
   /** Migrations are checked only while the database works. */

@@ -1,12 +1,12 @@
 import { inSlices, joined } from '#bytes/bytes.js';
 import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
-import { gifXmp, mendGifHeader, readGif } from './gif-blocks.js';
+import { gifXmp, fixGifHeader, readGif } from './gif-blocks.js';
 import { ImageError } from './image-error.js';
 import { jpegXmp, readJpeg } from './jpeg-segments.js';
 import { pngXmp, readPng } from './png-chunks.js';
 import type { ImageType } from './sniff.js';
-import { mendWebpHeader, readWebp, webpXmp, type WebpMetadata } from './webp-chunks.js';
+import { fixWebpHeader, readWebp, webpXmp, type WebpMetadata } from './webp-chunks.js';
 
 const READERS: Record<ImageType, (parts: FileParts) => FileReader> = {
   png: readPng,
@@ -117,8 +117,8 @@ export class FileStructure {
 
   private async write(pieces: Buffer[], metadata: WebpMetadata): Promise<Buffer> {
     const file = await joined(pieces);
-    if (this.type === 'webp') mendWebpHeader(file, metadata);
-    if (this.type === 'gif' && metadata.xmp) mendGifHeader(file);
+    if (this.type === 'webp') fixWebpHeader(file, metadata);
+    if (this.type === 'gif' && metadata.xmp) fixGifHeader(file);
     return file;
   }
 }

@@ -89,6 +89,6 @@ export function gifXmp(xmp: string): Insertion {
 }
 
 /** Makes a GIF's header declare the version that allows extensions. */
-export function mendGifHeader(bytes: Buffer): void {
+export function fixGifHeader(bytes: Buffer): void {
   bytes.write('89a', VERSION_OFFSET, 'latin1');
 }

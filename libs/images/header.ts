@@ -1,7 +1,7 @@
 import { FileStructure } from './file-structure.js';
 import { ImageError } from './image-error.js';
 import { MAX_IMAGE_EDGE, MAX_IMAGE_PIXELS, imageTooLarge } from './limits.js';
-import { inTurn, openImage } from './sharp.js';
+import { withImageSlot, openImage } from './sharp.js';
 import { sniffImageType, sniffInputType, type ImageType, type InputType } from './sniff.js';
 
 /** What an image file declares before any pixel is decoded. */
@@ -12,9 +12,9 @@ export interface ImageHeader {
   readonly height: number;
   readonly hasAlpha: boolean;
   /** Whether the file has an orientation that rotates or mirrors it. */
-  readonly isTurned: boolean;
+  readonly needsRotation: boolean;
   /** Whether its colors are neither RGB nor gray (for example CMYK). */
-  readonly isForeignColor: boolean;
+  readonly needsRgbConversion: boolean;
   /** Whether it has more than one frame; width and height are those of one frame. */
   readonly isAnimated: boolean;
 }
@@ -67,14 +67,14 @@ async function byStructure(structure: FileStructure, type: ImageType): Promise<S
   const { pixels } = structure;
   if (pixels === undefined) return byDecoder(structure, type);
   if (pixels.width * pixels.height > MAX_IMAGE_PIXELS) throw imageTooLarge();
-  return { type, ...pixels, isTurned: false, isForeignColor: false };
+  return { type, ...pixels, needsRotation: false, needsRgbConversion: false };
 }
 
 async function byDecoder(structure: FileStructure, type: ImageType): Promise<StillHeader> {
   // Leave out large text and XMP, which the decoder would unpack and return as strings.
   const bytes = await structure.readable();
   try {
-    const found = await inTurn(() => openImage(bytes).metadata());
+    const found = await withImageSlot(() => openImage(bytes).metadata());
     if (found.format !== type) throw new Error(`the decoder took it for ${found.format}`);
     const turnedOnSide = (found.orientation ?? 1) >= 5;
     return {
@@ -82,8 +82,8 @@ async function byDecoder(structure: FileStructure, type: ImageType): Promise<Sti
       width: turnedOnSide ? found.height : found.width,
       height: turnedOnSide ? found.width : found.height,
       hasAlpha: found.hasAlpha,
-      isTurned: (found.orientation ?? 1) > 1,
-      isForeignColor: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
+      needsRotation: (found.orientation ?? 1) > 1,
+      needsRgbConversion: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
     };
   } catch (cause) {
     // The decoder reports this limit only in its message.

@@ -3,7 +3,7 @@ import { encodeAs } from './encode.js';
 import { readHeader, type ImageHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels } from './limits.js';
-import { inTurn, openImage } from './sharp.js';
+import { withImageSlot, openImage } from './sharp.js';
 import { contentTypeOf, sniffImageType, type InputContentType } from './sniff.js';
 import { stripMetadata } from './strip-metadata.js';
 
@@ -31,7 +31,7 @@ export async function readInputImage(bytes: Buffer): Promise<InputImage> {
   const header = await readHeader(bytes);
   assertInputPixels(header.width, header.height);
   const clean =
-    header.isTurned || header.isForeignColor ? await redraw(bytes, header) : await keepPixels(bytes, header);
+    header.needsRotation || header.needsRgbConversion ? await redraw(bytes, header) : await keepPixels(bytes, header);
   const { width, height, hasAlpha } = header;
   return { bytes: clean, contentType: contentTypeOf(header.type), width, height, hasAlpha };
 }
@@ -77,7 +77,10 @@ async function keepPixels(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
 async function redraw(bytes: Buffer, header: ImageHeader): Promise<Buffer> {
   try {
     const pixels = header.width * header.height;
-    return await inTurn(() => encodeAs(openImage(bytes).autoOrient(), header.type, INPUT_QUALITY).toBuffer(), pixels);
+    return await withImageSlot(
+      () => encodeAs(openImage(bytes).autoOrient(), header.type, INPUT_QUALITY).toBuffer(),
+      pixels,
+    );
   } catch (cause) {
     throw undecodable(cause);
   }

@@ -21,7 +21,7 @@ sharp.concurrency(1);
  */
 const LARGE_PIXELS = 16_777_216;
 
-class Turns {
+class Semaphore {
   private readonly waiting: (() => void)[] = [];
 
   constructor(private free: number) {}
@@ -39,16 +39,16 @@ class Turns {
   }
 }
 
-const all = new Turns(Math.max(1, Math.min(3, availableParallelism())));
-const large = new Turns(1);
+const slots = new Semaphore(Math.max(1, Math.min(3, availableParallelism())));
+const largeImageSlot = new Semaphore(1);
 
 /**
  * Runs image work when a slot of this process is free. There is a slot per core, but at most three, because Node's pool
  * of four threads also serves files and DNS lookups. Large images run one at a time (64 megapixels may take half a
  * gigabyte), so pass `pixels` wherever an image is decoded.
  */
-export async function inTurn<T>(work: () => Promise<T>, pixels = 0): Promise<T> {
-  return pixels > LARGE_PIXELS ? large.run(() => all.run(work)) : all.run(work);
+export async function withImageSlot<T>(work: () => Promise<T>, pixels = 0): Promise<T> {
+  return pixels > LARGE_PIXELS ? largeImageSlot.run(() => slots.run(work)) : slots.run(work);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { undecodable } from './decode-check.js';
 import type { ImagePixels } from './file-parts.js';
-import { inTurn, openImage } from './sharp.js';
+import { withImageSlot, openImage } from './sharp.js';
 
 /** Longest edge in pixels: sharp in a box of 86 pixels on a double-density screen, for aspect ratios up to 16:9. */
 export const THUMBNAIL_EDGE = 320;
@@ -13,7 +13,7 @@ const EFFORT = 0;
  * decoded.
  */
 export async function makeThumbnail(image: Buffer, { width, height }: Omit<ImagePixels, 'hasAlpha'>): Promise<Buffer> {
-  return inTurn(
+  return withImageSlot(
     () =>
       openImage(image)
         .resize(THUMBNAIL_EDGE, THUMBNAIL_EDGE, { fit: 'inside', withoutEnlargement: true })

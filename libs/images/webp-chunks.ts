@@ -58,7 +58,7 @@ export interface WebpMetadata {
 }
 
 /** Corrects a WebP's header: its size, and flags for only this metadata. */
-export function mendWebpHeader(bytes: Buffer, { exif, xmp }: WebpMetadata): void {
+export function fixWebpHeader(bytes: Buffer, { exif, xmp }: WebpMetadata): void {
   bytes.writeUInt32LE(bytes.length - 8, 4);
   if (bytes.length <= FLAGS_OFFSET || bytes.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== EXTENDED) return;
   const flags = bytes.readUInt8(FLAGS_OFFSET) & ~XMP_FLAG & (exif ? 0xff : ~EXIF_FLAG);

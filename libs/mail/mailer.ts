@@ -12,7 +12,7 @@ const STEP_MS = 10_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** Transient failures: the server could not be reached, or the connection broke. */
-const PASSING = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS']);
+const TRANSIENT = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS']);
 
 /** The server did not accept an email. Never includes the content, the recipient, or the server's text. */
 export class MailNotSent extends Error {
@@ -138,7 +138,7 @@ function domainOf(sender = ''): string {
 }
 
 function isPassing({ code, status }: MailNotSent): boolean {
-  return status === undefined ? PASSING.has(code) : status < 500;
+  return status === undefined ? TRANSIENT.has(code) : status < 500;
 }
 
 function notSent(error: unknown): MailNotSent {

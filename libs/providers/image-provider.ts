@@ -93,7 +93,7 @@ export interface ImageProvider {
 }
 
 /** Whether a call was aborted only because this process stops; its job is left running and resumed later. */
-export function jobGoesOn(reason: unknown): boolean {
+export function isShutdownAbort(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'ShuttingDown';
 }
 
@@ -101,7 +101,7 @@ export function jobGoesOn(reason: unknown): boolean {
  * Whether another start may follow one with this `charged` value; the only rule about paying twice. A start that was
  * certainly charged is never repeated; one that may have been, only if the provider's policy allows it.
  */
-export function mayBuyAgain(
+export function mayStartAgain(
   provider: Pick<ImageProvider, 'free' | 'interrupted'>,
   charged: 'no' | 'maybe' | 'yes',
 ): boolean {

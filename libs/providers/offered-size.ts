@@ -34,7 +34,7 @@ export const FREE_SIZES: SizeGrid = { step: 16, minPixels: 655_360, maxPixels: 8
 export const LATENT_SIZES: SizeGrid = { step: 8, minPixels: 262_144, maxPixels: Infinity };
 
 /** More than the rounding error of a root, and far less than a pixel. */
-const HAIR = 1e-6;
+const EPSILON = 1e-6;
 
 /**
  * The size to request if all multiples of a step are offered: the smallest of the wanted aspect ratio that covers the
@@ -45,9 +45,9 @@ export function gridSize(wanted: Size, { step, minPixels, maxPixels }: SizeGrid)
     width: round((wanted.width * scale) / step) * step,
     height: round((wanted.height * scale) / step) * step,
   });
-  const enlarged = scaled(Math.max(1, Math.sqrt(minPixels / area(wanted))), (steps) => Math.ceil(steps - HAIR));
+  const enlarged = scaled(Math.max(1, Math.sqrt(minPixels / area(wanted))), (steps) => Math.ceil(steps - EPSILON));
   if (area(enlarged) <= maxPixels) return enlarged;
-  return scaled(Math.min(1, Math.sqrt(maxPixels / area(wanted))), (steps) => Math.floor(steps + HAIR));
+  return scaled(Math.min(1, Math.sqrt(maxPixels / area(wanted))), (steps) => Math.floor(steps + EPSILON));
 }
 
 /** Parses `<w>x<h>`. */

@@ -121,7 +121,7 @@ export class ImageQueue {
   }
 
   /** Whether this process may go through the whole backlog; one may every `everyMs`. Throws like `add`. */
-  async mayLookThrough(everyMs: number): Promise<boolean> {
+  async mayScan(everyMs: number): Promise<boolean> {
     return (await this.redis.set(this.queue.toKey('looked-through'), '', 'PX', Math.ceil(everyMs), 'NX')) !== null;
   }
 }

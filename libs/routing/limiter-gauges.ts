@@ -32,7 +32,7 @@ export class LimiterGauges implements OnModuleInit {
       'State of each provider’s circuit breaker: 0 closed, 1 half open, 2 open; the same on every worker.',
       'provider',
       async () => {
-        const states = await this.state.look(names());
+        const states = await this.state.statesOf(names());
         return Object.fromEntries(
           names().map((name, index) => [name, BREAKER_VALUES[states[index]?.breaker ?? 'closed']]),
         );

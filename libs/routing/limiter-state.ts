@@ -97,7 +97,7 @@ export class LimiterState {
   }
 
   /** The states of the named providers, in their order. */
-  async look(providers: readonly string[]): Promise<ProviderState[]> {
+  async statesOf(providers: readonly string[]): Promise<ProviderState[]> {
     const keys = providers.flatMap((provider) => this.keys(provider, 'calls', 'starts', 'breaker', 'keys'));
     const rows = (await LOOK.run(this.redis, keys, [])) as [number, number, number, number, (string | number)[]][];
     return rows.map(([calls, starts, trips, openMs, resting]) => ({

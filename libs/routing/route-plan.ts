@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { adaptationsFor, type AskedImage } from '#catalog/adaptations.js';
+import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
 import type { Catalog, ModelEntry, Route } from '#catalog/catalog.js';
 import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
 import { AppError } from '#contract/app-error.js';
@@ -32,7 +32,7 @@ export interface RouteNeeds {
   /** Set when no other provider may be called. */
   readonly onlyProvider?: string | undefined;
   /** Set when nothing may be adapted or left out. */
-  readonly exactly?: AskedImage;
+  readonly exactly?: RequestedImage;
 }
 
 /** All candidates: the ranks in order, the routes of a rank by weight, and for each route all keys of its provider. */
@@ -76,7 +76,7 @@ function canDo({ edits, masks, images: most, maxN }: Route, { images, mask, n = 
   return (images === 0 || (edits && images <= most)) && (!mask || masks) && n <= maxN;
 }
 
-function isExact(route: Route, { providers }: Catalog, exactly: AskedImage): boolean {
+function isExact(route: Route, { providers }: Catalog, exactly: RequestedImage): boolean {
   return adaptationsFor(route, providers.get(route.provider), exactly).length === 0;
 }
 

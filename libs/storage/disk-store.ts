@@ -58,7 +58,7 @@ export class DiskStore implements ObjectStore {
   async delete(key: string): Promise<void> {
     const path = this.pathOf(key);
     try {
-      await this.assertRealFolders(dirname(path));
+      await this.assertNoSymbolicLinks(dirname(path));
       await unlink(path);
       await this.removeIfEmpty(dirname(path));
     } catch (error) {
@@ -99,7 +99,7 @@ export class DiskStore implements ObjectStore {
   private async create(temporary: string): Promise<FileHandle> {
     const unfinished = dirname(temporary);
     try {
-      await this.assertRealFolders(unfinished);
+      await this.assertNoSymbolicLinks(unfinished);
     } catch (error) {
       if (!isMissing(error)) throw error;
       await this.makeFolder(unfinished);
@@ -110,7 +110,7 @@ export class DiskStore implements ObjectStore {
 
   private async moveIntoPlace(temporary: string, path: string, tries = 5): Promise<void> {
     try {
-      await this.assertRealFolders(dirname(path));
+      await this.assertNoSymbolicLinks(dirname(path));
       await rename(temporary, path);
     } catch (error) {
       // Either this is the folder's first object, or a concurrent delete of its last object removed the folder.
@@ -122,7 +122,7 @@ export class DiskStore implements ObjectStore {
 
   private async openFile(path: string): Promise<FileHandle> {
     try {
-      await this.assertRealFolders(dirname(path));
+      await this.assertNoSymbolicLinks(dirname(path));
       return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     } catch (error) {
       if (isMissing(error)) throw new ObjectNotFound('object store: no such object', { cause: error });
@@ -133,7 +133,7 @@ export class DiskStore implements ObjectStore {
   private async *walk(folder: string, prefix: string): AsyncGenerator<string, void, undefined> {
     let entries;
     try {
-      await this.assertRealFolders(join(this.root, folder));
+      await this.assertNoSymbolicLinks(join(this.root, folder));
       entries = await opendir(join(this.root, folder));
     } catch (error) {
       if (isMissing(error)) return;
@@ -162,7 +162,7 @@ export class DiskStore implements ObjectStore {
     if (folder.length <= this.root.length) return await makeWithAncestors(this.root);
     await this.makeFolder(dirname(folder));
     await mkdir(folder, { mode: 0o700 }).catch(ignoreExisting);
-    await this.assertRealFolders(folder);
+    await this.assertNoSymbolicLinks(folder);
   }
 
   /** Removes the folder of a task's input images once it is empty; the top-level folders stay. */
@@ -172,7 +172,7 @@ export class DiskStore implements ObjectStore {
   }
 
   /** The root itself may be a symbolic link, because operators mount disks that way; folders below it may not. */
-  private async assertRealFolders(folder: string): Promise<void> {
+  private async assertNoSymbolicLinks(folder: string): Promise<void> {
     for (let path = folder; path.length > this.root.length; path = dirname(path)) {
       const found = await lstat(path);
       if (!found.isDirectory()) throw new Error('a folder of the store is something else');

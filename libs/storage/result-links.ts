@@ -32,8 +32,8 @@ export class ResultLinks {
   linkFor(result: LinkedResult): ResultLink | undefined {
     const now = Math.floor(this.now() / 1_000);
     const life = result.isKept === true ? Infinity : RESULT_LIFE_SECONDS;
-    const goneAt = Math.floor(result.finishedAt.getTime() / 1_000) + life;
-    const expiresAt = Math.min(now + this.config.linkTtlSeconds, goneAt);
+    const objectExpiresAt = Math.floor(result.finishedAt.getTime() / 1_000) + life;
+    const expiresAt = Math.min(now + this.config.linkTtlSeconds, objectExpiresAt);
     if (expiresAt <= now) return undefined;
     const presigned = this.config.storage === 's3' && this.config.s3Links === 'presigned';
     return presigned ? this.presigned(result.objectKey, now, expiresAt) : this.signer.sign(result.objectKey, expiresAt);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { StorageError } from './object-store.js';
 
-interface Promised {
+interface ExpectedObject {
   /** Size of the object; a stream that ends earlier fails. */
   readonly bytes: number;
   /** Longest pause of the store while a chunk is requested, in ms. */
@@ -13,9 +13,9 @@ interface Promised {
  * Reads an object as a stream that ends complete or fails with StorageError (or the signal's reason). The timeout runs
  * only while a chunk is requested, so a slow reader is not mistaken for a slow store.
  */
-export function storedStream(source: Readable, promised: Promised): Readable {
+export function storedStream(source: Readable, expected: ExpectedObject): Readable {
   source.on('error', () => undefined);
-  const chunks = read(source, promised);
+  const chunks = read(source, expected);
   // Readable.from would wait for the pending chunk before it destroys the source.
   const stream = new Readable({
     highWaterMark: 65_536,
@@ -30,13 +30,16 @@ export function storedStream(source: Readable, promised: Promised): Readable {
       callback(error);
     },
   });
-  const abort = (): void => void stream.destroy(asError(promised.signal?.reason));
-  promised.signal?.addEventListener('abort', abort, { once: true });
-  stream.once('close', () => promised.signal?.removeEventListener('abort', abort));
+  const abort = (): void => void stream.destroy(asError(expected.signal?.reason));
+  expected.signal?.addEventListener('abort', abort, { once: true });
+  stream.once('close', () => expected.signal?.removeEventListener('abort', abort));
   return stream;
 }
 
-async function* read(source: Readable, { bytes, idleTimeoutMs }: Promised): AsyncGenerator<Buffer, void, undefined> {
+async function* read(
+  source: Readable,
+  { bytes, idleTimeoutMs }: ExpectedObject,
+): AsyncGenerator<Buffer, void, undefined> {
   const stalled = (): void => void source.destroy(new Error(`no byte came for ${idleTimeoutMs} ms`));
   const arm = (): NodeJS.Timeout | undefined =>
     idleTimeoutMs === undefined ? undefined : setTimeout(stalled, idleTimeoutMs);

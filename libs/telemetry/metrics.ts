@@ -175,7 +175,7 @@ export class Metrics {
 }
 
 /** Caches a reading that costs a database query for `ms`, however many scrapes there are. Rejections are not cached. */
-export function rarely<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
+export function cachedFor<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly value: Promise<T>; readonly at: number } | undefined;
   return () => {
     if (last !== undefined && performance.now() - last.at < ms) return last.value;

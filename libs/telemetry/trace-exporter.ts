@@ -43,7 +43,7 @@ export function createTracer(
   logger: Logger,
   count: CountSpans,
 ): ExportingTracer {
-  diag.setLogger(quietly(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+  diag.setLogger(logFailures(logger), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const exporter = new OTLPTraceExporter({
     url: `${config.endpoint.replace(/\/+$/, '')}/v1/traces`,
     headers: headersOf(config.headers),
@@ -145,7 +145,7 @@ function succeeded({ code }: { readonly code: number }): boolean {
  * The SDK logs every failed batch; this logs once a minute, and drops the message, which may quote the receiver's
  * response.
  */
-function quietly(logger: Logger) {
+function logFailures(logger: Logger) {
   let saidAt = -Infinity;
   const say = (): void => {
     if (performance.now() - saidAt < SAY_EVERY_MS) return;

@@ -115,7 +115,7 @@ export class AlertChannelStore {
    * Writes a message for the given channels of an account (none given = all) and returns how many it wrote. After
    * committing the transaction, the caller makes SendDeliveries enqueue them.
    */
-  async tell(
+  async writeMessages(
     transaction: Transaction,
     accountId: string,
     message: AlertMessage,

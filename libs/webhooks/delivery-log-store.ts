@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { SENT_EVENTS, WEBHOOK_TEST, type SentEventType } from '#contract/webhook-event.js';
 import { oneOf } from './one-of.js';
-import { NOT_THERE } from '#database/prisma-values.js';
+import { JSON_PATH_MISSING } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { restartDelivery } from './delivery.sql.js';
@@ -65,7 +65,7 @@ export class DeliveryLogStore {
       where: {
         accountId,
         // Alerts have a page of their own.
-        message: { equals: NOT_THERE },
+        message: { equals: JSON_PATH_MISSING },
         ...(taskId === undefined ? {} : { taskId }),
         ...(endpointId === undefined ? {} : { endpointId }),
         ...(state === undefined ? {} : { state }),
@@ -97,7 +97,7 @@ export class DeliveryLogStore {
   /** One delivery; undefined when the account has no such delivery. */
   async find(accountId: string, id: string): Promise<FoundDelivery | undefined> {
     const select = { id: true, taskId: true, endpointId: true, event: true, createdAt: true };
-    const where = { id, accountId, message: { equals: NOT_THERE } };
+    const where = { id, accountId, message: { equals: JSON_PATH_MISSING } };
     const found = await this.prisma.webhookDelivery.findFirst({ where, select });
     return found === null ? undefined : { ...found, event: oneOf(SENT_EVENTS, found.event) };
   }

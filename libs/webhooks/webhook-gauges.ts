@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { Metrics, rarely } from '#telemetry/metrics.js';
+import { Metrics, cachedFor } from '#telemetry/metrics.js';
 
 /** Most deliveries to read, so that no scrape reads a long backlog to its end. */
 const MOST = 10_000;
@@ -15,7 +15,7 @@ export class WebhookGauges implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const read = rarely(READ_EVERY_MS, () => this.read());
+    const read = cachedFor(READ_EVERY_MS, () => this.read());
     this.metrics.gauges(
       'webhook_backlog',
       `Webhooks to deliver: due now, or scheduled for a retry. Counts up to ${MOST}; the same on every process.`,

@@ -1,7 +1,7 @@
 import type { Browser } from '../support/console.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
-import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 const PICTURE = { model: 'gpt-image-2', resolution: '1k', prompt: 'a flood' };
 
@@ -11,7 +11,7 @@ describe('limits of what the console orders', () => {
   let ada: Browser;
   beforeAll(async () => {
     platform = await startPlatform({
-      ...PATIENT,
+      ...LONG_TIMEOUTS,
       RATE_SUBMITS_PER_MINUTE: '60',
       RATE_POLLS_PER_MINUTE: '250',
       MAX_TASKS_IN_FLIGHT: '100',

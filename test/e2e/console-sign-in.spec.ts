@@ -1,6 +1,6 @@
 import { ABILITIES } from '#accounts/person-rules.js';
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
-import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const codeOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { error: { code: string } }).error.code;
@@ -12,7 +12,7 @@ describe('signing in to the console', () => {
     who.call('/sign-in', { body: { email, password } });
 
   beforeAll(async () => {
-    platform = await startApiPlatform(PATIENT);
+    platform = await startApiPlatform(LONG_TIMEOUTS);
   }, 120_000);
   afterAll(() => platform.close());
 

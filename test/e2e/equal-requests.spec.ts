@@ -8,7 +8,7 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { FaultProxy, type Fault } from '../support/fault-proxy.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
-import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const TRIES = 6;
@@ -27,7 +27,7 @@ describe('a client that tries again without counting', () => {
   beforeAll(async () => {
     provider = await LedgerProvider.start();
     platform = await startPlatform({
-      ...PATIENT,
+      ...LONG_TIMEOUTS,
       OPENAI_API_KEY: 'sk-ledger-secret-key',
       OPENAI_BASE_URL: provider.url,
     });

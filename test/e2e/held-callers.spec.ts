@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
 import { LONG } from '../support/effort.js';
-import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';
 import { startInstantWorker } from '../support/processes.js';
 
@@ -20,7 +20,7 @@ describe('more callers than workers', () => {
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
   beforeAll(async () => {
-    platform = await startPlatform({ ...PATIENT, LOG_LEVEL: 'info', SYNC_WAIT_MS: '300000' });
+    platform = await startPlatform({ ...LONG_TIMEOUTS, LOG_LEVEL: 'info', SYNC_WAIT_MS: '300000' });
     await platform.worker.stop();
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
   }, 120_000);

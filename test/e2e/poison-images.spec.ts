@@ -11,7 +11,7 @@ const RESTARTS = Buffer.from([0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7].fl
 /** Without the mend a probe waited for 25 to 50 s behind the largest of them, and for 10 s behind that of 20 MB. */
 const LONGEST_LOOP_MS = 2_000;
 /** Without it the worker took 3,200 MB. */
-const MOST_MEGABYTES = 1_000;
+const MAX_MEGABYTES = 1_000;
 
 /** An image with restart markers where nobody needs them, so that it has so many bytes. */
 function poisoned(jpeg: Buffer, bytes: number): Buffer {
@@ -95,7 +95,7 @@ describe('H3: a poison picture', () => {
     const { rows } = await platform.pool.query(`SELECT provider_starts AS starts FROM tasks WHERE prompt = 'poison'`);
     expect(rows).toEqual([{ starts: 1 }]);
     expect(longestLoopMs).toBeLessThan(LONGEST_LOOP_MS);
-    expect(memoryOf(platform.worker.pid).peak).toBeLessThan(MOST_MEGABYTES);
+    expect(memoryOf(platform.worker.pid).peak).toBeLessThan(MAX_MEGABYTES);
   }, 180_000);
 
   it('does not stall it as an answer of millions of tokens, and what is no answer is ordered again', async () => {
@@ -108,6 +108,6 @@ describe('H3: a poison picture', () => {
     });
     expect([status, upstream.calls.length - before]).toEqual([200, 2]);
     expect(longestLoopMs).toBeLessThan(LONGEST_LOOP_MS);
-    expect(memoryOf(platform.worker.pid).peak).toBeLessThan(MOST_MEGABYTES);
+    expect(memoryOf(platform.worker.pid).peak).toBeLessThan(MAX_MEGABYTES);
   }, 180_000);
 });

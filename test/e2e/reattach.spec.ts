@@ -2,7 +2,7 @@ import OpenAI, { toFile } from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { FaultProxy, type Fault } from '../support/fault-proxy.js';
-import { PATIENT, startPlatform, type Platform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 interface Row {
   id: string;
@@ -20,7 +20,10 @@ describe('an OpenAI SDK that tries again', () => {
 
   beforeAll(async () => {
     // Shorter than the images of some tests take, and long enough for the others' on a busy machine.
-    [platform, png] = [await startPlatform({ ...PATIENT, SYNC_WAIT_MS: '3000' }), await gradientImage(128, 128, 'png')];
+    [platform, png] = [
+      await startPlatform({ ...LONG_TIMEOUTS, SYNC_WAIT_MS: '3000' }),
+      await gradientImage(128, 128, 'png'),
+    ];
   }, 120_000);
   afterAll(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));

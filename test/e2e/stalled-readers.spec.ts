@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { counted, measured } from '../support/figures.js';
-import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { watched } from '../support/watch-process.js';
 
 const TASKS = 12;
@@ -24,7 +24,7 @@ describe('H1: event streams that nobody reads', () => {
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
-    platform = await startApiPlatform({ ...PATIENT, BODY_MEMORY: String(BODY_MEMORY) });
+    platform = await startApiPlatform({ ...LONG_TIMEOUTS, BODY_MEMORY: String(BODY_MEMORY) });
     admin = await signInFirstAdmin(platform);
     redis = new Redis(platform.settings['REDIS_URL'] ?? '', { commandTimeout: 20_000 });
   }, 120_000);

@@ -9,7 +9,7 @@ import { answerOf, contractError } from '../support/contract-answer.js';
 import { LONG } from '../support/effort.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';
-import { expectUnharmed } from '../support/unharmed.js';
+import { expectNoDataLoss } from '../support/no-data-loss.js';
 
 const EDITS = '/v1/images/edits/async';
 const SLOW_CALLERS = 300;
@@ -71,7 +71,7 @@ describe('a storm of bad callers', () => {
       ]);
       expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'request_timeout' } });
     }
-    await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
+    await expectNoDataLoss(platform, 'Large, slow, malformed and partial requests');
   }, 90_000);
 
   it('H1: a body that never comes is hung up on, whatever route it is sent to', async () => {
@@ -115,7 +115,7 @@ describe('a storm of bad callers', () => {
     const whole = 3 * (png.length + 100);
     const cuts = Array.from({ length: LONG ? 400 : 60 }, (_, index) => Math.floor((whole * index) / 60) % whole);
     await Promise.all(cuts.map((bytes) => abort(1 + bytes)));
-    await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
+    await expectNoDataLoss(platform, 'Large, slow, malformed and partial requests');
   }, 90_000);
 
   /** Large, wrong and half requests of every kind, 16 at a time. */
@@ -168,7 +168,7 @@ describe('a storm of bad callers', () => {
         { timeoutMs: 30_000, everyMs: 250 },
       );
       expect([back, calm, memoryOf(platform.api.pid).now]).toEqual([true, calm, expect.any(Number)]);
-      await expectUnharmed(platform, 'Large, slow, malformed and partial requests');
+      await expectNoDataLoss(platform, 'Large, slow, malformed and partial requests');
     },
     LONG ? 1_200_000 : 180_000,
   );

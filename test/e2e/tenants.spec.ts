@@ -4,7 +4,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { answerOf } from '../support/contract-answer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { storedInputs } from '../support/unharmed.js';
+import { storedInputs } from '../support/no-data-loss.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 
 describe('what belongs to another caller', () => {

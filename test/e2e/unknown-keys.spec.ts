@@ -1,14 +1,14 @@
 import { newApiKey } from '#accounts/api-keys.js';
 import { newToken } from '#accounts/tokens.js';
 import { Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
-import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CALLS = 400;
 
 describe('unknown sessions', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
-    platform = await startApiPlatform({ ...PATIENT, TRUSTED_PROXIES: '127.0.0.0/8', UNKNOWN_KEYS_WAITING: '20' });
+    platform = await startApiPlatform({ ...LONG_TIMEOUTS, TRUSTED_PROXIES: '127.0.0.0/8', UNKNOWN_KEYS_WAITING: '20' });
   }, 120_000);
   afterAll(() => platform.close());
 
@@ -34,7 +34,7 @@ describe('unknown sessions', () => {
 describe('unknown keys', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
-    platform = await startApiPlatform({ ...PATIENT, TRUSTED_PROXIES: '127.0.0.0/8' });
+    platform = await startApiPlatform({ ...LONG_TIMEOUTS, TRUSTED_PROXIES: '127.0.0.0/8' });
   }, 120_000);
   afterAll(() => platform.close());
 

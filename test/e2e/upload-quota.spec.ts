@@ -2,14 +2,14 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { loadConfig } from '#config/load-config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 describe('what an account may keep here', () => {
   let png: Buffer;
   let platform: ApiPlatform;
   beforeAll(async () => {
     png = await gradientImage(256, 192, 'png');
-    platform = await startApiPlatform({ ...PATIENT, UPLOADS_PER_ACCOUNT_BYTES: String(png.length * 3) });
+    platform = await startApiPlatform({ ...LONG_TIMEOUTS, UPLOADS_PER_ACCOUNT_BYTES: String(png.length * 3) });
   }, 120_000);
   afterAll(() => platform.close());
 

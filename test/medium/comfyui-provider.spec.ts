@@ -10,7 +10,7 @@ import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
 import { JobEvents } from '#providers/comfyui/job-events.js';
 import { seedOf } from '#providers/comfyui/workflow.js';
-import { mayBuyAgain, type ProviderImageRequest } from '#providers/image-provider.js';
+import { mayStartAgain, type ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
 import { bytesOf, contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
@@ -377,7 +377,7 @@ describe('the ComfyUI adapter', () => {
     const unheard = await failureOf(rented.generate(orderOf(), contextOf()));
     expect(unheard).toMatchObject({ code: 'upstream_invalid_response', charged: 'maybe' });
     const error = await failureOf(rented.generate(orderOf(), contextOf()));
-    expect([error.charged, error.retryable, mayBuyAgain(rented, error.charged)]).toEqual(['maybe', false, false]);
+    expect([error.charged, error.retryable, mayStartAgain(rented, error.charged)]).toEqual(['maybe', false, false]);
   });
 
   it('notices that a job was stopped at the server', async () => {

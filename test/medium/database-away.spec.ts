@@ -1,5 +1,5 @@
 import { loadConfig } from '#config/load-config.js';
-import { isDatabaseAway, isUniqueViolation } from '#database/database-errors.js';
+import { isDatabaseUnavailable, isUniqueViolation } from '#database/database-errors.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -39,21 +39,21 @@ describe('what Prisma throws when the database is away', () => {
   it('is known when nobody listens', async () => {
     const nobody = { DATABASE_URL: 'postgresql://127.0.0.1:1/none' };
     for (const work of [count, countInTransaction, (prisma: PrismaService) => prisma.$queryRaw`SELECT 1`]) {
-      expect(isDatabaseAway(await thrown(work, nobody))).toBe(true);
+      expect(isDatabaseUnavailable(await thrown(work, nobody))).toBe(true);
     }
   });
 
   it('is known when a row is locked for too long, within a transaction and without', async () => {
     await room.database.$transaction(async (tx) => {
       await tx.account.updateMany({ data: { name: 'B' } });
-      for (const work of [rename, renameInTransaction]) expect(isDatabaseAway(await thrown(work))).toBe(true);
+      for (const work of [rename, renameInTransaction]) expect(isDatabaseUnavailable(await thrown(work))).toBe(true);
     });
   }, 30_000);
 
   it('is known when a statement takes too long, and when no connection is free', async () => {
     const quick = { DATABASE_POOL: '1', DATABASE_QUERY_TIMEOUT_MS: '300', DATABASE_CONNECT_TIMEOUT_MS: '300' };
     const sleep = (prisma: PrismaService): Promise<unknown> => prisma.$queryRaw`SELECT pg_sleep(1)::text`;
-    expect(isDatabaseAway(await thrown(sleep, quick))).toBe(true);
+    expect(isDatabaseUnavailable(await thrown(sleep, quick))).toBe(true);
     for (const work of [count, countInTransaction]) {
       const busy = async (prisma: PrismaService): Promise<void> => {
         const client = await prisma.pool.connect();
@@ -61,7 +61,7 @@ describe('what Prisma throws when the database is away', () => {
           client.release();
         });
       };
-      expect(isDatabaseAway(await thrown(busy, quick))).toBe(true);
+      expect(isDatabaseUnavailable(await thrown(busy, quick))).toBe(true);
     }
   });
 
@@ -75,12 +75,12 @@ describe('what Prisma throws when the database is away', () => {
         await tx.account.count();
       }),
     );
-    expect(isDatabaseAway(error)).toBe(true);
+    expect(isDatabaseUnavailable(error)).toBe(true);
   });
 
   it('is another thing than a row that is refused', async () => {
     const error = await thrown((prisma) => prisma.account.create({ data: { id: TEST_ACCOUNT, name: 'again' } }));
     expect(isUniqueViolation(error)).toBe(true);
-    expect(isDatabaseAway(error)).toBe(false);
+    expect(isDatabaseUnavailable(error)).toBe(false);
   });
 });

@@ -14,7 +14,7 @@ import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.
 
 const TASKS = 200_000;
 /** A statement that goes by an index reads a few; one that goes through the history, some ten thousand. */
-const MOST_PAGES = 1_500;
+const MAX_PAGES = 1_500;
 /** Finds each of up to a thousand rows that are due by its key, and writes to every index. */
 const BATCHES: readonly string[] = [
   'tasks/ExpireObjects.run: objects',
@@ -30,7 +30,7 @@ const BATCHES: readonly string[] = [
   'tasks/SweepTasks.enqueueForgotten',
   'tasks/LostCallers.markAll',
 ];
-const MOST_PAGES_OF_A_BATCH = 8_000;
+const MAX_PAGES_OF_A_BATCH = 8_000;
 /** Tables whose rows grow with the history, or that have a few thousand open ones. */
 const LARGE = [
   ...['tasks', 'charges', 'chat_usage', 'audit_log', 'usage_rollups', 'grouped_usage', 'webhook_deliveries'],
@@ -78,7 +78,7 @@ describe(`a history of ${TASKS} tasks`, () => {
     const through: unknown[] = [];
     for (const [name, run] of own) {
       done.add(name);
-      const most = BATCHES.includes(name) ? MOST_PAGES_OF_A_BATCH : MOST_PAGES;
+      const most = BATCHES.includes(name) ? MAX_PAGES_OF_A_BATCH : MAX_PAGES;
       const readings = await watch.readings(() => run(0));
       if (readings.length === 0) through.push({ name, text: 'no statement at all' });
       for (const { text, pages, nodes } of readings) {

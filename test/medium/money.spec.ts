@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import { leftOf } from '#billing/budgets.js';
+import { remainingOf } from '#billing/budgets.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import type { TaskCost } from '#billing/quote.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
@@ -266,7 +266,7 @@ describe('money', () => {
     );
     await keyBudget(apiKeyId, 100_000, 'month');
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_007 });
-    expect(leftOf(await budgets.find([apiKeyId, 'acct_without']))).toBe(59_993);
+    expect(remainingOf(await budgets.find([apiKeyId, 'acct_without']))).toBe(59_993);
   });
 
   async function newKey(): Promise<string> {

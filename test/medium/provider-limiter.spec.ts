@@ -26,7 +26,7 @@ describe('the limits of a provider, at several processes', () => {
   const enterMany = (count: number, entry: ReturnType<typeof providerEntry>): Promise<Answer[]> =>
     Promise.all(Array.from({ length: count }, (_, index) => at(index).enter(entry, 'a', `task-${index}`)));
   const refusals = (answers: readonly Answer[]) => answers.filter((answer) => 'reason' in answer);
-  const look = async (name: string) => (await at(0).state.look([name]))[0];
+  const look = async (name: string) => (await at(0).state.statesOf([name]))[0];
 
   it('lets as many calls run as it may, however many ask at once, and the next as soon as one has ended', async () => {
     const entry = providerEntry('p', { concurrency: 7 });

@@ -36,7 +36,7 @@ describe('a provider in trouble, at several processes', () => {
   const at = (index: number) => limiters[index % limiters.length] as OpenLimiter;
   const ask = (index: number, key = 'a'): Promise<Answer> => at(index).enter(entry, key, `task-${tasks++}`);
   const look = async () => {
-    const [state] = await at(0).state.look(['p']);
+    const [state] = await at(0).state.statesOf(['p']);
     if (state === undefined) throw new Error('no state');
     return state;
   };

@@ -1,6 +1,6 @@
 import { Agent, createServer, request as send, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { turnsOf } from '../../apps/api/src/common/request-stream.js';
+import { burstLimiter } from '../../apps/api/src/common/request-stream.js';
 
 const READ_BYTES = 16_384;
 /** Sizes around what one connection may bring in a turn, so that the last piece meets a resting connection. */
@@ -12,7 +12,7 @@ describe('turns of a connection', () => {
   let agent: Agent;
   beforeAll(async () => {
     server = createServer((payload, response) => {
-      const takeTurns = turnsOf(payload);
+      const takeTurns = burstLimiter(payload);
       let bytes = 0;
       payload.on('data', (chunk: Buffer) => {
         bytes += chunk.length;

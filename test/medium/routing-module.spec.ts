@@ -74,6 +74,6 @@ describe('the limiter of a process', () => {
     passed(await app.get(ProviderLimiter).enter(providerEntry('p'), '', 'task')).end('neutral');
     await app.close();
     const other = await room.limiter();
-    expect(await other.state.look(['p'])).toMatchObject([{ calls: 0 }]);
+    expect(await other.state.statesOf(['p'])).toMatchObject([{ calls: 0 }]);
   });
 });

@@ -287,9 +287,9 @@ describe('running one task', () => {
     await started.promise;
     // Only the grace is measured by this clock: nothing else begins to wait while it is set.
     jest.useFakeTimers();
-    const callOff = stopping.leases.abortAfterGrace();
+    const cancelAbort = stopping.leases.abortAfterGrace();
     jest.advanceTimersByTime(840_000);
-    callOff();
+    cancelAbort();
     jest.useRealTimers();
     expect(stopping.leases.stopping.aborted).toBe(false);
     image.resolve(goodPng);

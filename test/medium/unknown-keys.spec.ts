@@ -28,7 +28,7 @@ describe('a flood of unknown keys', () => {
     keys = new ApiKeyRepository(room.database, { secretKey: SECRET_KEY });
     uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
-    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, patienceMs: 50_000 });
+    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, maxWaitMs: 50_000 });
     store = new ApiKeyStore(keys, new BudgetRepository(room.database), uses, limiter);
   });
   afterEach(async () => {
@@ -65,7 +65,7 @@ describe('a flood of unknown keys', () => {
     await many.ended;
     expect([...many.codes]).toEqual(['invalid_api_key']);
     expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.atOnce);
+    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.maxConcurrent);
   });
 
   it('M4: holds up neither a good key of another network nor one that was known before', async () => {
@@ -97,7 +97,7 @@ describe('a flood of unknown sessions', () => {
     const secrets = { secretKey: SECRET_KEY };
     people = new PersonStore(room.database, secrets);
     const store = new SessionStore(room.database, secrets);
-    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, patienceMs: 50_000 });
+    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, maxWaitMs: 50_000 });
     sessions = new SessionLookUps(store, limiter);
     await room.sql(
       `INSERT INTO people (id, account_id, email, name, role) VALUES ('person_a', $1, 'a@b.c', 'A', 'admin')`,
@@ -145,7 +145,7 @@ describe('a flood of unknown sessions', () => {
     expect(await sessions.find(fresh.token, '198.51.100.1')).toMatchObject({ personId: 'person_a' });
     expect(open).toBeGreaterThan(0);
     expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
-    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.atOnce);
+    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.maxConcurrent);
   });
 
   it('M4: a session that has ended is none at once, and the first admin is looked for until there is one', async () => {

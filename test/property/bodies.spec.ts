@@ -10,7 +10,7 @@ import { contractError, type Answer } from '../support/contract-answer.js';
 import { LONG, PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { byteByByte, HARMFUL_BODIES, inPieces } from '../support/harmful-bodies.js';
 import { databaseOf } from '../support/open-prisma.js';
-import { PATIENT, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { sendBody } from '../support/raw-body.js';
 import { watched, type Seen } from '../support/watch-process.js';
 
@@ -50,7 +50,7 @@ models:
     );
     // What happens to be a valid request becomes a task that no worker is there for: its caller is soon told so.
     const settings = { MODELS_FILE: join(folder, 'models.yaml'), UP_KEY: 'upstream-secret-1', SYNC_WAIT_MS: '1000' };
-    platform = await startApiPlatform({ ...PATIENT, ...settings });
+    platform = await startApiPlatform({ ...LONG_TIMEOUTS, ...settings });
     const { id, key } = await platform.newKeyWithId();
     await new BudgetRepository(databaseOf(platform)).set(
       { ownerId: id, owner: 'key' },

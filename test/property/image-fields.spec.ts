@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { answerOf, contractError, type Answer } from '../support/contract-answer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { expectUnharmed } from '../support/unharmed.js';
+import { expectNoDataLoss } from '../support/no-data-loss.js';
 import { anyJson, fieldsOf, jsonOf, problem, problemsOf, type Field, type Fields } from './field.js';
 import {
   CALLBACK,
@@ -125,7 +125,7 @@ describe('the JSON fields of image requests', () => {
   );
 
   it('leave nothing pending, nothing stored that no task has, and every prompt as it was sent', async () => {
-    await expectUnharmed(platform, 'Any value in any field');
+    await expectNoDataLoss(platform, 'Any value in any field');
     expect(accepted.size).toBeGreaterThan(100);
     const { rows } = await platform.pool.query<{ id: string; prompt: string }>('SELECT id, prompt FROM tasks');
     expect(new Map(rows.map(({ id, prompt }) => [id, prompt]))).toEqual(accepted);

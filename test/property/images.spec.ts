@@ -6,7 +6,7 @@ import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { answerOf, contractError } from '../support/contract-answer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { memoryOf } from '../support/process-figures.js';
-import { expectUnharmed } from '../support/unharmed.js';
+import { expectNoDataLoss } from '../support/no-data-loss.js';
 import { REFUSED_PROMPT } from './image-fields.js';
 import { JPEG, PNG, WEBP } from './references.js';
 
@@ -157,7 +157,7 @@ describe('images that are not what they seem', () => {
     }
   });
 
-  it('leave the platform as it was', () => expectUnharmed(platform, 'Damaged images and bombs'), 90_000);
+  it('leave the platform as it was', () => expectNoDataLoss(platform, 'Damaged images and bombs'), 90_000);
 });
 
 function uri(bytes: Buffer): string {

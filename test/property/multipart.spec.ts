@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { answerOf, contractError, type Answer, type ContractError } from '../support/contract-answer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { expectUnharmed } from '../support/unharmed.js';
+import { expectNoDataLoss } from '../support/no-data-loss.js';
 import { problem, problemsOf, type Field } from './field.js';
 import { combinationProblems, FORM_FIELDS, losesCompression, REFUSED_PROMPT, strictProblems } from './image-fields.js';
 import { JPEG, PNG, WEBP } from './references.js';
@@ -296,5 +296,5 @@ describe('multipart edits', () => {
     expect(long.error?.code).toMatch(/^(string_above_max_length|invalid_multipart)$/);
   });
 
-  it('leave the platform as it was', () => expectUnharmed(platform, 'Damaged forms'), 90_000);
+  it('leave the platform as it was', () => expectNoDataLoss(platform, 'Damaged forms'), 90_000);
 });

@@ -3,7 +3,7 @@ import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { answerOf, contractError, type Answer, type ContractError } from '../support/contract-answer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { rawCall } from '../support/raw-call.js';
-import { expectUnharmed } from '../support/unharmed.js';
+import { expectNoDataLoss } from '../support/no-data-loss.js';
 import { anyJson, anyText } from './field.js';
 import { REFUSED_PROMPT } from './image-fields.js';
 
@@ -420,7 +420,7 @@ describe('requests that nobody should send', () => {
     PROPERTY_TIMEOUT_MS,
   );
 
-  it('leave the platform as it was', () => expectUnharmed(platform, 'Any method, path, header, body, id'), 90_000);
+  it('leave the platform as it was', () => expectNoDataLoss(platform, 'Any method, path, header, body, id'), 90_000);
 });
 
 /** The answer without what is new in each. */

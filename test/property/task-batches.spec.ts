@@ -5,7 +5,7 @@ import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const TASKS = 5;
-const MOST_STARTS = 2;
+const MAX_STARTS = 2;
 const LEASE_MS = 600_000;
 const CALL = { provider: 'paid', key: '', model: 'gpt-image-2', free: false };
 const FAILURE = taskError(new AppError('upstream_error', 'no'));
@@ -112,9 +112,9 @@ describe('moves of many tasks at one moment', () => {
       const lease = { id: ids[index] ?? '', attempt: row.attempt - (late ? 1 : 0) };
       const isHeld = row.leased && !late && row.status === 'pending';
       if (each.kind === 'start') {
-        const starts = isHeld && row.starts < MOST_STARTS;
+        const starts = isHeld && row.starts < MAX_STARTS;
         if (starts) Object.assign(row, { starts: row.starts + 1, job: null });
-        return [starts, () => transitions.startProvider(lease, CALL, MOST_STARTS)] as const;
+        return [starts, () => transitions.startProvider(lease, CALL, MAX_STARTS)] as const;
       }
       // Whether it is leased is not asked from here on: who names, gives back, parks or ends is its last holder.
       const ends = !late && row.status === 'pending';

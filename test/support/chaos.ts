@@ -7,12 +7,12 @@ import type { FaultRoom, LinkName, Member } from './fault-room.js';
 import type { FaultWindow } from './oracle.js';
 
 /** A fault: breaks something when called, and repairs it before it resolves. */
-interface Misfortune {
+interface FaultInjection {
   readonly name: string;
   /** Its relative frequency. */
   readonly weight: number;
   /** Resolves with details, if the name leaves them open. */
-  happen(chance: Chance): Promise<string | undefined | void>;
+  inject(chance: Chance): Promise<string | undefined | void>;
 }
 
 const LINK_FAULTS: Readonly<Record<LinkName, readonly Fault[]>> = {
@@ -57,13 +57,13 @@ export class Chaos {
       );
       const from = Date.now();
       this.tell(drawn.name);
-      const detail = await drawn.happen(this.chance);
+      const detail = await drawn.inject(this.chance);
       const name = typeof detail === 'string' ? `${drawn.name}: ${detail}` : drawn.name;
       this.windows.push({ name, from, to: Date.now() });
     }
   }
 
-  private misfortunes(): Misfortune[] {
+  private misfortunes(): FaultInjection[] {
     const { room } = this;
     return [
       ...room.members.flatMap((member) => this.ofMember(member)),
@@ -72,25 +72,29 @@ export class Chaos {
     ];
   }
 
-  private ofServices(): Misfortune[] {
-    const redis: Misfortune[] = [
-      { name: 'Redis killed', weight: 2, happen: (chance) => this.killRedis(chance, false) },
-      { name: 'Redis killed and emptied', weight: 2, happen: (chance) => this.killRedis(chance, true) },
-      { name: 'Redis flushed', weight: 2, happen: () => this.flushRedis() },
-      { name: 'Redis frozen', weight: 1, happen: (chance) => freeze(this.room.redis.pid, chance) },
+  private ofServices(): FaultInjection[] {
+    const redis: FaultInjection[] = [
+      { name: 'Redis killed', weight: 2, inject: (chance) => this.killRedis(chance, false) },
+      { name: 'Redis killed and emptied', weight: 2, inject: (chance) => this.killRedis(chance, true) },
+      { name: 'Redis flushed', weight: 2, inject: () => this.flushRedis() },
+      { name: 'Redis frozen', weight: 1, inject: (chance) => freeze(this.room.redis.pid, chance) },
     ];
-    const postgres: Misfortune = { name: 'Postgres killed', weight: 3, happen: (chance) => this.killPostgres(chance) };
+    const postgres: FaultInjection = {
+      name: 'Postgres killed',
+      weight: 3,
+      inject: (chance) => this.killPostgres(chance),
+    };
     return [
       ...(this.broken.has('redis') ? [] : redis.map((misfortune) => this.alone('redis', misfortune))),
       ...(this.broken.has('postgres') ? [] : [this.alone('postgres', postgres)]),
     ];
   }
 
-  private alone(what: Member | 'redis' | 'postgres', { name, weight, happen }: Misfortune): Misfortune {
+  private alone(what: Member | 'redis' | 'postgres', { name, weight, inject: happen }: FaultInjection): FaultInjection {
     return {
       name,
       weight,
-      happen: async (chance) => {
+      inject: async (chance) => {
         this.broken.add(what);
         const detail = await happen(chance);
         this.broken.delete(what);
@@ -99,13 +103,13 @@ export class Chaos {
     };
   }
 
-  private ofMember(member: Member): Misfortune[] {
+  private ofMember(member: Member): FaultInjection[] {
     if (this.broken.has(member)) return [];
-    const own: Misfortune[] = [
+    const own: FaultInjection[] = [
       {
         name: `${member.name} killed`,
         weight: 2,
-        happen: async (chance) => {
+        inject: async (chance) => {
           await member.kill();
           await delay(chance.between(0, 2_000));
           await this.revive(member);
@@ -114,7 +118,7 @@ export class Chaos {
       {
         name: `${member.name} told to stop and started again`,
         weight: 1,
-        happen: async () => {
+        inject: async () => {
           await member.stop();
           await this.revive(member);
         },
@@ -122,7 +126,7 @@ export class Chaos {
       {
         name: `${member.name} frozen`,
         weight: 2,
-        happen: async (chance) => {
+        inject: async (chance) => {
           member.freeze();
           await delay(chance.between(1_000, member.app === 'api' ? 6_000 : 28_000));
           member.thaw();
@@ -137,19 +141,19 @@ export class Chaos {
     ];
   }
 
-  private ofEventLoop(member: Member): Misfortune {
+  private ofEventLoop(member: Member): FaultInjection {
     return {
       name: `${member.name} blocked`,
       weight: 1,
-      happen: (chance) => blockEventLoop(member.running, chance.between(1_000, 28_000)),
+      inject: (chance) => blockEventLoop(member.running, chance.between(1_000, 28_000)),
     };
   }
 
-  private ofLink(link: LinkName, members: readonly Member[], whose: string): Misfortune {
+  private ofLink(link: LinkName, members: readonly Member[], whose: string): FaultInjection {
     return {
       name: `link of ${whose} to ${link}`,
       weight: 1,
-      happen: async (chance) => {
+      inject: async (chance) => {
         const fault = chance.pick(LINK_FAULTS[link]);
         this.tell(`  ${JSON.stringify(fault).slice(0, 40)}`);
         const proxies = members.map((member) => member.link(link));
@@ -161,11 +165,11 @@ export class Chaos {
     };
   }
 
-  private ofDoor(member: Member): Misfortune {
+  private ofDoor(member: Member): FaultInjection {
     return {
       name: `callers of ${member.name} cut off`,
       weight: 2,
-      happen: async (chance) => {
+      inject: async (chance) => {
         const door = member.door as NonNullable<Member['door']>;
         const fault = chance.pick(DOOR_FAULTS);
         door.fault = fault;

@@ -9,7 +9,7 @@ import { createTestRedis } from './redis.js';
 
 const SECRET_KEY = 'e2e-1f7b0c52d9a84e6fb3c8';
 /** For tests whose calls must all succeed, however many come at once and however busy the machine is. */
-export const PATIENT = {
+export const LONG_TIMEOUTS = {
   DATABASE_CONNECT_TIMEOUT_MS: '20000',
   DATABASE_QUERY_TIMEOUT_MS: '20000',
   REDIS_COMMAND_TIMEOUT_MS: '20000',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway } from '#database/database-errors.js';
+import { isDatabaseUnavailable } from '#database/database-errors.js';
 
 const PATIENCE_MS = 50_000;
 
@@ -13,7 +13,7 @@ export async function retried<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call();
     } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > end) throw error;
+      if (!isDatabaseUnavailable(error) || performance.now() > end) throw error;
       await delay(50);
     }
   }

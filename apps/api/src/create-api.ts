@@ -31,7 +31,7 @@ import { cleanPathIds } from './common/fastify/path-ids.js';
 import { createAdapter, prepareServer } from './common/fastify/server.js';
 import './fastify-types.js';
 import { ConsoleCaller } from './console/tasks/console-caller.js';
-import { askForHttps } from './common/fastify/strict-transport.js';
+import { sendStrictTransport } from './common/fastify/strict-transport.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 
 /** Build output of apps/dashboard. */
@@ -52,7 +52,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   await app.register(cookie, { hook: false });
   prepareDocs(server);
   markConsole(server);
-  askForHttps(server, app.get(ApiConfig));
+  sendStrictTransport(server, app.get(ApiConfig));
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
   cleanPathIds(server);
   authenticateRequests(server, app.get(ApiKeyStore));

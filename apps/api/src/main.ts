@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { ConfigError, reportSettings, unknownSettings } from '#config/load-config.js';
-import { hearStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
+import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { Logger } from '#telemetry/logger.js';
@@ -10,7 +10,7 @@ import { createApi } from './create-api.js';
 import { ApiConfig } from './common/api.config.js';
 
 async function main(): Promise<void> {
-  const handOn = hearStopSignals();
+  const forwardStopSignal = deferStopSignals();
   const app = await createApi(process.env);
   if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
   app.enableShutdownHooks([...STOP_SIGNALS], { useProcessExit: true });
-  handOn();
+  forwardStopSignal();
   void app.get(PrismaService).warm();
   const { port, host } = app.get(ApiConfig);
   await app.listen({ port, host });

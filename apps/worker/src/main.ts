@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { ConfigError, reportSettings, unknownSettings } from '#config/load-config.js';
-import { hearStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
+import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { Logger, NestLogger } from '#telemetry/logger.js';
@@ -18,14 +18,14 @@ const IDLE_MS = 25_000;
 const LOOK_MS = 1_000;
 
 async function main(): Promise<void> {
-  const handOn = hearStopSignals();
+  const forwardStopSignal = deferStopSignals();
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
   if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   app.enableShutdownHooks([...STOP_SIGNALS], { useProcessExit: true });
   endInTime(app.get(ShutdownGrace), app.get(Leases), logger);
-  handOn();
+  forwardStopSignal();
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }

@@ -1,7 +1,7 @@
 import { undecodable } from '../decode-check.js';
 import { encodeAs } from '../encode.js';
 import { readResultHeader } from '../header.js';
-import { inTurn } from '../sharp.js';
+import { withImageSlot } from '../sharp.js';
 import { changesOf, type FinishOrder, type ImageInWork, type Step } from './step.js';
 
 /** Encodes the changed image; an image that already matches the order keeps its bytes. */
@@ -17,7 +17,10 @@ export const encode: Step = {
 async function write(image: ImageInWork, order: FinishOrder): Promise<Buffer> {
   try {
     const { width, height } = image.header;
-    return await inTurn(() => encodeAs(changesOf(image), order.format, order.compression).toBuffer(), width * height);
+    return await withImageSlot(
+      () => encodeAs(changesOf(image), order.format, order.compression).toBuffer(),
+      width * height,
+    );
   } catch (cause) {
     throw undecodable(cause);
   }

@@ -19,9 +19,9 @@ export const provenance: Step = {
     const file = await FileStructure.of(image.bytes, header.type);
     const done = (bytes: Buffer, found: Provenance) => ({ ...image, bytes, provenance: found });
     if (mark === undefined) return done(await file.image(), 'none');
-    const tells = image.isOriginal && (file.hasCredentials || file.hasXmp);
-    if (tells && !file.mustBeCleaned) return done(image.bytes, 'kept');
-    if (tells && !file.hasCredentials) return done(await file.imageWithXmp(), 'kept');
+    const hasProvenance = image.isOriginal && (file.hasCredentials || file.hasXmp);
+    if (hasProvenance && !file.mustBeCleaned) return done(image.bytes, 'kept');
+    if (hasProvenance && !file.hasCredentials) return done(await file.imageWithXmp(), 'kept');
     return done(await file.marked(markXmp(mark), header), 'marked');
   },
 };

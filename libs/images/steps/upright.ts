@@ -4,5 +4,5 @@ import { changesOf, type Step } from './step.js';
 export const upright: Step = {
   name: 'upright',
   run: (image) =>
-    image.header.isTurned || image.header.isForeignColor ? { ...image, changes: changesOf(image) } : image,
+    image.header.needsRotation || image.header.needsRgbConversion ? { ...image, changes: changesOf(image) } : image,
 };

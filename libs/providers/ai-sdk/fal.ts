@@ -3,7 +3,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
 import type { LibraryVendor, ModelInput } from './library-vendor.js';
-import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order.js';
+import { cannotTake, fileOf, warnIgnoredOptions, wantedPixels } from './order.js';
 
 /** https://fal.ai/docs: synchronous requests, image models, errors. One call returns the image's URL. */
 export const fal: LibraryVendor = {
@@ -13,7 +13,7 @@ export const fal: LibraryVendor = {
   order: (request, takes) => {
     refuseImages(request, takes);
     const warnings: string[] = [];
-    leaveOutOptions(request, warnings);
+    warnIgnoredOptions(request, warnings);
     const wanted = wantedPixels(request);
     const size = wanted === undefined ? undefined : textOfSize(askable(wanted, request.sizes));
     const options = {

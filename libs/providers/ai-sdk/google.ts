@@ -3,7 +3,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { offeredSize, type Size } from '../offered-size.js';
 import type { LibraryVendor } from './library-vendor.js';
-import { cannotTake, fileOf, leaveOutOptions, wantedPixels } from './order.js';
+import { cannotTake, fileOf, warnIgnoredOptions, wantedPixels } from './order.js';
 
 type Ratio = `${number}:${number}`;
 
@@ -23,7 +23,7 @@ export const google: LibraryVendor = {
     const isGemini = request.model.startsWith('gemini-');
     refuseImages(request, isGemini);
     const warnings: string[] = [];
-    leaveOutOptions(request, warnings);
+    warnIgnoredOptions(request, warnings);
     const wanted = wantedPixels(request);
     const files = request.images.map(fileOf);
     if (wanted === undefined) return { call: { files }, size: 'auto', warnings };

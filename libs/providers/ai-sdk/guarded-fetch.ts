@@ -1,9 +1,9 @@
-import { AnswerTooLarge } from '../http/base64-sink.js';
+import { ResponseTooLarge } from '../http/base64-sink.js';
 import { refusal, unusable } from '../http/failures.js';
 import { fetchImage, lengthOf, MAX_IMAGE_BYTES, maxAnswerBytes, maxImageBytes } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
-import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
-import { errorBody, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { readJsonResponse, type JsonResponse } from '../http/json-response.js';
+import { errorBody, type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { ImagePlaceholders } from './image-placeholders.js';
@@ -11,7 +11,7 @@ import { ImagePlaceholders } from './image-placeholders.js';
 /** Maximum bytes of a response with one image: 36 MB as base64. */
 const MAX_ANSWER_BYTES = 48_000_000;
 
-interface Ways {
+interface FetchDependencies {
   readonly upstream: Upstream;
   /** Of the upstream, without a trailing slash. */
   readonly baseUrl: string;
@@ -30,14 +30,14 @@ export class GuardedFetch {
   readonly placeholders = new ImagePlaceholders();
   /** Why an image could not be downloaded. */
   failure: ProviderError | undefined;
-  private answer: JsonAnswer | undefined;
+  private answer: JsonResponse | undefined;
   /** Number of images that the library requested, and how many bytes the next ones may have. */
   private fetched = 0;
   private left: number;
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly ways: Ways,
+    private readonly dependencies: FetchDependencies,
     private readonly n: number,
     private readonly signal: AbortSignal,
   ) {
@@ -85,7 +85,7 @@ export class GuardedFetch {
   }
 
   private async order(url: string, body: string): Promise<Response> {
-    const { upstream, baseUrl } = this.ways;
+    const { upstream, baseUrl } = this.dependencies;
     if (!url.startsWith(`${baseUrl}/`)) throw new Error('an order would have gone to another server');
     if (this.hasOrdered) throw new Error('an order would have been repeated');
     this.hasOrdered = true;
@@ -103,17 +103,19 @@ export class GuardedFetch {
     );
   }
 
-  private async read(answer: UpstreamAnswer): Promise<Response> {
+  private async read(answer: UpstreamResponse): Promise<Response> {
     if (answer.status >= 300) throw await this.refusalOf(answer);
-    this.answer = await readAnswer(answer.body, MAX_IMAGE_BYTES).catch((error: unknown) => {
+    this.answer = await readJsonResponse(answer.body, MAX_IMAGE_BYTES).catch((error: unknown) => {
       if (error instanceof ProviderError) throw error;
-      throw error instanceof AnswerTooLarge ? unusable('the image is too large', 'yes') : unusable('no JSON', 'maybe');
+      throw error instanceof ResponseTooLarge
+        ? unusable('the image is too large', 'yes')
+        : unusable('no JSON', 'maybe');
     });
     return new Response(this.answer.text, { headers: { 'content-type': answer.contentType } });
   }
 
-  private async refusalOf({ status, retryAfter, body }: UpstreamAnswer): Promise<ProviderError> {
-    const { upstream, vendor } = this.ways;
+  private async refusalOf({ status, retryAfter, body }: UpstreamResponse): Promise<ProviderError> {
+    const { upstream, vendor } = this.dependencies;
     const { isJson, value } = await errorBody(body);
     const said = vendor.refusal(status, isJson ? value : undefined);
     return refusal({
@@ -126,6 +128,6 @@ export class GuardedFetch {
     if (this.answer !== undefined && (url.startsWith('data:') || this.answer.isLong(url))) {
       return this.answer.bytesOf(url);
     }
-    return [await fetchImage(this.ways.fetcher, url, this.signal, Math.min(this.left, MAX_IMAGE_BYTES))];
+    return [await fetchImage(this.dependencies.fetcher, url, this.signal, Math.min(this.left, MAX_IMAGE_BYTES))];
   }
 }

@@ -1,5 +1,5 @@
 import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
-import { leaveOut, NO_PARTIALS } from '../left-out.js';
+import { warnIgnored, NO_PARTIALS } from '../ignored-options.js';
 import type { Size } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 import type { LibraryCall } from './library-vendor.js';
@@ -18,11 +18,11 @@ export function wantedPixels({ width, height, squareEdge }: ProviderImageRequest
 }
 
 /** Adds warnings for options that none of the library's vendors take. */
-export function leaveOutOptions(request: ProviderImageRequest, warnings: string[]): void {
-  leaveOut('quality', request.quality, warnings);
-  leaveOut('moderation', request.moderation, warnings);
-  leaveOut('input_fidelity', request.inputFidelity, warnings);
-  if (request.background === 'transparent') leaveOut('transparent background', request.background, warnings);
+export function warnIgnoredOptions(request: ProviderImageRequest, warnings: string[]): void {
+  warnIgnored('quality', request.quality, warnings);
+  warnIgnored('moderation', request.moderation, warnings);
+  warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
 }
 

@@ -20,7 +20,7 @@ export interface ChatCall {
 }
 
 /** A provider's response, with any status. Its body must be read or destroyed. */
-export interface ChatAnswer {
+export interface ChatResponse {
   readonly status: number;
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -38,6 +38,6 @@ export interface ChatProvider {
    * Returns as soon as the response headers arrive. Throws ChatNotSent, the signal's reason when aborted, or the
    * connection's error; after the latter, the outcome is unknown.
    */
-  call(provider: ProviderEntry, call: ChatCall): Promise<ChatAnswer>;
+  call(provider: ProviderEntry, call: ChatCall): Promise<ChatResponse>;
   close(): Promise<void>;
 }

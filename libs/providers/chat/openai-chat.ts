@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { providerAgent } from '../http/provider-agent.js';
 import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry } from '../provider-entry.js';
-import { ChatNotSent, type ChatAnswer, type ChatCall, type ChatProvider } from './chat-provider.js';
+import { ChatNotSent, type ChatResponse, type ChatCall, type ChatProvider } from './chat-provider.js';
 
 /** Errors after which nothing was sent on the connection. */
 const BEFORE_SENDING = new Set([
@@ -34,7 +34,7 @@ export class OpenAiChat implements ChatProvider {
     this.agent = providerAgent(proxy, { connectTimeoutMs: connectMs, bodyTimeout: 0 });
   }
 
-  async call(provider: ProviderEntry, call: ChatCall): Promise<ChatAnswer> {
+  async call(provider: ProviderEntry, call: ChatCall): Promise<ChatResponse> {
     const { statusCode, headers, body } = await this.agent
       .request({
         ...this.endpointOf(provider),

@@ -1,9 +1,9 @@
 import { ByteCollector, sha256Of } from '#bytes/bytes.js';
-import { AnswerTooLarge } from '../http/base64-sink.js';
-import { UnusableAnswer } from '../http/json-answer.js';
+import { ResponseTooLarge } from '../http/base64-sink.js';
+import { UnusableResponse } from '../http/json-response.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { errorBody, Upstream, type UpstreamAnswer, type UpstreamSettings } from '../http/upstream.js';
+import { errorBody, Upstream, type UpstreamResponse, type UpstreamSettings } from '../http/upstream.js';
 import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { unusable } from '../http/failures.js';
 import type { ProviderInputImage } from '../image-provider.js';
@@ -59,7 +59,7 @@ export class ComfyServer {
     return jobId;
   }
 
-  async look(jobId: string, output: string | undefined, signal: AbortSignal): Promise<JobState> {
+  async jobState(jobId: string, output: string | undefined, signal: AbortSignal): Promise<JobState> {
     const early = await this.ended(jobId, output, signal);
     if (early !== undefined) return early;
     const queue = await this.json('/queue', signal);
@@ -109,7 +109,7 @@ export class ComfyServer {
       try {
         return await readJson(answer.body);
       } catch (error) {
-        const isUnusable = error instanceof UnusableAnswer || error instanceof AnswerTooLarge;
+        const isUnusable = error instanceof UnusableResponse || error instanceof ResponseTooLarge;
         throw isUnusable ? unusable(error.message) : error;
       }
     });
@@ -124,7 +124,7 @@ export class ComfyServer {
     path: string,
     signal: AbortSignal,
     body: RequestBody | undefined,
-    read: (answer: UpstreamAnswer) => Promise<T>,
+    read: (answer: UpstreamResponse) => Promise<T>,
   ): Promise<T> {
     const call = { path, signal, accept: 'application/json', maxBytes: MAX_ANSWER_BYTES };
     return this.upstream.call({ ...call, ...(body === undefined ? {} : { body }) }, async (answer) => {

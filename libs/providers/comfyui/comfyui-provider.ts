@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { UpstreamSettings } from '../http/upstream.js';
 import {
-  jobGoesOn,
+  isShutdownAbort,
   type ImageProvider,
   type ProviderCallContext,
   type ProviderImageRequest,
   type ProviderImageResult,
 } from '../image-provider.js';
-import { NO_PARTIALS } from '../left-out.js';
+import { NO_PARTIALS } from '../ignored-options.js';
 import { ProviderError } from '../provider-error.js';
-import { Alarm } from './alarm.js';
+import { InterruptibleWait } from './interruptible-wait.js';
 import { clearMask } from './clear-mask.js';
 import { ComfyServer, type JobState, type SavedImage } from './comfy-server.js';
 import { endedJob, failedJob, lostJob, withoutJob, withoutImage } from './failures.js';
@@ -29,7 +29,7 @@ export interface ComfyUiSettings extends UpstreamSettings {
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 /** Failed status checks in a row before the server counts as unavailable: about seven seconds. */
-const FAILED_LOOKS = 8;
+const MAX_FAILED_POLLS = 8;
 const VIEWS = 3;
 
 /** A ComfyUI server, with a workflow for generations and optionally one for edits. */
@@ -54,7 +54,7 @@ export class ComfyUiProvider implements ImageProvider {
     const order = orderFor(request, this.settings.workflows);
     // The same for every start of a task, so that a later start receives the events of an earlier start's job.
     const clientId = `darkroom-${context.idempotencyKey}`;
-    const alarm = new Alarm();
+    const pause = new InterruptibleWait();
     const partials = { wanted: request.partialImages, sent: 0, part: 0 };
     const events = await JobEvents.open(this.settings.baseUrl, clientId, this.settings.apiKey, {
       onProgress: (_jobId, part) => {
@@ -68,11 +68,11 @@ export class ComfyUiProvider implements ImageProvider {
         context.onPartial(image, partials.sent);
         partials.sent += 1;
       },
-      onEnd: () => alarm.ring(),
+      onEnd: () => pause.interrupt(),
     });
     try {
       const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));
-      const image = await this.imageOf(jobId, order, alarm, context);
+      const image = await this.imageOf(jobId, order, pause, context);
       context.onProgress(100);
       const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
       return { images: [Readable.from([image])], sentSize: order.size, warnings: [...order.warnings, ...missed] };
@@ -92,9 +92,9 @@ export class ComfyUiProvider implements ImageProvider {
     for (const image of request.images) images.push(await this.server.upload(image, signal));
     // A workflow with a slot for a mask needs a mask.
     const [first] = request.images;
-    const given =
+    const imageMask =
       request.mask ?? (order.workflow.takesMask && first !== undefined ? await clearMask(first) : undefined);
-    const mask = given === undefined ? undefined : await this.server.upload(given, signal);
+    const mask = imageMask === undefined ? undefined : await this.server.upload(imageMask, signal);
     const values = { ...order, prompt: request.prompt, seed: seedOf(idempotencyKey), images, mask };
     let jobId = randomUUID() as string;
     try {
@@ -108,15 +108,20 @@ export class ComfyUiProvider implements ImageProvider {
     }
   }
 
-  private async imageOf(jobId: string, order: Order, alarm: Alarm, context: ProviderCallContext): Promise<Buffer> {
+  private async imageOf(
+    jobId: string,
+    order: Order,
+    pause: InterruptibleWait,
+    context: ProviderCallContext,
+  ): Promise<Buffer> {
     const { signal } = context;
     try {
-      const images = await this.finished(jobId, order, alarm, context);
+      const images = await this.finished(jobId, order, pause, context);
       const [image] = images;
       if (image === undefined) throw withoutImage();
       return await this.view(image, signal);
     } catch (error) {
-      if (signal.aborted && !jobGoesOn(signal.reason)) await this.server.cancel(jobId);
+      if (signal.aborted && !isShutdownAbort(signal.reason)) await this.server.cancel(jobId);
       throw error;
     }
   }
@@ -124,35 +129,35 @@ export class ComfyUiProvider implements ImageProvider {
   private async finished(
     jobId: string,
     order: Order,
-    alarm: Alarm,
+    pause: InterruptibleWait,
     { signal }: ProviderCallContext,
   ): Promise<readonly SavedImage[]> {
     let [pauses, failures] = [0, 0];
     for (;;) {
-      const state = await this.look(jobId, order, signal, ++failures);
+      const state = await this.poll(jobId, order, signal, ++failures);
       if (state !== undefined) failures = 0;
       if (state?.kind === 'finished') return state.images;
       if (state?.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
       if (state?.kind === 'gone') throw lostJob(endedJob(this.free));
       // The event of a job's end arrives shortly before the history contains it.
-      const rang = await alarm.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
-      pauses = rang ? 0 : pauses + 1;
+      const interrupted = await pause.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
+      pauses = interrupted ? 0 : pauses + 1;
     }
   }
 
   /** The job's state; undefined while the server is unavailable. Throws its error after too many failures. */
-  private async look(
+  private async poll(
     jobId: string,
     { workflow }: Order,
     signal: AbortSignal,
     failures: number,
   ): Promise<JobState | undefined> {
     try {
-      return await this.server.look(jobId, workflow.output, signal);
+      return await this.server.jobState(jobId, workflow.output, signal);
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
-      if (error.retryable && failures < FAILED_LOOKS) return undefined;
-      throw askAgain(error);
+      if (error.retryable && failures < MAX_FAILED_POLLS) return undefined;
+      throw retryableFailure(error);
     }
   }
 
@@ -164,7 +169,7 @@ export class ComfyUiProvider implements ImageProvider {
         signal.throwIfAborted();
         if (tries < VIEWS) continue;
         const message = 'The image could not be fetched from the provider.';
-        throw askAgain({ code: 'upstream_error', message, cause: error });
+        throw retryableFailure({ code: 'upstream_error', message, cause: error });
       }
     }
   }
@@ -175,7 +180,9 @@ function isUnreadable(error: unknown): error is ProviderError {
 }
 
 /** The job may still be running: checking it again is free, but a new order would create a second job. */
-function askAgain(failure: Pick<ProviderError, 'code' | 'message' | 'cause'> & Partial<ProviderError>): ProviderError {
+function retryableFailure(
+  failure: Pick<ProviderError, 'code' | 'message' | 'cause'> & Partial<ProviderError>,
+): ProviderError {
   const { code, message, cause, providerMessage } = failure;
   return new ProviderError(code, message, { retryable: true, charged: 'maybe', cause, providerMessage });
 }

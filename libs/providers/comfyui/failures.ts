@@ -6,13 +6,13 @@ import { ProviderError } from '../provider-error.js';
  * Whether a failed job may be repeated: yes if that costs nothing, as on the operator's own hardware; no if its nodes
  * may have been charged.
  */
-interface Fate {
+interface FailureOutcome {
   readonly retryable: boolean;
   readonly charged: 'no' | 'maybe';
 }
 
 /** A job that ended without an image: repeated only if that costs nothing. */
-export function endedJob(isFree: boolean): Fate {
+export function endedJob(isFree: boolean): FailureOutcome {
   return isFree ? { retryable: true, charged: 'no' } : { retryable: false, charged: 'maybe' };
 }
 
@@ -22,11 +22,11 @@ export function refused(status: number, value: unknown, providerMessage: string 
   const faults = nodeFaults(value);
   const shown = faults.map(({ node, kind }) => `${kind} at node ${node}`).join(', ');
   const cause = new Error(`the workflow was refused: ${textAt(value, 'error', 'type') ?? 'no reason'} ${shown}`.trim());
-  const fate = { retryable: false, charged: 'no', cause, status, providerMessage } as const;
+  const outcome = { retryable: false, charged: 'no', cause, status, providerMessage } as const;
   if (faults.length > 0 && faults.every(({ isImage }) => isImage)) {
-    return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', fate);
+    return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', outcome);
   }
-  return new ProviderError('upstream_error', 'The provider did not accept its workflow.', fate);
+  return new ProviderError('upstream_error', 'The provider did not accept its workflow.', outcome);
 }
 
 /** The response to an order names no job. The order was canceled, but the server may not have received that. */
@@ -39,17 +39,21 @@ export function withoutJob(isFree: boolean, cause: unknown): ProviderError {
 }
 
 /** A job that ran and failed. `messages` are its events in the history. */
-export function failedJob(messages: unknown, ended: Fate, providerMessage: string | undefined): ProviderError {
-  const fate = { ...ended, providerMessage };
+export function failedJob(
+  messages: unknown,
+  ended: FailureOutcome,
+  providerMessage: string | undefined,
+): ProviderError {
+  const outcome = { ...ended, providerMessage };
   if (eventIn(messages, 'execution_interrupted') !== undefined) {
-    return make('The image was cancelled at the provider.', 'the job was interrupted', fate);
+    return make('The image was cancelled at the provider.', 'the job was interrupted', outcome);
   }
   const error = executionError(messages);
   const kind = plain(textAt(error, 'exception_type'));
   const text = /OutOfMemory/i.test(kind)
     ? 'The provider ran out of memory.'
     : 'The provider failed to generate the image.';
-  return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, fate);
+  return make(text, `${kind} in a node of type ${plain(textAt(error, 'node_type'))}`, outcome);
 }
 
 /** The error in a failed job's events. */
@@ -62,8 +66,8 @@ function eventIn(messages: unknown, name: string): unknown {
 }
 
 /** The job is in neither the queue nor the history: the server was restarted, or has deleted it. */
-export function lostJob(fate: Fate): ProviderError {
-  return make('The provider no longer has the job.', 'not in queue and history', fate);
+export function lostJob(outcome: FailureOutcome): ProviderError {
+  return make('The provider no longer has the job.', 'not in queue and history', outcome);
 }
 
 /** A finished job that saved no image. */
@@ -74,9 +78,9 @@ export function withoutImage(): ProviderError {
 function make(
   text: string,
   cause: string,
-  fate: Fate & { readonly providerMessage?: string | undefined },
+  outcome: FailureOutcome & { readonly providerMessage?: string | undefined },
 ): ProviderError {
-  return new ProviderError('upstream_error', text, { ...fate, cause: new Error(cause) });
+  return new ProviderError('upstream_error', text, { ...outcome, cause: new Error(cause) });
 }
 
 function nodeFaults(value: unknown): { node: string; kind: string; isImage: boolean }[] {

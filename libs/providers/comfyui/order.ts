@@ -1,6 +1,6 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { leaveOut } from '../left-out.js';
+import { warnIgnored } from '../ignored-options.js';
 import { gridSize, LATENT_SIZES, offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 import type { Workflow } from './workflow.js';
@@ -27,10 +27,10 @@ export interface Order {
 export function orderFor(request: ProviderImageRequest, workflows: Workflows): Order {
   const workflow = workflowFor(request, workflows);
   const warnings: string[] = [];
-  leaveOut('quality', knownQuality(request.quality, []), warnings);
-  leaveOut('moderation', request.moderation, warnings);
-  leaveOut('input_fidelity', request.inputFidelity, warnings);
-  if (request.background === 'transparent') leaveOut('transparent background', request.background, warnings);
+  warnIgnored('quality', knownQuality(request.quality, []), warnings);
+  warnIgnored('moderation', request.moderation, warnings);
+  warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   const { images } = request;
   if (images.length > 0 && images.length < workflow.takesImages) {
     warnings.push(`The provider needs ${workflow.takesImages} images, so the last one was used more than once.`);

@@ -6,8 +6,8 @@ const BREAKS = ['\n', '\r', ' ', '\t'];
 const OPEN_ESCAPE = /\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 /** A response contains more than any image. */
-export class AnswerTooLarge extends Error {
-  override readonly name = 'AnswerTooLarge';
+export class ResponseTooLarge extends Error {
+  override readonly name = 'ResponseTooLarge';
 }
 
 /**
@@ -23,16 +23,16 @@ export class Base64Sink {
 
   constructor(private readonly maxBytes: number) {}
 
-  /** Throws AnswerTooLarge. */
+  /** Throws ResponseTooLarge. */
   write(text: string): void {
     this.text += text;
     this.written += text.length;
     // Base64 takes four characters for three bytes. Line breaks and escapes add some, but never this many.
-    if (this.written > 2 * this.maxBytes + BLOCK) throw new AnswerTooLarge();
+    if (this.written > 2 * this.maxBytes + BLOCK) throw new ResponseTooLarge();
     if (this.text.length >= BLOCK) this.decode(false);
   }
 
-  /** Throws AnswerTooLarge. */
+  /** Throws ResponseTooLarge. */
   end(): void {
     this.decode(true);
   }
@@ -45,7 +45,7 @@ export class Base64Sink {
     this.text = text.slice(length) + open;
     const piece = Buffer.from(text.slice(0, length), 'base64');
     this.bytes += piece.length;
-    if (this.bytes > this.maxBytes) throw new AnswerTooLarge();
+    if (this.bytes > this.maxBytes) throw new ResponseTooLarge();
     if (piece.length > 0) this.pieces.push(piece);
   }
 

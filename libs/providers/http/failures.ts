@@ -8,7 +8,7 @@ export interface ErrorFields {
   readonly param?: string | undefined;
 }
 
-interface RefusalFacts {
+interface RefusalDetails {
   /** Status of the response. */
   readonly status: number;
   /** The status that matches the body, if it differs. */
@@ -25,7 +25,7 @@ const MODERATION = /moderation|content_policy|safety|content_filter/;
 const BAD_IMAGE = /^(invalid_image|image_parse_error|unsupported_image|invalid_image_file|image_.*)/;
 const NO_CREDIT = /insufficient_quota|billing|insufficient_.*(balance|credit|funds)|quota_exceeded/;
 /** Request fields whose value the caller chooses. */
-const OF_THE_CALLER =
+const CALLER_FIELDS =
   /^(prompt|size|quality|background|moderation|output_format|output_compression|input_fidelity|user)$/;
 /** The provider rejected the key, not the order. */
 const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
@@ -38,7 +38,7 @@ const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
  * What a status other than 200 means; see the table in docs/operations.md ("Providers"). All messages are our own, so
  * that the vendor's text never reaches callers.
  */
-export function refusal(facts: RefusalFacts): ProviderError {
+export function refusal(facts: RefusalDetails): ProviderError {
   const { fields, retryAfter, providerMessage } = facts;
   const status = facts.meaning ?? facts.status;
   const said = { type: fields?.type ?? '', code: fields?.code ?? '' };
@@ -96,7 +96,7 @@ function badRequest(
   if (BAD_IMAGE.test(said.code)) {
     return make('invalid_image_file', 'The provider could not use one of the images.', false);
   }
-  if (param !== undefined && OF_THE_CALLER.test(param)) {
+  if (param !== undefined && CALLER_FIELDS.test(param)) {
     return make('invalid_value', `The provider does not accept this value of ${param}.`, false, 'no', param);
   }
   return make('upstream_error', `The provider did not accept the request (${status}).`, false);
@@ -123,7 +123,7 @@ export function unusable(what: string, charged: 'no' | 'maybe' | 'yes' = 'no'): 
 }
 
 /** A network failure. Nothing is charged unless the whole request was sent. */
-export function broken(reason: 'late' | 'cut', wasSent: boolean, code: string): ProviderError {
+export function connectionFailure(reason: 'late' | 'cut', wasSent: boolean, code: string): ProviderError {
   const text = !wasSent
     ? 'The provider could not be reached.'
     : reason === 'late'

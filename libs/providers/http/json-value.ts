@@ -1,4 +1,4 @@
-import { readAnswer, UnusableAnswer, type JsonAnswer } from './json-answer.js';
+import { readJsonResponse, UnusableResponse, type JsonResponse } from './json-response.js';
 
 /** The value at a path in parsed JSON; undefined if the path does not exist. */
 export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
@@ -16,17 +16,17 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
   return typeof found === 'string' && found !== '' ? found : undefined;
 }
 
-/** Throws UnusableAnswer if it is not JSON. */
-export function valueOf({ text }: JsonAnswer): unknown {
+/** Throws UnusableResponse if it is not JSON. */
+export function valueOf({ text }: JsonResponse): unknown {
   try {
     return JSON.parse(text);
   } catch {
     // The parser's error quotes the text.
-    throw new UnusableAnswer('the answer is no JSON');
+    throw new UnusableResponse('the answer is no JSON');
   }
 }
 
-/** Reads a whole response without images. Throws UnusableAnswer if it is not JSON, and the body's errors. */
+/** Reads a whole response without images. Throws UnusableResponse if it is not JSON, and the body's errors. */
 export async function readJson(body: AsyncIterable<Buffer>): Promise<unknown> {
-  return valueOf(await readAnswer(body, Infinity));
+  return valueOf(await readJsonResponse(body, Infinity));
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
 import { ByteCollector, inSlices } from '#bytes/bytes.js';
 import { ProviderError } from '../provider-error.js';
-import { broken, unusable } from './failures.js';
+import { connectionFailure, unusable } from './failures.js';
 import { readJson } from './json-value.js';
 import { providerAgent } from './provider-agent.js';
 import { providerMessage } from './provider-message.js';
@@ -45,7 +45,7 @@ export interface UpstreamCall {
 }
 
 /** A vendor's response whose body has not been read yet. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   readonly status: number;
   /** Lower case, without parameters; empty when absent. */
   readonly contentType: string;
@@ -82,7 +82,7 @@ export class Upstream {
    * Sends a POST request, or GET if there is no body, and passes the response to `read`. Throws ProviderError for
    * network failures, stating whether the request had been sent; throws the signal's reason when it aborts.
    */
-  async call<T>(call: UpstreamCall, read: (answer: UpstreamAnswer) => Promise<T>): Promise<T> {
+  async call<T>(call: UpstreamCall, read: (answer: UpstreamResponse) => Promise<T>): Promise<T> {
     call.signal.throwIfAborted();
     const stop = new AbortController();
     const abort = (): void => stop.abort(new Error('aborted'));
@@ -110,7 +110,7 @@ export class Upstream {
     return providerMessage(body, this.secrets);
   }
 
-  private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamAnswer> {
+  private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamResponse> {
     const { apiKey, organization, project, headers: own } = this.settings;
     const sent = call.body;
     const { statusCode, headers, body } = await request(URL.canParse(call.path) ? call.path : this.base + call.path, {
@@ -181,9 +181,9 @@ const LATE = /TIMEOUT$/;
 
 /** Network error messages contain the host, so only the code is kept. */
 function failureOf(error: unknown, sent: boolean): ProviderError {
-  if (error instanceof TotalTimeout) return broken('late', sent, 'TOTAL_TIMEOUT');
+  if (error instanceof TotalTimeout) return connectionFailure('late', sent, 'TOTAL_TIMEOUT');
   const code = codeOf(error) ?? '';
-  return broken(LATE.test(code) ? 'late' : 'cut', sent, code);
+  return connectionFailure(LATE.test(code) ? 'late' : 'cut', sent, code);
 }
 
 function mediaType(header: unknown): string {

@@ -4,7 +4,7 @@ import type { ListedModels, ListModels } from '../provider-descriptor.js';
 import { readOptions } from '../provider-options.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { ProviderProxyConfig } from '../http/proxy.config.js';
-import { errorBody, Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { errorBody, Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 
 /** Short, because a user waits for this in a form. */
@@ -42,7 +42,7 @@ export async function listModels(
   }
 }
 
-async function modelsIn({ body }: UpstreamAnswer): Promise<ListedModels> {
+async function modelsIn({ body }: UpstreamResponse): Promise<ListedModels> {
   const unusable = { problem: 'The server responded, but not with a list of models. Check the base URL.' };
   const answer = await readJson(body).catch((error: unknown) => {
     if (error instanceof ProviderError) throw error;

@@ -8,9 +8,9 @@ import type {
   ProviderImageRequest,
   ProviderImageResult,
 } from '../image-provider.js';
-import { NO_PARTIALS } from '../left-out.js';
+import { NO_PARTIALS } from '../ignored-options.js';
 import { orderFor, type ImageOrder, type OrderSettings } from './order.js';
-import { readAnswer, type AnsweredImages } from './read-answer.js';
+import { readResponse, type ResponseImages } from './read-response.js';
 import { StreamRefused } from './stream-refused.js';
 
 /** Maximum bytes of a response with one image: its base64 and a little JSON. */
@@ -33,7 +33,7 @@ export class OpenAiProvider implements ImageProvider {
   readonly maskForm: 'alpha' | 'white';
   private readonly upstream: Upstream;
   /** True once the server has rejected streaming. */
-  private refusesStreams = false;
+  private rejectsStreams = false;
 
   constructor(
     private readonly settings: OpenAiSettings,
@@ -49,7 +49,7 @@ export class OpenAiProvider implements ImageProvider {
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     const wantsPartials = request.partialImages > 0;
     // Partial images are optional: after any failure, the next start omits them.
-    const streamed = wantsPartials && this.settings.stream && !this.refusesStreams && context.startNumber === 1;
+    const streamed = wantsPartials && this.settings.stream && !this.rejectsStreams && context.startNumber === 1;
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
     let partials = 0;
@@ -73,18 +73,18 @@ export class OpenAiProvider implements ImageProvider {
     { streamed, n }: { readonly streamed: boolean; readonly n: number },
     { idempotencyKey, traceparent, signal }: ProviderCallContext,
     onPartial: (image: Buffer, index: number) => void,
-  ): Promise<AnsweredImages> {
+  ): Promise<ResponseImages> {
     const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
     const maxBytes = maxAnswerBytes(n, MAX_ANSWER_BYTES) + (streamed ? n * MAX_PARTIALS * MAX_ANSWER_BYTES : 0);
     try {
       return await this.upstream.call({ path, body, accept, idempotencyKey, traceparent, signal, maxBytes }, (answer) =>
-        readAnswer(answer, {
+        readResponse(answer, {
           ...{ streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial },
           messageIn: (body) => this.upstream.messageIn(body),
         }),
       );
     } catch (error) {
-      if (error instanceof StreamRefused && error.isCertain) this.refusesStreams = true;
+      if (error instanceof StreamRefused && error.isCertain) this.rejectsStreams = true;
       throw error;
     }
   }

@@ -42,7 +42,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     size,
     quality: knownQuality(request.quality, warnings),
     background: request.background,
-    moderation: isEdit ? leaveOut('moderation', request.moderation, warnings) : request.moderation,
+    moderation: isEdit ? warnIgnored('moderation', request.moderation, warnings) : request.moderation,
     input_fidelity: isEdit ? request.inputFidelity : undefined,
     output_format: request.outputFormat === 'png' ? undefined : request.outputFormat,
     output_compression: COMPRESSED.includes(request.outputFormat) ? request.outputCompression : undefined,
@@ -85,7 +85,7 @@ function sizeFor({ width, height }: ProviderImageRequest, offered: readonly stri
   return textOfSize(offered.length === 0 ? gridSize(wanted, FREE_SIZES) : offeredSize(wanted, offered.map(sizeOf)));
 }
 
-function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
+function warnIgnored(name: string, value: string | undefined, warnings: string[]): undefined {
   if (value !== undefined && value !== 'auto')
     warnings.push(`The provider does not support ${name} with images, so it was ignored.`);
 }

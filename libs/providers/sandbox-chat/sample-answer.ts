@@ -26,7 +26,7 @@ interface SandboxTool {
 }
 
 /** The relevant content of a chat for the sandbox. */
-export interface Said {
+export interface ChatContent {
   /** Text of the user's last message. */
   readonly text: string;
   readonly images: number;
@@ -35,7 +35,7 @@ export interface Said {
 }
 
 /** The user's last message and the number of images; empty for anything else. */
-export function readMessages(value: unknown): Said {
+export function readMessages(value: unknown): ChatContent {
   const messages = listOf(value);
   const texts = messages.filter(({ role }) => role === 'user').map(({ content }) => textOf(content));
   return {
@@ -49,7 +49,7 @@ export function readMessages(value: unknown): Said {
 /**
  * The sandbox's choices for a chat, always the same for the same chat; `text` is the user's text without directives.
  */
-export function sampleChoices(fields: SandboxChatFields, said: Said, text: string): ChatChoice[] {
+export function sampleChoices(fields: SandboxChatFields, said: ChatContent, text: string): ChatChoice[] {
   const tool = calledTool(fields, said, text);
   const count = Math.min(positive(fields.n) ?? 1, MAX_CHOICES);
   return Array.from({ length: count }, (_, index) => {
@@ -59,7 +59,7 @@ export function sampleChoices(fields: SandboxChatFields, said: Said, text: strin
 }
 
 /** The usage that a provider would report; the same for the same chat. */
-export function sampleUsage(said: Said, choices: readonly ChatChoice[]): ChatUsage {
+export function sampleUsage(said: ChatContent, choices: readonly ChatChoice[]): ChatUsage {
   const characters = said.messages.reduce((sum, { content }) => sum + textOf(content).length, 0);
   const prompt =
     Math.ceil(characters / CHARACTERS_PER_TOKEN) +
@@ -77,7 +77,7 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/gu) ?? [];
 }
 
-function sampleText(fields: SandboxChatFields, said: Said, text: string): string {
+function sampleText(fields: SandboxChatFields, said: ChatContent, text: string): string {
   const format = fields.response_format as { type?: unknown; json_schema?: { schema?: unknown } } | null | undefined;
   if (format?.type === 'json_schema') return JSON.stringify(sampleValue(format.json_schema?.schema));
   if (format?.type === 'json_object') return JSON.stringify({ sandbox: true, you_said: text.slice(0, MAX_QUOTED) });
@@ -90,7 +90,7 @@ function sampleText(fields: SandboxChatFields, said: Said, text: string): string
 /** A tool is called if the chat requires one, or if the user mentions one by name. */
 function calledTool(
   { tools, tool_choice: choice }: SandboxChatFields,
-  said: Said,
+  said: ChatContent,
   text: string,
 ): SandboxTool | undefined {
   const known = listOf(tools).flatMap(({ function: described }) => {

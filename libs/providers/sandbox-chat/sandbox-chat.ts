@@ -13,7 +13,7 @@ import {
   type ChatHead,
   type ChatUsage,
 } from '#contract/chat-completion.js';
-import type { ChatAnswer, ChatCall, ChatProvider } from '../chat/chat-provider.js';
+import type { ChatResponse, ChatCall, ChatProvider } from '../chat/chat-provider.js';
 import { readDirectives, type Directives, type Fault } from '../sandbox/directives.js';
 import { readMessages, sampleChoices, sampleUsage, tokensOf, type SandboxChatFields } from './sample-answer.js';
 
@@ -32,7 +32,7 @@ export class SandboxChat implements ChatProvider {
   constructor(private readonly obeyDirectives = true) {}
 
   /** Throws the signal's reason when aborted, and an error when it was told to hang. */
-  async call(_provider: ProviderEntry, call: ChatCall): Promise<ChatAnswer> {
+  async call(_provider: ProviderEntry, call: ChatCall): Promise<ChatResponse> {
     let fields: Fields;
     try {
       fields = call.value() as Fields;
@@ -105,7 +105,7 @@ async function* paced(
 }
 
 /** Faults that are reported by a status. */
-function failureOf(fault: Fault | undefined): ChatAnswer | undefined {
+function failureOf(fault: Fault | undefined): ChatResponse | undefined {
   if (fault === 'http-429') {
     return refusal(429, 'rate_limit_error', 'rate_limit_exceeded', 'The provider is limiting requests.', '1');
   }
@@ -115,14 +115,20 @@ function failureOf(fault: Fault | undefined): ChatAnswer | undefined {
   return refusal(400, 'invalid_request_error', 'content_filter', BLOCKED);
 }
 
-function refusal(status: number, type: string, code: string | null, message: string, retryAfter?: string): ChatAnswer {
+function refusal(
+  status: number,
+  type: string,
+  code: string | null,
+  message: string,
+  retryAfter?: string,
+): ChatResponse {
   const refused = answer(status, JSON_TYPE, [JSON.stringify({ error: { message, type, param: null, code } })]);
   return retryAfter === undefined
     ? refused
     : { ...refused, headers: { ...refused.headers, 'retry-after': retryAfter } };
 }
 
-function answer(status: number, type: string, texts: Iterable<string> | AsyncIterable<Buffer>): ChatAnswer {
+function answer(status: number, type: string, texts: Iterable<string> | AsyncIterable<Buffer>): ChatResponse {
   const pieces = Symbol.asyncIterator in texts ? texts : [...texts].map((text) => Buffer.from(text));
   return { status, headers: { 'content-type': type }, body: Readable.from(pieces, { objectMode: false }) };
 }

@@ -2,7 +2,7 @@ import type { Sharp } from 'sharp';
 import { openDrawing } from '#images/drawing.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { backdropOf, canvasOf, captionOf, document, type Painting } from './painting.js';
-import { frameEdges, hang } from './frames.js';
+import { frameEdges, layOutFrames } from './frames.js';
 import { hungImages, openLayer, overlay, render, renderDrawing, renderInput, type Pixels } from './layers.js';
 import { circle, glowGradient, line, px, rectangle, verticalGradient } from './drawing/svg.js';
 
@@ -27,7 +27,12 @@ export async function drawEdit(order: EditOrder): Promise<Sharp> {
       : openLayer(await recolored(original, painting));
   const laidOver =
     isCutOut && !isTransparent ? [overlay(original)] : [overlay(await renderDrawing(light(order)), { blend: 'atop' })];
-  const frames = hang(others, { left: width * 0.04, top: height * 0.04, width: width * 0.92, height: height * 0.2 });
+  const frames = layOutFrames(others, {
+    left: width * 0.04,
+    top: height * 0.04,
+    width: width * 0.92,
+    height: height * 0.2,
+  });
   const text = frameEdges(frames, width, height, painting.palette.near) + captionOf(painting, width, height, !isCutOut);
   laidOver.push(overlay(await renderDrawing(document(width, height, text))), ...(await hungImages(others, frames)));
   if (isTransparent && !isCutOut)

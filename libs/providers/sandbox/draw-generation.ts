@@ -1,7 +1,7 @@
 import type { Sharp } from 'sharp';
 import { openDrawing } from '#images/drawing.js';
 import type { ProviderInputImage } from '../image-provider.js';
-import { frameEdges, hang } from './frames.js';
+import { frameEdges, layOutFrames } from './frames.js';
 import { hungImages, openLayer, overlay, renderDrawing } from './layers.js';
 import { captionOf, document, sceneOf, sticker, type Painting } from './painting.js';
 
@@ -26,7 +26,12 @@ export async function drawGeneration({
     document(width, height, isTransparent ? sticker(width, height, content) : content);
   const scene = sceneOf(painting, width, height);
   if (images.length === 0) return openDrawing(finish(scene + captionOf(painting, width, height)));
-  const frames = hang(images, { left: width * 0.08, top: height * 0.08, width: width * 0.84, height: height * 0.66 });
+  const frames = layOutFrames(images, {
+    left: width * 0.08,
+    top: height * 0.08,
+    width: width * 0.84,
+    height: height * 0.66,
+  });
   const wall = await renderDrawing(finish(scene + frameEdges(frames, width, height, painting.palette.near)));
   const text = document(
     width,

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { encodeAs } from '#images/encode.js';
 import { registerFonts } from '#images/drawing.js';
-import { inTurn, openImage } from '#images/sharp.js';
+import { withImageSlot, openImage } from '#images/sharp.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { drawEdit } from './draw-edit.js';
 import { drawGeneration } from './draw-generation.js';
@@ -38,7 +38,9 @@ export async function drawImage(
   const warnings: string[] = [];
   const pipeline = await openStoredImage(request, { prompt, variation, width, height, signal, warnings });
   signal.throwIfAborted();
-  const bytes = await inTurn(() => encodeAs(pipeline, request.outputFormat, request.outputCompression).toBuffer());
+  const bytes = await withImageSlot(() =>
+    encodeAs(pipeline, request.outputFormat, request.outputCompression).toBuffer(),
+  );
   return { bytes, width, height, warnings };
 }
 
@@ -50,7 +52,7 @@ export function drawPartial(
 ): Promise<Buffer> {
   const edge = PARTIAL_EDGES[index] ?? PARTIAL_EDGES[2];
   const small = openImage(image).resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
-  return inTurn(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
+  return withImageSlot(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
 }
 
 /** Exact size of the image: the requested one, else the first image's for an edit, else the tier's square. */

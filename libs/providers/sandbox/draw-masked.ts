@@ -1,7 +1,7 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { ProviderInputImage } from '../image-provider.js';
 import { openLayer, overlay, render, renderDrawing, renderInput, type Pixels } from './layers.js';
-import { frameEdges, hang, type Frame } from './frames.js';
+import { frameEdges, layOutFrames, type Frame } from './frames.js';
 import { hungImages } from './layers.js';
 import { captionOf, document, sceneOf, type Painting } from './painting.js';
 
@@ -44,7 +44,12 @@ export async function drawMasked(order: MaskedOrder, signal: AbortSignal): Promi
 }
 
 async function drawFilling({ painting, others }: MaskedOrder, { width, height }: Frame): Promise<Pixels> {
-  const frames = hang(others, { left: width * 0.08, top: height * 0.06, width: width * 0.84, height: height * 0.6 });
+  const frames = layOutFrames(others, {
+    left: width * 0.08,
+    top: height * 0.06,
+    width: width * 0.84,
+    height: height * 0.6,
+  });
   const scene = sceneOf(painting, width, height) + frameEdges(frames, width, height, painting.palette.near);
   const drawn = await renderDrawing(document(width, height, scene + captionOf(painting, width, height)));
   if (others.length === 0) return drawn;

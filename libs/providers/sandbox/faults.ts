@@ -13,7 +13,7 @@ export type AnswerFault = Exclude<Fault, 'wrong-size'>;
  * Fails the way a vendor would. Throws ProviderError, or the signal's reason; two faults return bytes that are not an
  * image, and one ends the process.
  */
-export async function actOut(fault: AnswerFault, context: ProviderCallContext): Promise<ProviderImageResult> {
+export async function simulateFault(fault: AnswerFault, context: ProviderCallContext): Promise<ProviderImageResult> {
   switch (fault) {
     case 'http-429':
       throw new ProviderError('upstream_error', 'The provider is limiting requests (429).', {

@@ -17,7 +17,7 @@ interface Area {
 }
 
 /** Places images side by side in an area, each as large as possible without changing its proportions. */
-export function hang(images: readonly { width: number; height: number }[], area: Area): Frame[] {
+export function layOutFrames(images: readonly { width: number; height: number }[], area: Area): Frame[] {
   const columns = Math.min(
     images.length,
     Math.max(1, Math.ceil(Math.sqrt((images.length * area.width) / area.height))),

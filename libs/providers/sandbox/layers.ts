@@ -1,6 +1,6 @@
 import type { OverlayOptions, Sharp } from 'sharp';
 import { openDrawing } from '#images/drawing.js';
-import { inTurn, openImage, openPixels } from '#images/sharp.js';
+import { withImageSlot, openImage, openPixels } from '#images/sharp.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import type { Frame } from './frames.js';
 
@@ -18,7 +18,7 @@ export function renderDrawing(svg: string): Promise<Pixels> {
 
 /** Renders a pipeline to pixels. */
 export async function render(pipeline: Sharp): Promise<Pixels> {
-  const { data, info } = await inTurn(() => pipeline.ensureAlpha().raw().toBuffer({ resolveWithObject: true }));
+  const { data, info } = await withImageSlot(() => pipeline.ensureAlpha().raw().toBuffer({ resolveWithObject: true }));
   return { data, width: info.width, height: info.height };
 }
 

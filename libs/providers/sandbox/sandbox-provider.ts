@@ -9,7 +9,7 @@ import type {
 } from '../image-provider.js';
 import { gridSize, textOfSize, type SizeGrid } from '../offered-size.js';
 import { readDirectives, type Directives } from './directives.js';
-import { actOut } from './faults.js';
+import { simulateFault } from './faults.js';
 import { drawPartial, drawImage, sizeOf } from './draw-image.js';
 import { countUsage } from './usage.js';
 
@@ -56,7 +56,7 @@ export class SandboxProvider implements ImageProvider {
     }
     if (fault !== undefined && fault !== 'wrong-size') {
       await passTime(directives, context, () => Promise.resolve());
-      return actOut(fault, context);
+      return simulateFault(fault, context);
     }
     // An edit's images come only with its start, and are not stored.
     const plain = { action: 'generation', images: [], mask: undefined } as const;

@@ -62,21 +62,21 @@ const toapis: Dialect = {
   sizeFor: (model, wanted, squareEdge) => {
     const isOfficial = OFFICIAL.test(model);
     if (wanted === undefined) {
-      const resolution = inCase(isOfficial, tierOf(squareEdge));
+      const resolution = tierCase(isOfficial, tierOf(squareEdge));
       return { size: 'auto', fields: isOfficial ? { size: 'auto', resolution } : { resolution } };
     }
     const { size, fields } = offeredRatio(wanted, (ratio, tier) => {
       if (tier === '1k') return isOfficial || TOAPIS_1K.test(ratio);
       return tier === '2k' || TOAPIS_4K.test(ratio);
     });
-    return { size, fields: { ...fields, resolution: inCase(isOfficial, fields['resolution'] ?? '1k') } };
+    return { size, fields: { ...fields, resolution: tierCase(isOfficial, fields['resolution'] ?? '1k') } };
   },
   accepts: (model) => (OFFICIAL.test(model) ? ['quality', 'mask'] : []),
   idempotency: false,
 };
 
 /** One model writes tiers in lower case, the other in upper case. */
-function inCase(isOfficial: boolean, tier: string): string {
+function tierCase(isOfficial: boolean, tier: string): string {
   return isOfficial ? tier : tier.toUpperCase();
 }
 

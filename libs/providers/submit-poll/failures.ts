@@ -10,7 +10,7 @@ export interface VendorError {
 }
 
 /** The vendor's message, as returned by `Upstream.messageIn` for operators. */
-type ForOperators = string | undefined;
+type OperatorMessage = string | undefined;
 
 const MODERATION =
   /moderation|content.?policy|safety|content.?filter|sensitive|prohibited|policy.?violation|risk.?control/i;
@@ -35,7 +35,7 @@ export function refused(
   status: number,
   error: VendorError | undefined,
   retryAfter: number | undefined,
-  providerMessage: ForOperators,
+  providerMessage: OperatorMessage,
 ): ProviderError {
   const said = textOf(error);
   if (status < 500 && MODERATION.test(said)) {
@@ -47,7 +47,7 @@ export function refused(
 }
 
 /** A failed job. All three vendors refund what they reserved for it. */
-export function failedJob(error: VendorError | undefined, providerMessage: ForOperators): ProviderError {
+export function failedJob(error: VendorError | undefined, providerMessage: OperatorMessage): ProviderError {
   const said = textOf(error);
   const code = error?.code ?? error?.type ?? '';
   const cause = new Error(`the provider's job failed: ${/^[\w.-]{1,64}$/.test(code) ? code : 'without a code'}`);
@@ -102,7 +102,7 @@ export function withoutImage(hasEntry: boolean): ProviderError {
   return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }
 
-function blocked(cause: Error, providerMessage: ForOperators, status?: number): ProviderError {
+function blocked(cause: Error, providerMessage: OperatorMessage, status?: number): ProviderError {
   return new ProviderError('moderation_blocked', BLOCKED, {
     retryable: false,
     charged: 'no',

@@ -1,6 +1,6 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { leaveOut, NO_PARTIALS } from '../left-out.js';
+import { warnIgnored, NO_PARTIALS } from '../ignored-options.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 
@@ -22,13 +22,13 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
   const optional = {
     quality: accepts.includes('quality')
       ? knownQuality(request.quality, warnings)
-      : leaveOut('quality', request.quality, warnings),
+      : warnIgnored('quality', request.quality, warnings),
     moderation: accepts.includes('moderation')
       ? request.moderation
-      : leaveOut('moderation', request.moderation, warnings),
+      : warnIgnored('moderation', request.moderation, warnings),
   };
-  leaveOut('input_fidelity', request.inputFidelity, warnings);
-  if (request.background === 'transparent') leaveOut('transparent background', request.background, warnings);
+  warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
   const given = Object.entries(optional).filter(([, value]) => value !== undefined);
   return {

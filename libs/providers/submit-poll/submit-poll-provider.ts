@@ -16,7 +16,7 @@ import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 import { cancelledJob, failedJob, lostJob, vendorError, withoutImage } from './failures.js';
 import { orderFor, refuseMask, type Order } from './order.js';
-import { Vendor, type Look } from './vendor.js';
+import { Vendor, type StatusCheck } from './vendor.js';
 
 /** Settings of a job vendor, with its dialect. */
 export interface SubmitPollSettings extends UpstreamSettings {
@@ -30,7 +30,7 @@ export interface SubmitPollSettings extends UpstreamSettings {
   readonly uploadUrl?: string | undefined;
 }
 
-type FinishedJob = Extract<Look, { kind: 'task' }>;
+type FinishedJob = Extract<StatusCheck, { kind: 'task' }>;
 
 const DONE = /^(completed|succeeded|success)$/i;
 const FAILED = /^(failed|failure|error)$/i;
@@ -69,7 +69,7 @@ export class SubmitPollProvider implements ImageProvider {
   ): Promise<ProviderImageResult | ProviderPending> {
     const accepts = this.settings.accepts ?? this.settings.dialect.accepts(request.model);
     const order = orderFor(request, this.settings.dialect, accepts);
-    if (context.resumeJobId !== undefined) return this.look(context.resumeJobId, request, order, context);
+    if (context.resumeJobId !== undefined) return this.poll(context.resumeJobId, request, order, context);
     refuseMask(request, accepts);
     await this.submit(request, order, context);
     return waiting(context.waitedMs, undefined);
@@ -92,14 +92,14 @@ export class SubmitPollProvider implements ImageProvider {
     await context.onAccepted(await this.vendor.submit(fields, startKey(context), signal));
   }
 
-  private async look(
+  private async poll(
     jobId: string,
     request: ProviderImageRequest,
     order: Order,
     context: ProviderCallContext,
   ): Promise<ProviderImageResult | ProviderPending> {
     const { waitedMs, signal } = context;
-    const found = await this.vendor.look(jobId, signal);
+    const found = await this.vendor.checkStatus(jobId, signal);
     if (found.kind === 'unanswered') return waiting(waitedMs, found.retryAfter);
     if (found.kind === 'unknown') {
       if (waitedMs < UNKNOWN_AT_FIRST_MS) return waiting(waitedMs, undefined);

@@ -1,11 +1,11 @@
 import { unusable } from '../http/failures.js';
-import { AnswerTooLarge } from '../http/base64-sink.js';
+import { ResponseTooLarge } from '../http/base64-sink.js';
 import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { IMAGES_PATH } from '../http/images-path.js';
-import { readAnswer as readJsonAnswer, UnusableAnswer, type JsonAnswer } from '../http/json-answer.js';
+import { readJsonResponse, UnusableResponse, type JsonResponse } from '../http/json-response.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { errorBody, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { errorBody, type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
@@ -17,22 +17,22 @@ const MAX_ANSWER_BYTES = 32_000_000;
 const REFUSED_WAIT_S = 15;
 const JOB_ID = /^[\w.:-]{1,200}$/;
 
-interface Answer {
+interface VendorResponse {
   readonly status: number;
   readonly retryAfter: number | undefined;
   /** Undefined if it was not JSON. */
   readonly value: unknown;
-  readonly json: JsonAnswer | undefined;
+  readonly json: JsonResponse | undefined;
   /** For operators. */
   readonly providerMessage: string | undefined;
 }
 
 /** Result of a status check: the vendor's status, or that it is unavailable for now. */
-export type Look =
+export type StatusCheck =
   | {
       readonly kind: 'task';
       readonly task: unknown;
-      readonly bytesOf: JsonAnswer['bytesOf'];
+      readonly bytesOf: JsonResponse['bytesOf'];
       /** For operators: the vendor's reason for a failure. */
       readonly providerMessage: string | undefined;
     }
@@ -51,10 +51,10 @@ export class Vendor {
   async upload(name: string, image: ProviderInputImage, signal: AbortSignal): Promise<string> {
     const body = formBody({}, [imagePart('file', name, image)]);
     const answer = await this.call(this.uploadUrl ?? this.dialect.uploadPath, signal, body).catch((error: unknown) => {
-      throw error instanceof ProviderError ? unpaid(error) : error;
+      throw error instanceof ProviderError ? asUncharged(error) : error;
     });
     if (answer.status === 400 || answer.status === 415) throw badImage(answer);
-    if (answer.status >= 300) throw unpaid(refusalOf(answer));
+    if (answer.status >= 300) throw asUncharged(refusalOf(answer));
     const url = this.dialect.uploaded(answer.value);
     if (typeof url !== 'string' || url === '') throw unusable('an upload was answered without an address');
     return url;
@@ -75,15 +75,15 @@ export class Vendor {
     if (status >= 300) throw refusalOf({ ...answer, status });
     const jobId = this.dialect.jobId(answer.value);
     if (typeof jobId === 'string' && JOB_ID.test(jobId)) return jobId;
-    throw withoutJob(new UnusableAnswer('a submit was answered without a job'));
+    throw withoutJob(new UnusableResponse('a submit was answered without a job'));
   }
 
   /**
    * Checks a job. A failed check loses nothing, because the job continues; throws only problems that operators should
    * know about, to be retried.
    */
-  async look(jobId: string, signal: AbortSignal): Promise<Look> {
-    let answer: Answer;
+  async checkStatus(jobId: string, signal: AbortSignal): Promise<StatusCheck> {
+    let answer: VendorResponse;
     try {
       answer = await this.call(this.dialect.taskPath(jobId), signal);
     } catch (error) {
@@ -101,11 +101,16 @@ export class Vendor {
     const error = refusalOf(answer);
     if (error.retryable || status >= 500) return { kind: 'unanswered', retryAfter };
     const { code, message, cause, providerMessage } = error;
-    const fate = { retryable: true, charged: 'maybe', cause, providerMessage, retryAfter: REFUSED_WAIT_S } as const;
-    throw new ProviderError(code, message, fate);
+    const details = { retryable: true, charged: 'maybe', cause, providerMessage, retryAfter: REFUSED_WAIT_S } as const;
+    throw new ProviderError(code, message, details);
   }
 
-  private async call(path: string, signal: AbortSignal, body?: RequestBody, idempotencyKey?: string): Promise<Answer> {
+  private async call(
+    path: string,
+    signal: AbortSignal,
+    body?: RequestBody,
+    idempotencyKey?: string,
+  ): Promise<VendorResponse> {
     const call = {
       path,
       signal,
@@ -117,24 +122,24 @@ export class Vendor {
     return this.upstream.call(call, (answer) => this.read(answer));
   }
 
-  private async read({ status, retryAfter, body }: UpstreamAnswer): Promise<Answer> {
+  private async read({ status, retryAfter, body }: UpstreamResponse): Promise<VendorResponse> {
     const nothing = { status, retryAfter, value: undefined, json: undefined, providerMessage: undefined };
     if (status >= 300) {
       const { isJson, value } = await errorBody(body);
       return { ...nothing, value: isJson ? value : undefined, providerMessage: this.upstream.messageIn(value) };
     }
     try {
-      const json = await readJsonAnswer(body, MAX_IMAGE_BYTES);
+      const json = await readJsonResponse(body, MAX_IMAGE_BYTES);
       const value = valueOf(json);
       return { ...nothing, value, json, providerMessage: this.upstream.messageIn(value) };
     } catch (error) {
-      if (error instanceof UnusableAnswer || error instanceof AnswerTooLarge) return nothing;
+      if (error instanceof UnusableResponse || error instanceof ResponseTooLarge) return nothing;
       throw error;
     }
   }
 }
 
-function refusalOf({ status, retryAfter, value, providerMessage }: Answer): ProviderError {
+function refusalOf({ status, retryAfter, value, providerMessage }: VendorResponse): ProviderError {
   return refused(status, vendorError(value), retryAfter, providerMessage);
 }
 
@@ -143,7 +148,7 @@ function isUnknownJob(value: unknown): boolean {
   return /not_?exist|not_?found/.test(`${error?.code ?? ''} ${error?.type ?? ''}`);
 }
 
-function unpaid({ code, message, retryable, retryAfter, cause, providerMessage }: ProviderError): ProviderError {
+function asUncharged({ code, message, retryable, retryAfter, cause, providerMessage }: ProviderError): ProviderError {
   return new ProviderError(code, message, {
     retryable,
     charged: 'no',
@@ -153,7 +158,7 @@ function unpaid({ code, message, retryable, retryAfter, cause, providerMessage }
   });
 }
 
-function badImage({ status, providerMessage }: Answer): ProviderError {
+function badImage({ status, providerMessage }: VendorResponse): ProviderError {
   return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
     retryable: false,
     charged: 'no',

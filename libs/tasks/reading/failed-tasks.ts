@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
-import { NOT_THERE, given, inList } from '#database/prisma-values.js';
+import { JSON_PATH_MISSING, definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { failureGroups, type FailureGroup, type FailureGroups } from '../row/sweep.sql.js';
 import { ORDER_COLUMNS, toError, toOrder } from '../row/task-columns.js';
@@ -80,8 +80,8 @@ interface FoundFailure extends FailedRow {
 
 const NO_CODE = 'internal_error';
 /** Failures of callers' own tasks, without operators' provider tests. */
-const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: NOT_THERE } } as const;
-const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: NOT_THERE } } as const;
+const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: JSON_PATH_MISSING } } as const;
+const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: JSON_PATH_MISSING } } as const;
 const KEY_COLUMNS = {
   ...{ id: true, name: true, weight: true, models: true, scopes: true, tasksInFlight: true, submitsPerMinute: true },
   ...{ expiresAt: true, revokedAt: true, originalKeyId: true },
@@ -91,7 +91,7 @@ const KEY_COLUMNS = {
 const BATCH = 200;
 
 /** Most failures of one account to examine. */
-const MOST_OPEN = 1_000;
+const MAX_OPEN = 1_000;
 /** No task takes longer to fail. */
 const LONGEST_TASK_MS = 86_400_000;
 
@@ -143,7 +143,7 @@ export class FailedTasks {
         createdAt: { gte: new Date(since.getTime() - LONGEST_TASK_MS) },
       },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: MOST_OPEN,
+      take: MAX_OPEN,
       select: { id: true, error: true },
     });
     const ids = rows.filter(({ error }) => isWorthRetrying(codeOf(error))).map(({ id }) => id);
@@ -192,8 +192,8 @@ export class FailedTasks {
     return await task.findMany({
       where: {
         ...{ ...(providerTest ? FAILED_TEST : FAILED), provider, model },
-        finishedAt: { gte: since, ...given({ lte: after?.finishedAt ?? undefined }) },
-        AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: NOT_THERE } }] } : ofCode,
+        finishedAt: { gte: since, ...definedFields({ lte: after?.finishedAt ?? undefined }) },
+        AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: JSON_PATH_MISSING } }] } : ofCode,
         // The same bound as `finishedAt` above, which is the form that an index can start from.
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { gte: after.id } } }),
       },

@@ -1,8 +1,8 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { decodeTime } from 'ulid';
-import { given } from '#database/prisma-values.js';
+import { definedFields } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { lookThrough, type LookedAt } from '../row/sweep.sql.js';
+import { scanTasks, type ScannedTask } from '../row/sweep.sql.js';
 import { isRequestId, isTaskId } from '../row/task-id.js';
 import { tasksOf } from '../row/task-scope.js';
 import type { TaskListQuery } from './task-store.js';
@@ -70,8 +70,8 @@ export class SearchTasks {
     const { limit, status, model, apiKeyId, provider, since, until, own } = search;
     const found = await this.prisma.task.findMany({
       where: {
-        ...{ ...given({ accountId, status, model, apiKeyId, provider }), ...tasksOf(own) },
-        AND: { createdAt: given({ gte: since, lt: until }) },
+        ...{ ...definedFields({ accountId, status, model, apiKeyId, provider }), ...tasksOf(own) },
+        AND: { createdAt: definedFields({ gte: since, lt: until }) },
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },
       select: { id: true },
@@ -97,12 +97,12 @@ export class SearchTasks {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
     const { provider = null, own = null } = search;
-    const found: LookedAt[] = [];
+    const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
       if (looked > 0 && performance.now() - begun > this.bounds.ms) break;
       const wanted = { accountId, status, model, apiKeyId, provider, own, text, since, after: next ?? null };
-      const rows = await lookThrough(this.prisma.pool, wanted, TASKS_PER_STATEMENT);
+      const rows = await scanTasks(this.prisma.pool, wanted, TASKS_PER_STATEMENT);
       found.push(...rows.filter((row) => row.found));
       if (found.length > limit) return page(found.slice(0, limit), found[limit - 1], false);
       const last = rows.at(-1);
@@ -119,6 +119,6 @@ function startOf({ after, until }: TaskSearch): SearchedUntil | undefined {
   return { createdAt: until, id: '' };
 }
 
-function page(found: readonly LookedAt[], next: SearchedUntil | undefined, isCutShort: boolean): TaskSearchResult {
+function page(found: readonly ScannedTask[], next: SearchedUntil | undefined, isCutShort: boolean): TaskSearchResult {
   return { ids: found.map(({ id }) => id), next, isCutShort };
 }

@@ -15,7 +15,7 @@ interface QueueFigures {
 }
 
 /** More samples than the shared record keeps of all kinds together. */
-const MOST_SAMPLES = 500;
+const MAX_SAMPLES = 500;
 /** Matches the condition of the index of ended tasks. */
 const ENDED = { status: { not: 'pending' } };
 
@@ -101,7 +101,7 @@ export class TaskFigures {
     const rows = await this.prisma.task.findMany({
       where: { AND: [ENDED, { status: 'completed', provider: { not: null }, startedAt: { not: null } }] },
       orderBy: { finishedAt: 'desc' },
-      take: MOST_SAMPLES,
+      take: MAX_SAMPLES,
       select: { model: true, options: true, provider: true, startedAt: true, finishedAt: true },
     });
     return rows.reverse().flatMap(({ model, options, provider, startedAt, finishedAt }) => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import type { Prisma } from '#database/generated/client.js';
 import { AppError } from '#contract/app-error.js';
-import { given, inList } from '#database/prisma-values.js';
+import { definedFields, inList } from '#database/prisma-values.js';
 import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { RANKED_COLUMNS, toHistory, toRanked, toSummary, toTask, type OwnedRow } from '../row/task-columns.js';
@@ -59,15 +59,15 @@ interface CancelledTask {
 }
 
 /** Per account, because their images are stored forever. */
-const MOST_FAVORITES = 1_000;
+const MAX_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
 const INSERTS_AT_ONCE = 64;
 /** Most tasks to count where an index covers the whole query, and most to examine where none does. */
-const MOST_COUNTED = 10_000;
-const MOST_LOOKED_AT = 1_000;
+const MAX_COUNTED = 10_000;
+const MAX_SCANNED = 1_000;
 /** Most tasks to read and sort for an order that no index supports. */
-const MOST_RANKED = 1_000;
+const MAX_RANKED = 1_000;
 
 /** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
 const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
@@ -91,9 +91,9 @@ function matching(
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
-    ...given({ accountId, status, model, apiKeyId }),
+    ...definedFields({ accountId, status, model, apiKeyId }),
     ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
-    AND: [{ createdAt: given({ gte: since, lt: until }) }, ...more],
+    AND: [{ createdAt: definedFields({ gte: since, lt: until }) }, ...more],
   };
 }
 
@@ -195,8 +195,8 @@ export class TaskStore {
       await task.updateMany({ where: { id, accountId }, data: { favoritedAt: null } });
       return;
     }
-    if ((await task.count({ where: { accountId, favoritedAt: { not: null } } })) >= MOST_FAVORITES) {
-      throw new AppError('invalid_value', `An account can have ${MOST_FAVORITES} favorites. Remove some first.`);
+    if ((await task.count({ where: { accountId, favoritedAt: { not: null } } })) >= MAX_FAVORITES) {
+      throw new AppError('invalid_value', `An account can have ${MAX_FAVORITES} favorites. Remove some first.`);
     }
     const kept = { id, accountId, status: 'completed', objectsDeletedAt: null };
     const { count } = await task.updateMany({ where: kept, data: { favoritedAt: new Date() } });
@@ -263,13 +263,13 @@ export class TaskStore {
       count += counted.count;
       hasMore ||= counted.hasMore;
     }
-    return { count, hasMore, isRankable: !hasMore && count <= MOST_RANKED };
+    return { count, hasMore, isRankable: !hasMore && count <= MAX_RANKED };
   }
 
   private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
     const where = { ...matching(accountId, query), ...part };
-    const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MOST_COUNTED + 1 });
-    return { count: Math.min(count, MOST_COUNTED), hasMore: count > MOST_COUNTED };
+    const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MAX_COUNTED + 1 });
+    return { count: Math.min(count, MAX_COUNTED), hasMore: count > MAX_COUNTED };
   }
 
   private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
@@ -277,12 +277,12 @@ export class TaskStore {
     const { since, until, apiKeyId, model, own } = query;
     // The conditions that an index can start from: a key's tasks, or a person's, or a model's, or all.
     const known =
-      apiKeyId === undefined && own === undefined ? { since, until, model } : given({ since, until, apiKeyId });
+      apiKeyId === undefined && own === undefined ? { since, until, model } : definedFields({ since, until, apiKeyId });
     const looked = { ...matching(accountId, known), ...part };
     const last = await task.findFirst({
       where: looked,
       orderBy: NEWEST_FIRST,
-      skip: MOST_LOOKED_AT,
+      skip: MAX_SCANNED,
       select: { createdAt: true },
     });
     const within = last === null ? [] : [{ createdAt: { gt: last.createdAt } }];
@@ -295,13 +295,13 @@ export class TaskStore {
     const { task } = this.prisma;
     const { isRankable } = await this.count(accountId, query);
     if (!isRankable) {
-      const message = `Only up to ${MOST_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
+      const message = `Only up to ${MAX_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
       throw new AppError('invalid_value', message, { param: 'order' });
     }
     const rows = new Map<string, RankedTask>();
     for (const part of partsOf(query)) {
       const where = { ...matching(accountId, query), ...part };
-      const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MOST_RANKED, select: RANKED_COLUMNS });
+      const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MAX_RANKED, select: RANKED_COLUMNS });
       for (const row of found) rows.set(row.id, toRanked(row));
     }
     const all = ranked([...rows.values()], ranking);

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { given, inList } from '#database/prisma-values.js';
+import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
@@ -104,7 +104,7 @@ export class ExpireObjects {
       where: {
         ...EXPIRING,
         objectsDeletedAt: { not: null },
-        finishedAt: { lt: hoursAgo(hours), ...given({ gte: after?.finishedAt ?? undefined }) },
+        finishedAt: { lt: hoursAgo(hours), ...definedFields({ gte: after?.finishedAt ?? undefined }) },
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { lte: after.id } } }),
       },
       orderBy: [{ finishedAt: 'asc' }, { id: 'asc' }],

@@ -12,7 +12,7 @@ export interface OverdueRow {
 }
 
 /** Ending tasks of many owners locks their budgets, so only one sweep does it at a time; the others skip it. */
-const ALONE = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
+const BUDGETS_LOCK = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of many')))`;
 
 /** Rows that a statement of a sweep writes: each is written to several indexes, and ending one moves budgets. */
 export const SWEEP_BATCH = 100;
@@ -21,7 +21,7 @@ const OVERDUE = {
   name: 'sweep_overdue',
   text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
       lease_owner = NULL, provider_call_open = false
-    WHERE id IN (SELECT id FROM tasks WHERE ${ALONE} AND finished_at IS NULL AND deadline_at < now()
+    WHERE id IN (SELECT id FROM tasks WHERE ${BUDGETS_LOCK} AND finished_at IS NULL AND deadline_at < now()
       ORDER BY id LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
     RETURNING id, account_id AS "accountId", ${ORIGINAL_KEY} AS "originalKeyId", trace_parent AS "traceParent"`,
 };
@@ -61,7 +61,7 @@ export async function requeue(
 }
 
 /** A task that a search returns: a match, or the last one that it examined. */
-export interface LookedAt {
+export interface ScannedTask {
   readonly id: string;
   readonly createdAt: Date;
   readonly found: boolean;
@@ -69,7 +69,7 @@ export interface LookedAt {
   readonly n: number;
 }
 
-const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
+const SCAN_TASKS = `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
       ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
         AND ($10::text IS NULL OR provider = $10) AND ($11::text IS NULL OR ordered_by = $11 OR api_key_id = ANY($12))
@@ -80,7 +80,7 @@ const LOOK = `SELECT id, created_at AS "createdAt", found, n FROM (
   WHERE found OR n = $9 ORDER BY n`;
 
 /** What a search matches, and where it begins; null means anything, or the newest task. */
-export interface Look {
+export interface TaskScan {
   readonly accountId: string;
   readonly status: string | null;
   readonly model: string | null;
@@ -94,8 +94,8 @@ export interface Look {
 }
 
 /** Examines at most `most` tasks. Raw, because Prisma would transfer all their prompts. */
-export async function lookThrough(database: Queryable, look: Look, most: number): Promise<LookedAt[]> {
-  const { rows } = await database.query<LookedAt>(LOOK, [
+export async function scanTasks(database: Queryable, look: TaskScan, most: number): Promise<ScannedTask[]> {
+  const { rows } = await database.query<ScannedTask>(SCAN_TASKS, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
     ...[look.own?.personId ?? null, look.own?.keyIds ?? []],
@@ -116,9 +116,9 @@ export interface FailureGroup {
   readonly latestAt: Date;
 }
 
-const MOST_GROUPS = 200;
+const MAX_GROUPS = 200;
 /** Most failures to count, because each costs a read of its row. */
-const MOST_FAILURES = 5_000;
+const MAX_FAILURES = 5_000;
 
 /** Failures by kind; `hasMore`: there may be older ones, which are not listed or not counted. */
 export interface FailureGroups {
@@ -130,7 +130,7 @@ export interface FailureGroups {
 export async function failureGroups(
   database: Queryable,
   since: Date,
-  mostFailures = MOST_FAILURES,
+  mostFailures = MAX_FAILURES,
 ): Promise<FailureGroups> {
   const { rows } = await database.query<FailureGroup & { readonly total: number }>(
     `SELECT COALESCE(failed.error ->> 'code', 'internal_error') AS code, failed.provider, failed.model,
@@ -139,11 +139,11 @@ export async function failureGroups(
      FROM (SELECT id, error, provider, model, options, finished_at FROM tasks
        WHERE status = 'failed' AND finished_at >= $1 ORDER BY finished_at DESC, id DESC LIMIT $2) AS failed
      LEFT JOIN tasks AS again ON again.redrive_of = failed.id
-     GROUP BY 1, 2, 3, 4 ORDER BY max(failed.finished_at) DESC LIMIT ${MOST_GROUPS + 1}`,
+     GROUP BY 1, 2, 3, 4 ORDER BY max(failed.finished_at) DESC LIMIT ${MAX_GROUPS + 1}`,
     [since, mostFailures],
   );
-  const groups = rows.slice(0, MOST_GROUPS).map(({ total: _, ...group }) => group);
-  return { groups, hasMore: rows.length > MOST_GROUPS || (rows[0]?.total ?? 0) >= mostFailures };
+  const groups = rows.slice(0, MAX_GROUPS).map(({ total: _, ...group }) => group);
+  return { groups, hasMore: rows.length > MAX_GROUPS || (rows[0]?.total ?? 0) >= mostFailures };
 }
 
 /** Tasks that ended in one minute. */
@@ -184,7 +184,7 @@ export interface ProviderFigures {
 }
 
 /** Tasks to read: more would make the query slower, but the figures no more accurate. */
-const MOST_TASKS = 2_000;
+const MAX_TASKS = 2_000;
 
 /**
  * Call figures by provider, of tasks that ended in the last hour; in a busy hour, of its newest tasks. `faults`: codes
@@ -204,7 +204,7 @@ export async function providerFigures(database: Queryable, faults: readonly stri
           AND (call ->> 'endedAt')::timestamptz > COALESCE(max((call ->> 'endedAt')::timestamptz)
             FILTER (WHERE call ->> 'outcome' = 'succeeded') OVER (PARTITION BY call ->> 'provider'), '-infinity') AS is_fault
         FROM (SELECT calls FROM tasks WHERE status <> 'pending' AND finished_at > now() - interval '1 hour'
-        ORDER BY finished_at DESC LIMIT ${MOST_TASKS}) AS recent, jsonb_array_elements(calls) AS call
+        ORDER BY finished_at DESC LIMIT ${MAX_TASKS}) AS recent, jsonb_array_elements(calls) AS call
         WHERE call ->> 'outcome' <> 'not_called') AS judged
       GROUP BY 1`,
     values: [faults],

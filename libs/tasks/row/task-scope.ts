@@ -4,7 +4,7 @@ import type { PersonTasks } from './task.js';
 /** Matches the condition of the index of ended tasks by person. */
 const DONE = { phase: 'done' };
 
-/** The condition for a person's tasks; empty for readers who see all tasks. `lookThrough` has the same in SQL. */
+/** The condition for a person's tasks; empty for readers who see all tasks. `scanTasks` has the same in SQL. */
 export function tasksOf(own: PersonTasks | undefined) {
   if (own === undefined) return {};
   return { OR: [{ orderedBy: own.personId }, { apiKeyId: { in: inList(own.keyIds) } }] };

@@ -319,7 +319,7 @@ export async function writeProgress(database: Queryable, steps: readonly Progres
 }
 
 /** Ending tasks of many owners locks their budgets in any order, so only one statement does it at a time. */
-const ALONE = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many')) IS NOT NULL)`;
+const BUDGETS_LOCK = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many')) IS NOT NULL)`;
 /**
  * Ending several tasks locks all of them before the first budget: another statement may hold one of them while it waits
  * for a budget. An array, because Postgres reads it to its end first.
@@ -335,7 +335,7 @@ const END = {
       calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
     FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
-      AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${ALONE} AND id = ANY (${LOCKED}) ELSE true END
+      AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${BUDGETS_LOCK} AND id = ANY (${LOCKED}) ELSE true END
     RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
 };
 

@@ -122,7 +122,7 @@ export class SweepTasks {
   }
 
   private async mayGoOn(aloneMs?: number): Promise<boolean> {
-    return aloneMs === undefined || (await this.queue.mayLookThrough(aloneMs));
+    return aloneMs === undefined || (await this.queue.mayScan(aloneMs));
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { isDatabaseAway } from '#database/database-errors.js';
+import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
@@ -58,7 +58,7 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
       await step().then(
         (count) => this.count(action, count),
         (error: unknown) => {
-          if (isDatabaseAway(error)) this.unavailableAt = performance.now();
+          if (isDatabaseUnavailable(error)) this.unavailableAt = performance.now();
           this.logger.warn('sweep.failed', { error });
         },
       );

@@ -12,7 +12,7 @@ import { LedgerProvider } from '../../support/ledger-provider.js';
 import { openPrisma } from '../../support/open-prisma.js';
 import { judge, type FaultWindow, type Violation } from '../../support/oracle.js';
 import { judgeMoney, PRICE } from '../../support/oracle-money.js';
-import { judgeOutside } from '../../support/oracle-outside.js';
+import { checkExternalState } from '../../support/external-state.js';
 import { measured } from '../../support/figures.js';
 import { resumptions } from '../../support/resumptions.js';
 import { startS3, type TestS3 } from '../../support/s3.js';
@@ -113,7 +113,7 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
         ...(await judge(evidence)),
         ...(await judgeMoney(room.pool)),
         ...(await lateResumptions(chaos.windows)),
-        ...(await judgeOutside(room, traffic.wishes, keys, [PROMPT_CANARY, PROVIDER_KEY, ...keys])),
+        ...(await checkExternalState(room, traffic.wishes, keys, [PROMPT_CANARY, PROVIDER_KEY, ...keys])),
       ];
       await verdict(violations, evidence);
       expect(violations).toEqual([]);

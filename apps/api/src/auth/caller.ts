@@ -76,7 +76,7 @@ export interface Caller {
 }
 
 /** The owner of a new task, and its limits. */
-export type Orderer = Pick<
+export type TaskOwner = Pick<
   TaskCommand,
   | 'accountId'
   | 'accountWeight'
@@ -90,7 +90,7 @@ export type Orderer = Pick<
 >;
 
 /** The caller's fields of a new task. */
-export function ordererOf({
+export function taskOwnerOf({
   accountId,
   account,
   keyId,
@@ -100,7 +100,7 @@ export function ordererOf({
   budgeted,
   personId,
 }: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'> &
-  Partial<Pick<Caller, 'budgeted'>>): Orderer {
+  Partial<Pick<Caller, 'budgeted'>>): TaskOwner {
   return {
     accountId,
     accountWeight: account.weight,

@@ -10,7 +10,7 @@ const MAX_SECRETS = 10_000;
  * and unknown ones not again for a few seconds. So invented secrets cost the database little.
  */
 export class SecretLookUps {
-  private readonly met = new LRUCache<string, true>({ max: MAX_SECRETS });
+  private readonly known = new LRUCache<string, true>({ max: MAX_SECRETS });
   private readonly unknown = new LRUCache<string, true>({ max: MAX_SECRETS, ttl: UNKNOWN_TTL_MS });
 
   constructor(private readonly limiter: UnknownKeyLimiter) {}
@@ -22,15 +22,15 @@ export class SecretLookUps {
     lookUp: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
     if (this.unknown.has(name)) return undefined;
-    const look = async (): Promise<T | undefined> => {
+    const lookUpOnce = async (): Promise<T | undefined> => {
       // Another request may have looked it up meanwhile.
       if (this.unknown.has(name)) return undefined;
       const found = await lookUp();
-      if (found !== undefined) this.met.set(name, true);
+      if (found !== undefined) this.known.set(name, true);
       // A secret that was valid recently may become valid again, for example when its account is re-enabled.
-      else if (!this.met.delete(name)) this.unknown.set(name, true);
+      else if (!this.known.delete(name)) this.unknown.set(name, true);
       return found;
     };
-    return this.met.has(name) ? await look() : await this.limiter.run(address, look);
+    return this.known.has(name) ? await lookUpOnce() : await this.limiter.run(address, lookUpOnce);
   }
 }

@@ -1,6 +1,6 @@
 import { UnknownKeyLimiter, type UnknownKeyLimits } from './unknown-key-limiter.js';
 
-const LIMITS: UnknownKeyLimits = { atOnce: 2, perNetwork: 50, inAll: 70, patienceMs: 60_000 };
+const LIMITS: UnknownKeyLimits = { maxConcurrent: 2, maxPerNetwork: 50, maxWaiting: 70, maxWaitMs: 60_000 };
 const FLOOD = '203.0.113.7';
 
 /** Look-ups that end when the test says so. */
@@ -67,7 +67,7 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: lets nobody wait without end, and goes on after a look-up that failed', async () => {
-    const [limiter, lookUps] = [new UnknownKeyLimiter({ ...LIMITS, patienceMs: 20 }), new LookUps()];
+    const [limiter, lookUps] = [new UnknownKeyLimiter({ ...LIMITS, maxWaitMs: 20 }), new LookUps()];
     const [first, second] = [limiter.run(FLOOD, lookUps.of('slow')), limiter.run(FLOOD, lookUps.of('never'))];
     expect(await refusal(second)).toBe('server_is_overloaded');
     await lookUps.endFirst();

@@ -4,24 +4,34 @@ import { networkOf } from '../common/network-of.js';
 
 /** Limits for lookups of unknown keys and sessions in this process: how many run at once, and how many wait. */
 export interface UnknownKeyLimits {
-  readonly atOnce: number;
+  readonly maxConcurrent: number;
   /** Maximum number of waiting callers per network. */
-  readonly perNetwork: number;
+  readonly maxPerNetwork: number;
   /** Maximum number of waiting callers in all. */
-  readonly inAll: number;
+  readonly maxWaiting: number;
   /** Longest wait, in ms. */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
 }
 
 /** Unknown keys wait in line, which slows a flood down; immediate rejections would only make room for more. */
-export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = { atOnce: 4, perNetwork: 2_500, inAll: 5_000, patienceMs: 10_000 };
+export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = {
+  maxConcurrent: 4,
+  maxPerNetwork: 2_500,
+  maxWaiting: 5_000,
+  maxWaitMs: 10_000,
+};
 
 /** The default limits with the operator's settings. */
 export function unknownKeyLimits(
   config: Pick<ApiConfig, 'unknownKeyLookUps' | 'unknownKeysWaiting'>,
 ): UnknownKeyLimits {
-  const { unknownKeyLookUps: atOnce, unknownKeysWaiting: perNetwork } = config;
-  return { ...UNKNOWN_KEY_LIMITS, atOnce, perNetwork, inAll: 2 * perNetwork };
+  const { unknownKeyLookUps: maxConcurrent, unknownKeysWaiting: maxPerNetwork } = config;
+  return {
+    ...UNKNOWN_KEY_LIMITS,
+    maxConcurrent: maxConcurrent,
+    maxPerNetwork: maxPerNetwork,
+    maxWaiting: 2 * maxPerNetwork,
+  };
 }
 
 const RETRY_SECONDS = 5;
@@ -50,7 +60,7 @@ export class UnknownKeyLimiter {
    */
   async run<T>(address: string | undefined, lookUp: () => Promise<T>): Promise<T> {
     const network = networkOf(address);
-    await this.turn(network);
+    await this.waitForSlot(network);
     try {
       return await lookUp();
     } finally {
@@ -62,15 +72,15 @@ export class UnknownKeyLimiter {
     }
   }
 
-  private turn(network: string): Promise<void> {
+  private waitForSlot(network: string): Promise<void> {
     const line = this.lines.get(network) ?? [];
-    if (line.length >= this.limits.perNetwork) throw tooManyOfNetwork();
-    if (this.waiting >= this.limits.inAll) throw overloaded();
+    if (line.length >= this.limits.maxPerNetwork) throw tooManyOfNetwork();
+    if (this.waiting >= this.limits.maxWaiting) throw overloaded();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.leave(network, waiting);
         reject(overloaded());
-      }, this.limits.patienceMs);
+      }, this.limits.maxWaitMs);
       const waiting: Waiting = { start: resolve, timer };
       line.push(waiting);
       this.lines.set(network, line);
@@ -81,7 +91,7 @@ export class UnknownKeyLimiter {
 
   private startNext(): void {
     for (const [network, line] of this.lines) {
-      if (this.busy.size >= this.limits.atOnce) return;
+      if (this.busy.size >= this.limits.maxConcurrent) return;
       const [first] = line;
       if (first === undefined || this.busy.has(network)) continue;
       clearTimeout(first.timer);

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { ChatAnswer } from '#providers/chat/chat-provider.js';
+import type { ChatResponse } from '#providers/chat/chat-provider.js';
 
 /**
  * The provider's response headers that callers receive. The others concern its connection, its cookies, or our account
@@ -17,7 +17,7 @@ const PASSED = [
 ];
 
 /** Selects the headers for the caller; multiple values are joined. */
-export function passedHeaders(headers: ChatAnswer['headers']): Record<string, string> {
+export function passedHeaders(headers: ChatResponse['headers']): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of PASSED) {
     const value = headers[name];
@@ -27,7 +27,7 @@ export function passedHeaders(headers: ChatAnswer['headers']): Record<string, st
 }
 
 /** Writes the head of a response whose body is then written by hand. */
-export function beginAnswer(reply: FastifyReply, answer: ChatAnswer, more: Record<string, string>): void {
+export function beginAnswer(reply: FastifyReply, answer: ChatResponse, more: Record<string, string>): void {
   reply.hijack();
   reply.raw.writeHead(answer.status, {
     ...(reply.getHeaders() as Record<string, string>),

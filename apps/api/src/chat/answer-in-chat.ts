@@ -16,11 +16,11 @@ import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/events/event-stream.js';
 import type { Accepted } from '../images/accept-image.js';
-import { notYet } from '../images/answer-image.js';
+import { stillRunningError } from '../images/answer-image.js';
 import { failureOf, stillRunning } from '../images/answer-parts.js';
 import { DeliveryMarks } from '../images/delivery-marks.js';
 import { HeldCalls } from '../images/held-calls.js';
-import { patienceFor } from '../images/stream-image.js';
+import { maxWaitFor } from '../images/stream-image.js';
 import type { ChatRequest } from './chat-request.js';
 import { inChat } from './chat-image-request.js';
 
@@ -44,7 +44,7 @@ export class AnswerInChat {
     const settled = await this.calls.settled(accepted, reply, this.config.syncWaitMs);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
-    if (settled === undefined) throw notYet(request, reply, accepted.task);
+    if (settled === undefined) throw stillRunningError(request, reply, accepted.task);
     this.marks.watch(reply, accepted);
     const choice = { ...this.imageOf(settled), finish: 'stop' } as const;
     void reply.code(200).send(chatCompletion(headOf(settled), [choice], usageOf(settled)));
@@ -63,7 +63,7 @@ export class AnswerInChat {
     try {
       events.open(reply);
       say(chatChunk(head, 0, { role: 'assistant', content: '' }));
-      const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
+      const settled = await this.calls.settled(accepted, reply, maxWaitFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
       this.marks.watch(reply, accepted);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
-import { ChatNotSent, type ChatAnswer } from '#providers/chat/chat-provider.js';
+import { ChatNotSent, type ChatResponse } from '#providers/chat/chat-provider.js';
 import type { CallPermit } from '#routing/limiter.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
@@ -22,12 +22,12 @@ const CLOSED_MS = 5_000;
 
 /** The provider that responded, and its response. The reader of `answer` ends the permit. */
 export type Outcome = { readonly attempt: Attempt } & (
-  | { readonly answer: ChatAnswer; readonly permit: CallPermit; readonly refusal?: undefined }
+  | { readonly answer: ChatResponse; readonly permit: CallPermit; readonly refusal?: undefined }
   | { readonly refusal: Refusal; readonly answer?: undefined }
 );
 
 /** What is known about a chat without a response. */
-export interface Asked {
+export interface CallState {
   /** The last provider that was called. */
   attempt?: Attempt;
   /** The chat was sent, and its outcome is unknown. */
@@ -42,7 +42,7 @@ interface CallContext {
   /** Aborted when the caller disconnects: then no other provider is called. */
   readonly gone: AbortSignal;
   /** Filled in during the call. */
-  readonly asked: Asked;
+  readonly state: CallState;
 }
 
 /** Calls one provider after the other for a chat, as long as nothing can have been generated. */
@@ -60,7 +60,7 @@ export class CallUpstreams {
    * reached or the outcome of the call is unknown, `server_is_overloaded` when no provider accepts calls now, and the
    * signal's reason when aborted.
    */
-  async ask(chat: ChatRequest, model: ModelEntry, context: CallContext): Promise<Outcome> {
+  async call(chat: ChatRequest, model: ModelEntry, context: CallContext): Promise<Outcome> {
     let refused: { attempt: Attempt; refusal: Refusal } | undefined;
     let cause: unknown;
     let retryAfterMs = CLOSED_MS;
@@ -72,10 +72,10 @@ export class CallUpstreams {
         retryAfterMs = Math.min(retryAfterMs, permit.retryAfterMs);
         continue;
       }
-      context.asked.attempt = attempt;
+      context.state.attempt = attempt;
       const outcome = await this.traced(attempt, permit, chat, context).catch((error: unknown) => {
         permit.end(context.signal.aborted ? 'neutral' : 'failed');
-        context.asked.isUnclear = !(error instanceof ChatNotSent);
+        context.state.isUnclear = !(error instanceof ChatNotSent);
         context.signal.throwIfAborted();
         if (!(error instanceof ChatNotSent)) throw failed(error);
         cause = error;
@@ -83,11 +83,11 @@ export class CallUpstreams {
       });
       if (outcome?.answer !== undefined) return outcome;
       if (outcome !== undefined && !mayAskAnother(outcome.refusal)) return outcome;
-      this.passOver(attempt, outcome?.refusal, cause, context.requestId);
+      this.coolDown(attempt, outcome?.refusal, cause, context.requestId);
       if (outcome !== undefined && !isOurFault(outcome.refusal.status)) refused = outcome;
     }
     context.gone.throwIfAborted();
-    if (context.asked.attempt === undefined) throw nobodyFree(retryAfterMs);
+    if (context.state.attempt === undefined) throw noProviderAvailable(retryAfterMs);
     if (refused === undefined) throw failed(cause);
     return refused;
   }
@@ -126,13 +126,13 @@ export class CallUpstreams {
     return { attempt, refusal };
   }
 
-  private passOver(attempt: Attempt, refusal: Refusal | undefined, error: unknown, requestId: string): void {
+  private coolDown(attempt: Attempt, refusal: Refusal | undefined, error: unknown, requestId: string): void {
     const status = refusal?.status;
-    if (status === 401 || status === 402 || status === 403) this.plan.rest(attempt, REFUSED_REST);
+    if (status === 401 || status === 402 || status === 403) this.plan.coolDown(attempt, REFUSED_REST);
     if (status === 429 && refusal !== undefined) {
-      this.plan.rest(attempt, Math.min(secondsToWait(refusal) ?? BUSY_REST, REFUSED_REST));
+      this.plan.coolDown(attempt, Math.min(secondsToWait(refusal) ?? BUSY_REST, REFUSED_REST));
     }
-    if (status === undefined) this.plan.rest(attempt, BUSY_REST);
+    if (status === undefined) this.plan.coolDown(attempt, BUSY_REST);
     this.logger.warn('chat.passed_over', {
       requestId,
       provider: [attempt.provider.name, attempt.key?.name ?? []].flat().join('/'),
@@ -149,7 +149,7 @@ function endPermit(permit: CallPermit, refusal: Refusal): void {
   else permit.end(status >= 500 ? 'failed' : 'neutral');
 }
 
-function nobodyFree(retryAfterMs: number): AppError {
+function noProviderAvailable(retryAfterMs: number): AppError {
   return new AppError('server_is_overloaded', 'No provider of this model is accepting chats right now.', {
     retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1_000)),
   });

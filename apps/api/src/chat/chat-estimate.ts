@@ -6,7 +6,7 @@ import type { TokenUsage } from './token-usage.js';
 
 /** The rule of docs/billing.md ("Chats"); change the numbers there too. */
 const BYTES_PER_TOKEN = 4;
-const TOKENS_PER_PICTURE = 1_500;
+const TOKENS_PER_IMAGE = 1_500;
 /** Largest expected response in tokens, when the request sets no limit. */
 const USUAL_OUTPUT = 4_096;
 const MAX_CHOICES = 128;
@@ -30,7 +30,7 @@ export function estimatedInput({ bytes, body, members }: Pick<ChatRequest, 'byte
   const { start: first, end: last } = members.get('messages') ?? { start: 0, end: 0 };
   const pictures = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
   const length = pictures.reduce((left, { start, end }) => left - (end - start), bytes.length);
-  return Math.ceil(length / BYTES_PER_TOKEN) + pictures.length * TOKENS_PER_PICTURE;
+  return Math.ceil(length / BYTES_PER_TOKEN) + pictures.length * TOKENS_PER_IMAGE;
 }
 
 /** Whether the text at `at` is an image URL; any other text is counted by its bytes. */
@@ -91,7 +91,7 @@ export function reserveOf(chat: ChatRequest, prices: TokenPrices): number {
 }
 
 /** A finished chat whose cost is computed. */
-export interface SeenChat {
+export interface FinishedChat {
   /** The usage that its provider reported, if any. */
   readonly usage: TokenUsage | undefined;
   /** The provider completed its response, so its usage covers all of it. */
@@ -106,7 +106,7 @@ export interface SeenChat {
  * The cost of a chat in millionths: by the provider's usage, or by the estimate where that is missing or may be too
  * low.
  */
-export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: SeenChat): number {
+export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: FinishedChat): number {
   const { usage, whole } = seen;
   if (whole && usage !== undefined && usage.input !== null && usage.output !== null) {
     return tokenCost(prices, usage) ?? 0;

@@ -52,7 +52,7 @@ describe('ChatPlan', () => {
 
   it('asks what rests last, and as before when its rest is over', () => {
     const [first] = plan.attempts(CATALOG.models.get('m')!, CATALOG);
-    plan.rest(first!, 5);
+    plan.coolDown(first!, 5);
     expect(names()).toEqual(['ak2', 'b', 'c', 'ak1']);
     now += 5_000;
     expect(names()).toEqual(['ak1', 'ak2', 'b', 'c']);

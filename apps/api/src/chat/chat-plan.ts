@@ -14,7 +14,7 @@ const MAX_ATTEMPTS = 6;
 export class ChatPlan {
   private turns = 0;
   /** When each avoided key is used normally again, in ms since the epoch. */
-  private readonly resting = new Map<string, number>();
+  private readonly coolingDown = new Map<string, number>();
 
   constructor(
     private readonly random: () => number = Math.random,
@@ -26,22 +26,25 @@ export class ChatPlan {
     const turn = this.turns++;
     const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => turn });
     const all = planned.filter(({ provider }) => !isDrained(provider.name));
-    if (this.resting.size === 0) return all.slice(0, MAX_ATTEMPTS);
-    const [ready, resting] = [all.filter((one) => !this.rests(one)), all.filter((one) => this.rests(one))];
+    if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
+    const [ready, resting] = [
+      all.filter((one) => !this.isCoolingDown(one)),
+      all.filter((one) => this.isCoolingDown(one)),
+    ];
     return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
   }
 
   /** Avoids a key that was refused or rate-limited, for so many seconds. */
-  rest(attempt: Attempt, seconds: number): void {
-    this.resting.set(nameOf(attempt), this.now() + seconds * 1000);
+  coolDown(attempt: Attempt, seconds: number): void {
+    this.coolingDown.set(nameOf(attempt), this.now() + seconds * 1000);
   }
 
-  private rests(attempt: Attempt): boolean {
+  private isCoolingDown(attempt: Attempt): boolean {
     const name = nameOf(attempt);
-    const until = this.resting.get(name);
+    const until = this.coolingDown.get(name);
     if (until === undefined) return false;
     if (until > this.now()) return true;
-    this.resting.delete(name);
+    this.coolingDown.delete(name);
     return false;
   }
 }

@@ -12,7 +12,7 @@ import { assertCovered } from './chat-members.js';
 import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
-import { DrawInChat } from './draw-in-chat.js';
+import { GenerateInChat } from './generate-in-chat.js';
 import { PassChat } from './pass-chat.js';
 
 /**
@@ -24,7 +24,7 @@ export class ChatController {
   constructor(
     private readonly source: CatalogSource,
     private readonly chats: PassChat,
-    private readonly images: DrawInChat,
+    private readonly images: GenerateInChat,
     private readonly budget: ChatBudget,
   ) {}
 

@@ -18,7 +18,7 @@ import { ChatProtocols } from './chat-protocols.js';
 import { ChatUsageLog } from './chat-usage-log.js';
 import { ChatConfig } from './chat.config.js';
 import { ChatController } from './chat.controller.js';
-import { DrawInChat } from './draw-in-chat.js';
+import { GenerateInChat } from './generate-in-chat.js';
 import { PassChat } from './pass-chat.js';
 
 const openai = {
@@ -48,7 +48,7 @@ const sandbox = {
     sandbox,
     ChatBudget,
     ChatUsageLog,
-    DrawInChat,
+    GenerateInChat,
     AnswerInChat,
   ],
 })

@@ -6,7 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { Draining } from '../common/draining.js';
-import { CallUpstreams, type Asked, type Outcome } from './call-upstreams.js';
+import { CallUpstreams, type CallState, type Outcome } from './call-upstreams.js';
 import { costOfChat } from './chat-estimate.js';
 import { ChatConfig } from './chat.config.js';
 import type { ChatRequest } from './chat-request.js';
@@ -27,7 +27,7 @@ interface ChatService {
 }
 
 /** A chat in progress. */
-interface Course extends ChatService {
+interface ActiveChat extends ChatService {
   readonly chat: ChatRequest;
   /** Aborted when its time limit is reached. */
   readonly signal: AbortSignal;
@@ -51,13 +51,13 @@ const GONE = new Error('the caller disconnected');
  * How many chats of a process may continue after their callers disconnected, and how large such a request may be in
  * bytes.
  */
-const MAX_ALONE = 64;
-const MAX_ALONE_BYTES = 262_144;
+const MAX_ORPHANED = 64;
+const MAX_ORPHANED_BYTES = 262_144;
 
 /** Passes a chat to a provider, and its response back to the caller. */
 @Injectable()
 export class PassChat {
-  private alone = 0;
+  private orphaned = 0;
 
   constructor(
     private readonly upstreams: CallUpstreams,
@@ -72,16 +72,16 @@ export class PassChat {
     const call = new AbortController();
     const gone = new AbortController();
     const stop = (): void => call.abort(GONE);
-    let readOn: NodeJS.Timeout | undefined;
+    let hangupTimer: NodeJS.Timeout | undefined;
     const leave = (): void => {
       if (reply.raw.writableFinished) return;
       gone.abort(GONE);
-      if (this.readsOn(chat, service.prices)) {
-        this.alone++;
-        readOn = setTimeout(stop, this.config.afterHangupMs);
+      if (this.mayContinue(chat, service.prices)) {
+        this.orphaned++;
+        hangupTimer = setTimeout(stop, this.config.afterHangupMs);
       } else stop();
     };
-    const late = setTimeout(() => {
+    const totalTimer = setTimeout(() => {
       call.abort(new AppError('chat_upstream_error', 'The provider did not respond in time.'));
     }, this.config.totalMs);
     reply.raw.once('close', leave);
@@ -92,79 +92,88 @@ export class PassChat {
     } catch (error) {
       throw call.signal.aborted && !(error instanceof AppError) && !reply.raw.destroyed ? stopping(error) : error;
     } finally {
-      clearTimeout(late);
-      clearTimeout(readOn);
-      if (readOn !== undefined) this.alone--;
+      clearTimeout(totalTimer);
+      clearTimeout(hangupTimer);
+      if (hangupTimer !== undefined) this.orphaned--;
       reply.raw.off('close', leave);
       this.draining.release(call);
     }
   }
 
   /** Whether to keep reading for a while after the caller disconnected, so that the provider reports its usage. */
-  private readsOn(chat: ChatRequest, prices: ChatPrices): boolean {
+  private mayContinue(chat: ChatRequest, prices: ChatPrices): boolean {
     if (prices === null || prices === undefined || this.config.afterHangupMs === 0) return false;
-    return this.alone < MAX_ALONE && chat.bytes.length <= MAX_ALONE_BYTES;
+    return this.orphaned < MAX_ORPHANED && chat.bytes.length <= MAX_ORPHANED_BYTES;
   }
 
-  private async carry(request: FastifyRequest, reply: FastifyReply, course: Course): Promise<void> {
-    const { chat, model, catalog, signal, gone } = course;
-    const asked: Asked = {};
+  private async carry(request: FastifyRequest, reply: FastifyReply, active: ActiveChat): Promise<void> {
+    const { chat, model, catalog, signal, gone } = active;
+    const state: CallState = {};
     const { firstByteMs } = this.config;
     const outcome = await this.upstreams
-      .ask(chat, model, { requestId: request.id, catalog, firstByteMs, signal, gone, asked })
+      .call(chat, model, { requestId: request.id, catalog, firstByteMs, signal, gone, state: state })
       .catch((error: unknown) => {
-        this.unanswered(request, reply, course, asked);
+        this.recordUnanswered(request, reply, active, state);
         throw error;
       });
     // A keep-alive connection would delay the end of the process.
     if (this.draining.started) reply.raw.shouldKeepAlive = false;
-    await this.answer(request, reply, course, outcome);
+    await this.answer(request, reply, active, outcome);
   }
 
   /** Records a chat without a response; it may have cost something only if it was sent. */
-  private unanswered(request: FastifyRequest, reply: FastifyReply, course: Course, asked: Asked): void {
-    if (asked.attempt === undefined) {
-      course.unused();
+  private recordUnanswered(request: FastifyRequest, reply: FastifyReply, active: ActiveChat, state: CallState): void {
+    if (state.attempt === undefined) {
+      active.unused();
       return;
     }
-    const end = course.gone.aborted ? 'left' : 'unanswered';
+    const end = active.gone.aborted ? 'left' : 'unanswered';
     const ms = reply.elapsedTime;
-    const went = { learnt: { whole: false }, end, firstByteMs: Math.round(ms), durationMs: ms } as const;
-    const prices = asked.isUnclear === true ? course.prices : null;
-    this.usage.record(rowOf(request, { ...course, prices }, { attempt: asked.attempt, status: 0 }, went));
+    const ending = { relayed: { whole: false }, end, firstByteMs: Math.round(ms), durationMs: ms } as const;
+    const prices = state.isUnclear === true ? active.prices : null;
+    this.usage.record(rowOf(request, { ...active, prices }, { attempt: state.attempt, status: 0 }, ending));
   }
 
-  private async answer(request: FastifyRequest, reply: FastifyReply, course: Course, outcome: Outcome): Promise<void> {
+  private async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    active: ActiveChat,
+    outcome: Outcome,
+  ): Promise<void> {
     const firstByteMs = Math.round(reply.elapsedTime);
-    const learnt: Relayed = { whole: false };
+    const relayed: Relayed = { whole: false };
     let end: ChatUsageRow['outcome'] = 'broken';
     try {
       if (outcome.answer === undefined) {
         if (!isUnclear(outcome.refusal)) end = 'refused';
-        else end = course.gone.aborted ? 'left' : 'unanswered';
+        else end = active.gone.aborted ? 'left' : 'unanswered';
         sendRefusal(outcome.refusal, request, reply);
         return;
       }
-      const bytesAlone = course.prices ? this.config.afterHangupBytes : 0;
-      await relayAnswer(reply, outcome.answer, { hideUsage: !course.chat.wantsUsage, learnt, bytesAlone });
+      const afterHangupBytes = active.prices ? this.config.afterHangupBytes : 0;
+      await relayAnswer(reply, outcome.answer, {
+        hideUsage: !active.chat.wantsUsage,
+        relayed,
+        afterHangupBytes: afterHangupBytes,
+      });
       end = 'completed';
     } catch (error) {
-      if (course.gone.aborted) end = 'left';
+      if (active.gone.aborted) end = 'left';
       else this.logger.warn('chat.broken', { requestId: request.id, provider: outcome.attempt.provider.name, error });
       throw error;
     } finally {
       if (outcome.answer !== undefined) outcome.permit.end(PERMIT_ENDS[end]);
       const { attempt } = outcome;
       const { status } = outcome.answer ?? outcome.refusal;
-      const went = { learnt, end, firstByteMs, durationMs: reply.elapsedTime };
-      this.usage.record(rowOf(request, course, { attempt, status }, went));
+      const ending = { relayed, end, firstByteMs, durationMs: reply.elapsedTime };
+      this.usage.record(rowOf(request, active, { attempt, status }, ending));
     }
   }
 }
 
 /** How a chat ended. */
-interface Went {
-  readonly learnt: Relayed;
+interface ChatEnding {
+  readonly relayed: Relayed;
   readonly end: ChatUsageRow['outcome'];
   readonly firstByteMs: number;
   readonly durationMs: number;
@@ -172,13 +181,13 @@ interface Went {
 
 function rowOf(
   request: FastifyRequest,
-  { chat, model: { name }, prices }: Course,
+  { chat, model: { name }, prices }: ActiveChat,
   { attempt, status }: { readonly attempt: Outcome['attempt']; readonly status: number },
-  went: Went,
+  ending: ChatEnding,
 ): ChatUsageRow {
   const { accountId, keyId } = callerOf(request);
   const { provider, key, model } = attempt;
-  const { usage } = went.learnt;
+  const { usage } = ending.relayed;
   return {
     request_id: request.id,
     account_id: accountId,
@@ -189,25 +198,25 @@ function rowOf(
     provider_model: model,
     streamed: chat.streamed,
     status,
-    outcome: went.end,
+    outcome: ending.end,
     input_tokens: usage?.input ?? null,
     output_tokens: usage?.output ?? null,
     cached_tokens: usage?.cached ?? null,
-    first_byte_ms: went.firstByteMs,
-    duration_ms: Math.round(went.durationMs),
+    first_byte_ms: ending.firstByteMs,
+    duration_ms: Math.round(ending.durationMs),
     created_at: new Date().toISOString(),
-    cost_micros: costOf(chat, prices, went),
+    cost_micros: costOf(chat, prices, ending),
   };
 }
 
 /** A refused chat costs nothing; without a price, the cost is unknown. */
-function costOf(chat: ChatRequest, prices: ChatPrices, went: Went): number | null {
-  const { end, learnt, firstByteMs, durationMs } = went;
+function costOf(chat: ChatRequest, prices: ChatPrices, ending: ChatEnding): number | null {
+  const { end, relayed, firstByteMs, durationMs } = ending;
   if (prices === null || end === 'refused') return 0;
   if (prices === undefined) return null;
-  const output = learnt.output?.tokens ?? 0;
+  const output = relayed.output?.tokens ?? 0;
   const unseenSeconds = end === 'left' ? (output > 0 ? firstByteMs : durationMs) / 1_000 : 0;
-  return costOfChat(chat, prices, { usage: learnt.usage, whole: learnt.whole, output, unseenSeconds });
+  return costOfChat(chat, prices, { usage: relayed.usage, whole: relayed.whole, output, unseenSeconds });
 }
 
 function stopping(cause: unknown): AppError {

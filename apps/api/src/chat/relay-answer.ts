@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import type { ChatAnswer } from '#providers/chat/chat-provider.js';
+import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import { beginAnswer } from './answer-headers.js';
 import { OutputMeter } from './chat-estimate.js';
 import { usageOfCompletion, tokenUsage, type TokenUsage } from './token-usage.js';
@@ -27,28 +27,28 @@ export interface Relayed {
 
 interface Relaying {
   readonly hideUsage: boolean;
-  readonly learnt: Relayed;
+  readonly relayed: Relayed;
   /** Bytes that are still read after the caller disconnected. */
-  readonly bytesAlone: number;
+  readonly afterHangupBytes: number;
 }
 type Metered = Relaying & { readonly output: OutputMeter };
 
 /**
- * Passes a provider's response on, byte for byte, as fast as the caller reads, and fills in `learnt`. Throws AppError
+ * Passes a provider's response on, byte for byte, as fast as the caller reads, and fills in `relayed`. Throws AppError
  * while nothing has been sent. After that, it throws an Error when the provider's connection broke (the caller's is
  * then closed), or when the caller disconnected and no more bytes may be read.
  */
-export async function relayAnswer(reply: FastifyReply, answer: ChatAnswer, relaying: Relaying): Promise<void> {
+export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, relaying: Relaying): Promise<void> {
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
   const output = new OutputMeter(streamed);
-  relaying.learnt.output = output;
+  relaying.relayed.output = output;
   await (streamed ? relayEvents : relayWhole)(reply, answer, { ...relaying, output });
 }
 
 async function relayEvents(
   reply: FastifyReply,
-  answer: ChatAnswer,
-  { hideUsage, learnt, bytesAlone, output }: Metered,
+  answer: ChatResponse,
+  { hideUsage, relayed: relayed, afterHangupBytes: afterHangupBytes, output }: Metered,
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
   if (!reply.raw.destroyed) {
@@ -59,27 +59,27 @@ async function relayEvents(
   const map = (chunk: Buffer): Buffer => {
     output.push(chunk);
     const kept = filter.push(chunk);
-    learnt.usage = filter.usage;
+    relayed.usage = filter.usage;
     return kept;
   };
-  await pump(answer.body, reply.raw, map, bytesAlone);
+  await pump(answer.body, reply.raw, map, afterHangupBytes);
   const rest = filter.end();
-  learnt.usage = filter.usage;
-  learnt.whole = true;
+  relayed.usage = filter.usage;
+  relayed.whole = true;
   endAnswer(reply, rest);
 }
 
 async function relayWhole(
   reply: FastifyReply,
-  answer: ChatAnswer,
-  { learnt, bytesAlone, output }: Metered,
+  answer: ChatResponse,
+  { relayed: relayed, afterHangupBytes: afterHangupBytes, output }: Metered,
 ): Promise<void> {
   const held = await holdUpTo(answer.body, MAX_HELD, output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
   if (held.whole) {
-    learnt.usage = usageOfCompletion(held.bytes);
-    learnt.whole = true;
+    relayed.usage = usageOfCompletion(held.bytes);
+    relayed.whole = true;
     if (reply.raw.destroyed) throw callerGone();
     beginAnswer(reply, answer, { 'content-length': String(held.bytes.length) });
     reply.raw.end(held.bytes);
@@ -96,9 +96,9 @@ async function relayWhole(
     tail = chunk.length >= TAIL ? chunk.subarray(-TAIL) : Buffer.concat([tail, chunk]).subarray(-TAIL);
     return chunk;
   };
-  await pump(answer.body, reply.raw, map, bytesAlone);
-  learnt.usage = usageInTail(tail.toString('utf8'));
-  learnt.whole = true;
+  await pump(answer.body, reply.raw, map, afterHangupBytes);
+  relayed.usage = usageInTail(tail.toString('utf8'));
+  relayed.whole = true;
   endAnswer(reply);
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
 import type { ErrorBody } from '#contract/app-error.js';
 import { redact } from '#telemetry/logger.js';
-import type { ChatAnswer } from '#providers/chat/chat-provider.js';
+import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import { passedHeaders } from './answer-headers.js';
 
 /** Bytes of a refusal that are read; a longer body is not an error body. */
@@ -14,12 +14,12 @@ const WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
 /** A provider's error response, read to its end. */
 export interface Refusal {
   readonly status: number;
-  readonly headers: ChatAnswer['headers'];
+  readonly headers: ChatResponse['headers'];
   readonly text: string;
 }
 
 /** Reads an error response. Throws connection errors. */
-export async function readRefusal({ status, headers, body }: ChatAnswer): Promise<Refusal> {
+export async function readRefusal({ status, headers, body }: ChatResponse): Promise<Refusal> {
   return { status, headers, text: await readCapped(body) };
 }
 

@@ -6,16 +6,16 @@ const SPELLING = Symbol('spelling');
 const MAY_BE_MISSING = Symbol('may be missing');
 const KNOWN_ONLY = Symbol('known only');
 
-type Spell = (value: unknown) => unknown;
+type Normalize = (value: unknown) => unknown;
 type Fields<T extends object> = new () => T;
 
 /** Normalizes a field's spelling before validation. */
-export function SpelledBy(spell: Spell): PropertyDecorator {
+export function NormalizedBy(spell: Normalize): PropertyDecorator {
   return (target, property) => Reflect.defineMetadata(SPELLING, spell, target, property);
 }
 
 /** Marks a body as optional: a missing one counts as empty. */
-export function MayBeMissing(): ClassDecorator {
+export function OptionalBody(): ClassDecorator {
   return (target) => Reflect.defineMetadata(MAY_BE_MISSING, true, target);
 }
 
@@ -40,7 +40,7 @@ export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknow
     if (!known.includes(name)) {
       throw new AppError('unsupported_parameter', `Unknown field ${shown}.`, { param: shown });
     }
-    if (value !== undefined) Reflect.set(read, name, spelled(read, name, value));
+    if (value !== undefined) Reflect.set(read, name, normalized(read, name, value));
   }
   assertFields(read);
   return read;
@@ -55,14 +55,14 @@ export function checkedQuery<T extends object>(queryClass: Fields<T>, query: unk
   }
   const read = new queryClass();
   for (const [name, text] of sent) {
-    const value = known.includes(name) ? spelled(read, name, text) : undefined;
+    const value = known.includes(name) ? normalized(read, name, text) : undefined;
     if (value !== undefined) Reflect.set(read, name, value);
   }
   assertFields(read);
   return read;
 }
 
-function spelled(fields: object, name: string, value: unknown): unknown {
-  const spell = Reflect.getMetadata(SPELLING, fields, name) as Spell | undefined;
+function normalized(fields: object, name: string, value: unknown): unknown {
+  const spell = Reflect.getMetadata(SPELLING, fields, name) as Normalize | undefined;
   return spell === undefined ? value : spell(value);
 }

@@ -44,7 +44,7 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
   }
 
   /** Like `hold`, for callers that lose nothing when they get a response as soon as shutdown begins. */
-  holdLoosely(call: AbortController): void {
+  track(call: AbortController): void {
     if (this.started) call.abort();
     else this.passing.add(call);
   }

@@ -1,7 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { isDatabaseAway } from '#database/database-errors.js';
+import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { sendError } from './error-reply.js';
 import { appErrorOf } from './framework-error.js';
@@ -30,7 +30,7 @@ export class ErrorFilter implements ExceptionFilter {
     if (thrown instanceof AppError) return thrown;
     if (thrown instanceof HttpException && thrown.getStatus() === 404) return this.notFound(request, reply);
     const cause = thrown instanceof HttpException && thrown.cause instanceof Error ? thrown.cause : thrown;
-    if (isDatabaseAway(cause)) {
+    if (isDatabaseUnavailable(cause)) {
       return new AppError('server_is_overloaded', 'The service cannot do this right now. Please try again.', { cause });
     }
     return appErrorOf(cause);

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { isTaskId } from '#tasks/row/task-id.js';
-import { SpelledBy } from './contract-fields.js';
+import { NormalizedBy } from './contract-fields.js';
 
 const MAX_TEXT = 200;
 const MAX_LIMIT = 100;
@@ -19,7 +19,7 @@ export const orInteger = (value: unknown): unknown =>
 /** A page size, 1 to 100. */
 export function PageLimit(): PropertyDecorator {
   return applyDecorators(
-    SpelledBy(orInteger),
+    NormalizedBy(orInteger),
     IsInt(),
     Min(1, { message: 'limit must be at least 1' }),
     Max(MAX_LIMIT, { message: `limit must be at most ${MAX_LIMIT}` }),
@@ -28,7 +28,7 @@ export function PageLimit(): PropertyDecorator {
 
 /** Id of the last task on the previous page. */
 export function AfterTask(): PropertyDecorator {
-  return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule('isAfterTask', afterProblem));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule('isAfterTask', afterProblem));
 }
 
 function afterProblem(value: unknown, name: string): FieldProblem | undefined {
@@ -38,7 +38,7 @@ function afterProblem(value: unknown, name: string): FieldProblem | undefined {
 
 /** A text of at most 200 characters. */
 export function QueryText(): PropertyDecorator {
-  return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule('isQueryText', textProblem));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule('isQueryText', textProblem));
 }
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
@@ -54,12 +54,12 @@ export function QueryChoice(choices: readonly string[]): PropertyDecorator {
     (choices.some((choice) => choice === value)
       ? undefined
       : { code: 'invalid_value', message: `${name} must be one of ${choices.join(', ')}` });
-  return applyDecorators(SpelledBy(orAbsent), IsOptional(), Rule(`isOneOf ${choices.join(' ')}`, problem));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule(`isOneOf ${choices.join(' ')}`, problem));
 }
 
 /** An ISO 8601 time, converted to a Date. */
 export function IsoTime(): PropertyDecorator {
-  return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
+  return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
 }
 
 function orDate(value: unknown): unknown {

@@ -5,13 +5,13 @@ import type { IncomingMessage } from 'node:http';
 /** Bytes of a rejected body that are still read, so that the caller sees the response instead of a reset connection. */
 const LINGER_BYTES = 268_435_456;
 /** Bytes that one connection may send before others are served; a single socket read may hold more chunks. */
-const TURN_BYTES = 262_144;
-const TURN_PIECES = 1_024;
+const BURST_BYTES = 262_144;
+const BURST_PIECES = 1_024;
 /** A chunk costs as much as many bytes, so only so many may be smaller than SMALL_PIECE_BYTES on average. */
 const SMALL_PIECES = 16_384;
 const SMALL_PIECE_BYTES = 16;
 /** How long a client that sends only tiny chunks may still read the response, in ms. */
-const LAST_LOOK_MS = 1_000;
+const RESPONSE_READ_MS = 1_000;
 
 /**
  * Reads a request to its end. `accept` keeps what it needs of every chunk, and throws to reject the rest. Unlike `for
@@ -19,13 +19,13 @@ const LAST_LOOK_MS = 1_000;
  */
 export function collectBody(payload: IncomingMessage, accept: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const takeTurns = turnsOf(payload);
+    const limitBurst = burstLimiter(payload);
     const stop = (): void => {
       payload.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
     };
     const onData = (chunk: Buffer): void => {
       try {
-        takeTurns(chunk);
+        limitBurst(chunk);
         accept(chunk);
       } catch (error) {
         stop();
@@ -54,19 +54,19 @@ export function discardBody({ raw }: FastifyRequest): void {
 
 /** Discards the rest of a body, up to a limit. */
 export function discardRest(payload: IncomingMessage): void {
-  const takeTurns = turnsOf(payload);
+  const limitBurst = burstLimiter(payload);
   let bytes = 0;
   payload.on('error', () => undefined);
   const onData = (chunk: Buffer): void => {
     bytes += chunk.length;
     if (bytes > LINGER_BYTES) payload.destroy();
     try {
-      takeTurns(chunk);
+      limitBurst(chunk);
     } catch {
       payload.off('data', onData);
       // After any other handler that would resume the socket.
       setImmediate(() => payload.socket.pause());
-      setTimeout(() => payload.socket.destroy(), LAST_LOOK_MS).unref();
+      setTimeout(() => payload.socket.destroy(), RESPONSE_READ_MS).unref();
     }
   };
   payload.on('data', onData);
@@ -78,8 +78,8 @@ export function discardRest(payload: IncomingMessage): void {
  * now and then, so that others are served after at most one read's worth of its work. The returned function throws
  * AppError `invalid_value` when nearly all chunks are only a few bytes long.
  */
-export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
-  let [bytes, pieces, resting] = [0, 0, false];
+export function burstLimiter(payload: IncomingMessage): (chunk: Buffer) => void {
+  let [bytes, pieces, isPaused] = [0, 0, false];
   let [allBytes, allPieces] = [0, 0];
   return ({ length }) => {
     bytes += length;
@@ -88,11 +88,11 @@ export function turnsOf(payload: IncomingMessage): (chunk: Buffer) => void {
     if (++allPieces > SMALL_PIECES + allBytes / SMALL_PIECE_BYTES) {
       throw new AppError('invalid_value', 'The request body arrives in too many small chunks.');
     }
-    if (resting || (bytes < TURN_BYTES && pieces < TURN_PIECES)) return;
-    [bytes, pieces, resting] = [0, 0, true];
+    if (isPaused || (bytes < BURST_BYTES && pieces < BURST_PIECES)) return;
+    [bytes, pieces, isPaused] = [0, 0, true];
     payload.socket.pause();
     setImmediate(() => {
-      resting = false;
+      isPaused = false;
       // A reader that is behind resumes the socket itself. A complete body always resumes it, for the connection's next
       // request.
       if (payload.complete || payload.readableLength < payload.readableHighWaterMark) payload.socket.resume();

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import type { Intake } from '#tasks/intake/task-intake.js';
-import { CheckRequest, type CheckedImage, type RequestSigns } from './check-request.js';
+import { CheckRequest, type CheckedRequest, type RequestTraits } from './check-request.js';
 
 /** An accepted request: a new task, or the one that it repeats. */
-export interface Accepted extends Intake, RequestSigns {}
+export interface Accepted extends Intake, RequestTraits {}
 
 /** Creates tasks from image requests. */
 @Injectable()
@@ -25,12 +25,12 @@ export class AcceptImage {
     return this.submit(await this.check.edit(request, asynchronous, signal));
   }
 
-  private async submit({ command, identity, upload, ...signs }: CheckedImage): Promise<Accepted> {
+  private async submit({ command, identity, upload, ...traits }: CheckedRequest): Promise<Accepted> {
     try {
       const intake = await this.tasks.submit(command, identity);
       // The repeated task already has these images.
       if (intake.attached) await upload.discard();
-      return { ...signs, ...intake };
+      return { ...traits, ...intake };
     } catch (error) {
       // If the task may have been accepted, it needs the images; if it was not, retention collects them.
       if (!this.tasks.mayBeAccepted(upload.taskId)) await upload.discard();

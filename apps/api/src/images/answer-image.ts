@@ -41,7 +41,7 @@ export class AnswerImage {
     const settled = await this.calls.settled(accepted, reply, mode.waitMs, mode.asynchronous);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
-    if (settled === undefined && !mode.asynchronous) throw notYet(request, reply, task);
+    if (settled === undefined && !mode.asynchronous) throw stillRunningError(request, reply, task);
     const send = settled === undefined ? undefined : await this.outcome(settled, accepted, reply, mode);
     this.marks.watch(reply, accepted, send === undefined);
     if (send === undefined) acceptTask(task, reply, mode);
@@ -99,7 +99,7 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
  * An SDK that counts its retries will retry for the image. Any other client should poll, because a second call would
  * create a second task.
  */
-export function notYet(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
+export function stillRunningError(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
   const retries = retryCount(request.headers) !== undefined;
   void reply.header('x-should-retry', String(retries));
   if (retries) void reply.header('retry-after-ms', SDK_RETRY_MS);

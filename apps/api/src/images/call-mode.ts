@@ -10,19 +10,19 @@ export interface CallMode {
   readonly waitSeconds: number | undefined;
 }
 
-interface CallSigns {
+interface CallPreferences {
   /** Whether the query says `async=true`. */
   readonly asynchronous: boolean;
   readonly prefer: string | string[] | undefined;
 }
 
 /** The mode of a call to a sync path: plain, `?async=true`, or `Prefer: respond-async` and `wait=N` (RFC 7240). */
-export function callMode({ asynchronous: asked, prefer }: CallSigns, syncWaitMs: number): CallMode {
+export function callMode({ asynchronous: asked, prefer }: CallPreferences, syncWaitMs: number): CallMode {
   const preferences = [prefer ?? []].flat().join(',').split(',');
   const asynchronous = asked || preferences.some((text) => /^\s*respond-async\s*(?:;|$)/i.test(text));
   const waitSeconds = preferences.map(secondsOf).find((seconds) => seconds !== undefined && seconds >= 1);
-  const patience = waitSeconds === undefined ? (asynchronous ? 0 : syncWaitMs) : waitSeconds * 1000;
-  return { asynchronous, waitMs: Math.min(patience, syncWaitMs), preferred: asynchronous, waitSeconds };
+  const requestedMs = waitSeconds === undefined ? (asynchronous ? 0 : syncWaitMs) : waitSeconds * 1000;
+  return { asynchronous, waitMs: Math.min(requestedMs, syncWaitMs), preferred: asynchronous, waitSeconds };
 }
 
 /** The mode of an `/async` path, whatever the request says. */

@@ -24,7 +24,7 @@ import type { TaskCommand } from '#tasks/row/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiConfig } from '../common/api.config.js';
-import { BodyHold, BodyMemory } from '../common/fastify/body-memory.js';
+import { BodyReservation, BodyMemory } from '../common/fastify/body-memory.js';
 import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
 import { discardRest } from '../common/request-stream.js';
 import { coerceTexts, readEditForm } from './edit-form.js';
@@ -46,7 +46,7 @@ import {
 } from './submit-command.js';
 
 /** Properties of a request that do not depend on whether it creates a task. */
-export interface RequestSigns {
+export interface RequestTraits {
   readonly mark: RequestMark;
   /** How images are returned. */
   readonly format: DefaultResponseFormat;
@@ -57,7 +57,7 @@ export interface RequestSigns {
 }
 
 /** A valid request whose images are stored. */
-export interface CheckedImage extends RequestSigns {
+export interface CheckedRequest extends RequestTraits {
   readonly command: TaskCommand;
   readonly identity: RequestIdentity;
   readonly upload: InputUpload;
@@ -74,7 +74,7 @@ export class CheckRequest {
   ) {}
 
   /** Throws AppError, and then leaves nothing behind. */
-  async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+  async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedRequest> {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
     const isTask = asynchronous || answersWithTask(request.body, caller);
@@ -95,17 +95,17 @@ export class CheckRequest {
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('generations', request.body, mark) };
       releaseBody(request);
-      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
+      return { command, identity, upload, ...this.traitsOf(fields, caller), mark, ignored };
     });
   }
 
   /** Like `generation`, for JSON and multipart edits. */
-  async edit(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+  async edit(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedRequest> {
     const multipart = /^multipart\//i.test(request.headers['content-type'] ?? '');
     return multipart ? this.editForm(request, asynchronous, signal) : this.editJson(request, asynchronous, signal);
   }
 
-  private async editJson(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+  private async editJson(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedRequest> {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
@@ -126,11 +126,11 @@ export class CheckRequest {
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('edits', request.body, mark) };
       releaseBody(request);
-      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
+      return { command, identity, upload, ...this.traitsOf(fields, caller), mark, ignored };
     });
   }
 
-  private async editForm(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedImage> {
+  private async editForm(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedRequest> {
     const caller = callerOf(request);
     const mark = formMark(request);
     const limit = this.config.multipartBodyLimit;
@@ -139,7 +139,7 @@ export class CheckRequest {
     }
     const upload = this.references.upload(newTaskId(), signal, true);
     return orDiscard(upload, async () => {
-      const hold = new BodyHold(this.memory, sourceOf(request));
+      const hold = new BodyReservation(this.memory, sourceOf(request));
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
@@ -155,7 +155,7 @@ export class CheckRequest {
       this.rules.assertExact(command);
       const body = formBody(form, upload.digests);
       const identity = { ...mark, fingerprint: await fingerprintOf('edits', body, mark) };
-      return { command, identity, upload, ...this.signsOf(fields, caller), mark, ignored };
+      return { command, identity, upload, ...this.traitsOf(fields, caller), mark, ignored };
     });
   }
 
@@ -180,10 +180,10 @@ export class CheckRequest {
     return fieldsWithoutEffect(fields);
   }
 
-  private signsOf(
+  private traitsOf(
     fields: { response_format?: ResponseFormat; stream?: boolean },
     caller: Caller,
-  ): Pick<RequestSigns, 'format' | 'streamed'> {
+  ): Pick<RequestTraits, 'format' | 'streamed'> {
     return {
       format: fields.response_format ?? caller.defaultResponseFormat ?? this.config.defaultResponseFormat,
       streamed: fields.stream === true,
@@ -202,7 +202,7 @@ export class CheckRequest {
 
 type RequestContext = Pick<CommandContext, 'taskId' | 'requestId' | 'caller' | 'ignored' | 'costOf'>;
 
-async function orDiscard(upload: InputUpload, check: () => Promise<CheckedImage>): Promise<CheckedImage> {
+async function orDiscard(upload: InputUpload, check: () => Promise<CheckedRequest>): Promise<CheckedRequest> {
   try {
     return await check();
   } catch (error) {

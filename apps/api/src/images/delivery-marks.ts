@@ -27,7 +27,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
   private settled: Written[] = [];
   private timer: NodeJS.Timeout | undefined;
   /** Responses that may still be lost, by connection: keep-alive connections carry many. */
-  private readonly unsure = new WeakMap<Socket, Set<Written>>();
+  private readonly unconfirmed = new WeakMap<Socket, Set<Written>>();
 
   constructor(
     private readonly tasks: TaskStore,
@@ -59,7 +59,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
   }
 
   /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
-  async sentAway(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
+  async markUndelivered(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
     if (mark.kind === 'attempt') await this.abandoned(reply, task.id);
   }
 
@@ -80,10 +80,10 @@ export class DeliveryMarks implements OnApplicationShutdown {
    * soon.
    */
   private on(socket: Socket): Set<Written> {
-    const known = this.unsure.get(socket);
+    const known = this.unconfirmed.get(socket);
     if (known !== undefined) return known;
     const written = new Set<Written>();
-    this.unsure.set(socket, written);
+    this.unconfirmed.set(socket, written);
     socket.once('close', (wasReset) => {
       if (wasReset) for (const { reply, taskId } of written) void this.abandoned(reply, taskId);
     });

@@ -29,10 +29,10 @@ export class HeldCalls {
     try {
       const settled = await this.held(accepted, reply, waitMs);
       const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
-      if (leaves) await this.marks.sentAway(reply, accepted);
+      if (leaves) await this.marks.markUndelivered(reply, accepted);
       return settled;
     } catch (error) {
-      await this.marks.sentAway(reply, accepted);
+      await this.marks.markUndelivered(reply, accepted);
       throw error;
     }
   }

@@ -28,7 +28,7 @@ export class OpenImages {
       const opened = await this.openOne(id, first);
       return [opened, ...others.map((image) => ({ bytes: image.bytes, stream: this.openedWhenRead(id, image) }))];
     } catch (error) {
-      await this.marks.sentAway(reply, accepted);
+      await this.marks.markUndelivered(reply, accepted);
       throw error;
     }
   }

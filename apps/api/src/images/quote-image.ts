@@ -4,7 +4,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { quoteResponse, type QuoteResponse } from '#contract/cost-view.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import { leftOf } from '#billing/budgets.js';
+import { remainingOf } from '#billing/budgets.js';
 import { billedTier, type PricedOptions, type TaskCost } from '#billing/quote.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
@@ -50,7 +50,7 @@ export class QuoteImage {
 
   /** The current cost of an order for the caller, and whether the budgets allow it. */
   async of({ accountId, keyId }: Payer, { model, options, cost }: PricedOrder): Promise<QuoteResponse> {
-    const left = leftOf(await this.budgets.find([accountId, keyId]));
+    const left = remainingOf(await this.budgets.find([accountId, keyId]));
     const { pixels, quality } = options;
     const size = pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`;
     const { currency } = this.source.current;

@@ -36,10 +36,10 @@ export class StreamImage {
   async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     nameTask(request, reply, accepted);
     const events = this.streams.begin(request);
-    const silence = this.partialsOf(accepted.task, events);
+    const stopPartials = this.partialsOf(accepted.task, events);
     try {
       events.open(reply);
-      const settled = await this.calls.settled(accepted, reply, patienceFor(accepted.task));
+      const settled = await this.calls.settled(accepted, reply, maxWaitFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
       const stored = await this.images.open(settled, accepted, reply);
@@ -49,7 +49,7 @@ export class StreamImage {
       if (error instanceof AppError) events.event('error', errorBody(error, request.id));
       throw error;
     } finally {
-      silence();
+      stopPartials();
       events.end();
     }
   }
@@ -82,6 +82,6 @@ export class StreamImage {
 }
 
 /** How long to wait for a task to end, in ms. Both times are the database's, so no local clock is involved. */
-export function patienceFor(task: Task): number {
+export function maxWaitFor(task: Task): number {
   return task.deadlineAt.getTime() - task.createdAt.getTime() + DEADLINE_SLACK_MS;
 }

@@ -19,7 +19,7 @@ import {
 import { shownNames } from '#contract/request-fields.js';
 import type { TaskCost } from '#billing/quote.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/row/task.js';
-import { mayUseModel, ordererOf, type Caller } from '../auth/caller.js';
+import { mayUseModel, taskOwnerOf, type Caller } from '../auth/caller.js';
 import { plainName } from './image-query.js';
 
 /** What a command needs besides the request's fields. */
@@ -82,7 +82,7 @@ function command(
   };
   return {
     id: context.taskId,
-    ...ordererOf(context.caller),
+    ...taskOwnerOf(context.caller),
     requestId: context.requestId,
     action,
     model,

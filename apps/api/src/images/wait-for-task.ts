@@ -23,10 +23,10 @@ interface Waiter {
 @Injectable()
 export class WaitForTask implements OnApplicationShutdown {
   private readonly waiters = new Map<string, Set<Waiter>>();
-  private heard = new Set<string>();
+  private pendingReads = new Set<string>();
   /** Tasks that ended before their caller started to wait, in this interval and the previous one. */
-  private early = new Set<string>();
-  private earlier = new Set<string>();
+  private endedEarly = new Set<string>();
+  private endedBefore = new Set<string>();
   private readonly recheck: NodeJS.Timeout;
 
   constructor(
@@ -37,12 +37,12 @@ export class WaitForTask implements OnApplicationShutdown {
   ) {
     metrics.gauge('held_tasks', 'Tasks whose synchronous callers are waiting on this process.', () => this.size);
     events.onSettled((taskId, outcome) => {
-      if (this.waiters.has(taskId)) this.hear(taskId, outcome());
-      else this.early.add(taskId);
+      if (this.waiters.has(taskId)) this.onEnded(taskId, outcome());
+      else this.endedEarly.add(taskId);
     });
     this.recheck = setInterval(() => {
-      [this.earlier, this.early] = [this.early, new Set()];
-      void this.look([...this.waiters.keys()]);
+      [this.endedBefore, this.endedEarly] = [this.endedEarly, new Set()];
+      void this.readRows([...this.waiters.keys()]);
     }, RECHECK_MS).unref();
   }
 
@@ -76,7 +76,7 @@ export class WaitForTask implements OnApplicationShutdown {
       signal?.addEventListener('abort', giveUp, { once: true });
       this.add(waiter);
       if (signal?.aborted) giveUp();
-      else if (mayHaveEnded || this.early.has(task.id) || this.earlier.has(task.id)) this.hear(task.id);
+      else if (mayHaveEnded || this.endedEarly.has(task.id) || this.endedBefore.has(task.id)) this.onEnded(task.id);
     });
   }
 
@@ -85,22 +85,22 @@ export class WaitForTask implements OnApplicationShutdown {
   }
 
   /** One query serves all events of an event loop turn that contain no outcome. */
-  private hear(taskId: string, outcome?: TaskOutcome): void {
+  private onEnded(taskId: string, outcome?: TaskOutcome): void {
     if (outcome !== undefined) {
       for (const { task, answer } of [...(this.waiters.get(taskId) ?? [])]) answer(withOutcome(task, outcome));
       return;
     }
-    if (this.heard.size === 0) {
+    if (this.pendingReads.size === 0) {
       setImmediate(() => {
-        const ids = [...this.heard];
-        this.heard = new Set();
-        void this.look(ids);
+        const ids = [...this.pendingReads];
+        this.pendingReads = new Set();
+        void this.readRows(ids);
       });
     }
-    this.heard.add(taskId);
+    this.pendingReads.add(taskId);
   }
 
-  private async look(ids: readonly string[]): Promise<void> {
+  private async readRows(ids: readonly string[]): Promise<void> {
     try {
       for (let start = 0; start < ids.length; start += RECHECK_BATCH) {
         for (const task of await this.store.finished(ids.slice(start, start + RECHECK_BATCH))) {

@@ -53,7 +53,7 @@ export class FollowTask {
       });
       reply.raw.once('close', answer);
       call.signal.addEventListener('abort', answer, { once: true });
-      this.draining.holdLoosely(call);
+      this.draining.track(call);
     });
   }
 
@@ -105,7 +105,7 @@ export class FollowTask {
         },
         { once: true },
       );
-      this.draining.holdLoosely(call);
+      this.draining.track(call);
     }
   }
 }

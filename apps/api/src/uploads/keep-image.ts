@@ -11,7 +11,7 @@ import { newUploadId } from '#tasks/row/task-id.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
-import { BodyHold, BodyMemory } from '../common/fastify/body-memory.js';
+import { BodyReservation, BodyMemory } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
 import { formsOnly } from '../common/fastify/server.js';
 import { storeInput } from '../images/store-input.js';
@@ -53,7 +53,7 @@ export class KeepImage {
     if (!/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) throw formsOnly();
     const id = newUploadId();
     const key = uploadKey(id);
-    const hold = new BodyHold(this.memory, sourceOf(request));
+    const hold = new BodyReservation(this.memory, sourceOf(request));
     const source = { payload: request.raw, maxBytes: MAX_FORM_BYTES, hold };
     try {
       const { stored, fileName, ignored } = await readUploadForm(source, tooLarge, (stream) =>

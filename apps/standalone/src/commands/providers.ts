@@ -110,7 +110,7 @@ async function look(
   const { redisUrl } = findRunning(config);
   try {
     const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(queue, (redis) => new LimiterState(redis, queue, routing).look(names));
+    return await withRedis(queue, (redis) => new LimiterState(redis, queue, routing).statesOf(names));
   } catch (error) {
     say(`Calls, circuit breakers and paused keys are unknown, because Redis can't be reached: ${reasonOf(error)}\n`);
     return undefined;

@@ -1,5 +1,5 @@
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { isRunning, startMark, stopProcess } from '#embedded/leftover.js';
+import { isRunning, processStartTime, stopProcess } from '#embedded/leftover.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { remove } from './data-folder.js';
 
@@ -31,7 +31,7 @@ export class DataLock {
    * runs.
    */
   static async take(file: string): Promise<DataLock> {
-    const holder = { pid: process.pid, mark: await startMark(process.pid) };
+    const holder = { pid: process.pid, mark: await processStartTime(process.pid) };
     const text = JSON.stringify({ ...holder, children: [] });
     for (let attempt = 0; attempt < 5; attempt++) {
       if (tryLink(file, text)) return new DataLock(file, holder);
@@ -41,7 +41,7 @@ export class DataLock {
           `Darkroom already runs on this data folder (process ${found.pid}). ` +
             'Stop it first, or use another folder with DATA_DIR.',
         );
-      if (!takeAway(file, found)) continue;
+      if (!removeDeadLock(file, found)) continue;
       for (const child of found?.children ?? []) {
         if (await isSame(child)) await stopProcess(child.pid, [['SIGTERM', 10_000]]);
       }
@@ -57,7 +57,7 @@ export class DataLock {
   }
 
   private async write(pids: readonly number[]): Promise<void> {
-    const children = await Promise.all(pids.map(async (pid) => ({ pid, mark: await startMark(pid) })));
+    const children = await Promise.all(pids.map(async (pid) => ({ pid, mark: await processStartTime(pid) })));
     if (this.released) return;
     const unfinished = `${this.file}.new`;
     writeFileSync(unfinished, JSON.stringify({ ...this.holder, children }), { mode: 0o600 });
@@ -86,7 +86,7 @@ function tryLink(file: string, text: string): boolean {
 }
 
 /** Removes a dead holder's lock. False when another process has already replaced it; that lock then stays. */
-function takeAway(file: string, found: LockText | undefined): boolean {
+function removeDeadLock(file: string, found: LockText | undefined): boolean {
   const aside = `${file}.${process.pid}.old`;
   try {
     renameSync(file, aside);
@@ -109,5 +109,5 @@ function readLock(file: string): LockText | undefined {
 }
 
 async function isSame({ pid, mark }: Holder): Promise<boolean> {
-  return isRunning(pid) && (await startMark(pid)) === mark;
+  return isRunning(pid) && (await processStartTime(pid)) === mark;
 }

@@ -39,7 +39,7 @@ export class Product {
   }
 
   /** Starts the API and the workers without waiting until they are ready. */
-  async startRoles(settings: Settings, { hurry }: StopSignals): Promise<void> {
+  async startRoles(settings: Settings, { force: hurry }: StopSignals): Promise<void> {
     this.settings = settings;
     const names: (readonly [Role, string, number])[] = [['api', 'the API', -1]];
     for (let index = 0; index < this.config.workers; index++)
@@ -49,7 +49,7 @@ export class Product {
       const process = new Supervised({
         name,
         log,
-        start: () => startRole(role, { env: this.environment(settings, index), log, hurry }),
+        start: () => startRole(role, { env: this.environment(settings, index), log, force: hurry }),
         onChange: this.changed,
         say: this.say,
       });

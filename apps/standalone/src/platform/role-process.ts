@@ -19,13 +19,13 @@ interface RoleOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: string;
   /** Kills the process at once when aborted: the user has asked twice to stop. */
-  readonly hurry: AbortSignal;
+  readonly force: AbortSignal;
 }
 
 /**
  * Starts `dist/bin/<role>.js`. It is killed together with this process: without its database it could finish nothing.
  */
-export async function startRole(role: Role, { env, log, hurry }: RoleOptions): Promise<Running> {
+export async function startRole(role: Role, { env, log, force: hurry }: RoleOptions): Promise<Running> {
   const main = join(PACKAGE_ROOT, 'dist', 'bin', `${role}.js`);
   const child = await startChild({
     ...{ command: process.execPath, args: [main], log, deathSignal: 'SIGKILL' },

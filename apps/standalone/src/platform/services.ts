@@ -25,7 +25,7 @@ export interface Services {
 /** Creates an embedded Postgres and Redis, each only when no address is configured. Starts neither. */
 export function createServices(options: ServiceOptions): Services {
   const { config, folder, secrets, signal } = options;
-  const postgres = new Kept('Postgres', options, (port) =>
+  const postgres = new FixedPortService('Postgres', options, (port) =>
     startPostgres({
       folder: folder.service('postgres'),
       password: secrets.databasePassword,
@@ -35,7 +35,7 @@ export function createServices(options: ServiceOptions): Services {
       signal,
     }),
   );
-  const redis = new Kept('Redis', options, (port) =>
+  const redis = new FixedPortService('Redis', options, (port) =>
     startRedis({
       folder: folder.service('redis'),
       password: secrets.redisPassword,
@@ -63,7 +63,7 @@ export function createServices(options: ServiceOptions): Services {
 }
 
 /** An embedded service that keeps its port across restarts, because running processes use its address. */
-class Kept {
+class FixedPortService {
   readonly supervised: Supervised;
   private service: EmbeddedService | undefined;
 

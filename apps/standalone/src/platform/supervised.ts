@@ -9,7 +9,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-interface Order {
+interface ProcessOptions {
   /** Its name in terminal output. */
   readonly name: string;
   readonly log: string;
@@ -32,7 +32,7 @@ export class Supervised {
   private restarting = false;
   private readonly stopped = new AbortController();
 
-  constructor(private readonly order: Order) {}
+  constructor(private readonly options: ProcessOptions) {}
 
   get pid(): number | undefined {
     return this.running?.pid;
@@ -40,9 +40,9 @@ export class Supervised {
 
   /** The first start; throws what it throws. */
   async start(): Promise<Running> {
-    const running = await this.order.start(false);
+    const running = await this.options.start(false);
     this.running = running;
-    this.order.onChange();
+    this.options.onChange();
     return running;
   }
 
@@ -78,7 +78,7 @@ export class Supervised {
   }
 
   private async startAgain(firstWaitMs: number): Promise<void> {
-    const { name, say, start, onChange } = this.order;
+    const { name, say, start, onChange } = this.options;
     for (let waitMs = firstWaitMs; !this.isStopped(); waitMs = Math.min(waitMs * 3, LONGEST_WAIT_MS)) {
       if (!this.restarting) await delay(waitMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
       if (this.isStopped()) return;
@@ -103,10 +103,10 @@ export class Supervised {
   private report(running: Running, exit: ChildExit, waitMs: number): void {
     const how = exit.signal === null ? `code ${exit.code ?? 'unknown'}` : `signal ${exit.signal}`;
     const lines = running.lastLines(5).map((line) => `    ${line.slice(0, 300)}`);
-    this.order.say(
+    this.options.say(
       [
-        `${capital(this.order.name)} exited unexpectedly (process ${running.pid}, ${how}); restarting it in ${waitMs / 1000} s.`,
-        ...(lines.length === 0 ? [] : [`  Its last lines, from ${this.order.log}:`, ...lines]),
+        `${capital(this.options.name)} exited unexpectedly (process ${running.pid}, ${how}); restarting it in ${waitMs / 1000} s.`,
+        ...(lines.length === 0 ? [] : [`  Its last lines, from ${this.options.log}:`, ...lines]),
       ].join('\n'),
     );
   }

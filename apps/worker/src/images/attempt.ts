@@ -38,7 +38,7 @@ export class Attempt {
    * Resumes the call that an earlier attempt left open. An unknown provider counts as one that can't safely be called
    * again.
    */
-  takeUp({ providers }: Catalog): AttemptedCall | undefined {
+  resume({ providers }: Catalog): AttemptedCall | undefined {
     const { providerCallOpen, providerJobId, lastCall } = this.claimed;
     if (!providerCallOpen) return undefined;
     const { provider: name = 'unknown', free = false } = lastCall ?? {};

@@ -74,7 +74,7 @@ export class CallProvider {
     const { candidate } = order;
     const { provider, key } = candidate;
     const adapter = this.providers.imageProvider(provider, key);
-    const inputs = await asItTakes(adapter, order);
+    const inputs = await inMaskForm(adapter, order);
     const progress = this.progress.writer(lease);
     const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
       signal: lease.signal,
@@ -115,7 +115,7 @@ function callSpan({ claimed, starts }: Attempt, { candidate: { provider, model }
 }
 
 /** Converts the mask to the form that the provider expects; a resumed job already has it. */
-async function asItTakes({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
+async function inMaskForm({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
   if (inputs.mask === undefined || maskForm !== 'white' || resume) return inputs;
   return { ...inputs, mask: await whiteMask(inputs.mask) };
 }

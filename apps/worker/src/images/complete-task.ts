@@ -14,7 +14,7 @@ import { TaskMeter } from './task-meter.js';
 /** Delay between two writes of a finished image, when the database fails. */
 const RETRY_MS = 500;
 /** Maximum number of writes; about a quarter of an hour. */
-const MOST_TRIES = 1_800;
+const MAX_TRIES = 1_800;
 
 /** Completes a task with its images. */
 @Injectable()
@@ -33,7 +33,7 @@ export class CompleteTask {
   async complete(attempt: Attempt, provider: ProviderEntry, result: TaskResult): Promise<boolean> {
     const { claimed, lease, span } = attempt;
     const ended = await inSpan({ name: 'task.complete', parent: claimed.task.id }, () =>
-      this.completeInTheEnd(attempt, result, successOf(provider.free)),
+      this.completeWithRetries(attempt, result, successOf(provider.free)),
     );
     const won = ended !== undefined;
     span.set({ outcome: won ? 'completed' : 'discarded', images: result.images.length });
@@ -54,7 +54,7 @@ export class CompleteTask {
    * Keeps a stored image through a database outage: retries until the task's deadline or the end of the process. An
    * expired lease matters only if another worker has claimed the task. Undefined when the result was rejected.
    */
-  private async completeInTheEnd(
+  private async completeWithRetries(
     { claimed, lease }: Attempt,
     result: TaskResult,
     end: CallEnd,
@@ -68,7 +68,7 @@ export class CompleteTask {
       } catch (error) {
         const { signal } = lease;
         const isLast = signal.aborted && !(signal.reason instanceof LeaseLost);
-        if (isLast || tries === MOST_TRIES) throw new ImageNotStored('not written down', { cause: error });
+        if (isLast || tries === MAX_TRIES) throw new ImageNotStored('not written down', { cause: error });
         this.logger.warn('task.not_completed', { ...identity(claimed), attempt: lease.attempt, error });
         await delay(RETRY_MS);
       }

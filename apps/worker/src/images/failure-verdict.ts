@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import { ImageError } from '#images/image-error.js';
-import { mayBuyAgain, type ImageProvider } from '#providers/image-provider.js';
+import { mayStartAgain, type ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
 import { TransitionUnanswered } from '#tasks/states/task-transitions.js';
@@ -27,7 +27,7 @@ export class NoProviderFree extends Error {
 }
 
 /** The task has used up its starts, or lost that many workers. */
-export function givenUp(): AppError {
+export function startsUsedUp(): AppError {
   return new AppError(
     'interrupted',
     'The task failed because its provider calls were used up without a finished image.',
@@ -57,7 +57,7 @@ interface AttemptFacts {
 
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
-const NOBODY = { free: false, interrupted: 'fail' } as const;
+const NO_PROVIDER = { free: false, interrupted: 'fail' } as const;
 /** Limits, beside the deadline, attempts that never reach a provider, for example while the store is down. */
 const MAX_ATTEMPTS = 20;
 
@@ -79,7 +79,7 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof AppError) return fail(error);
   if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));
   if (error instanceof ImageNotStored) {
-    return onStore(error, mayBuyAgain(facts.provider ?? NOBODY, 'yes') && facts.starts < facts.maxStarts, facts);
+    return onStore(error, mayStartAgain(facts.provider ?? NO_PROVIDER, 'yes') && facts.starts < facts.maxStarts, facts);
   }
   if (error instanceof StorageError) return onStore(error, facts.tries < MAX_ATTEMPTS, facts);
   return fail(
@@ -93,7 +93,11 @@ function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
 }
 
 function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
-  if (error.retryable && mayBuyAgain(facts.provider ?? NOBODY, error.charged) && facts.starts < facts.maxStarts) {
+  if (
+    error.retryable &&
+    mayStartAgain(facts.provider ?? NO_PROVIDER, error.charged) &&
+    facts.starts < facts.maxStarts
+  ) {
     const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
     return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
   }

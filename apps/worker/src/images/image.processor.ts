@@ -62,9 +62,9 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   /** Stops taking jobs, lets running jobs finish within the grace time, then returns the rest to the queue. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
-    const callOff = this.leases.abortAfterGrace();
+    const cancelAbort = this.leases.abortAfterGrace();
     await this.worker.close();
-    callOff();
+    cancelAbort();
     this.leases.close();
   }
 }

@@ -56,7 +56,7 @@ export class Leases implements OnModuleInit {
   }
 
   onModuleInit(): void {
-    this.cancels.onCancelled((taskId) => this.lose(taskId));
+    this.cancels.onCancelled((taskId) => this.revoke(taskId));
   }
 
   get size(): number {
@@ -94,7 +94,7 @@ export class Leases implements OnModuleInit {
   }
 
   /** Aborts the work on a lost task, earlier than the next renewal would. */
-  lose(taskId: string): void {
+  revoke(taskId: string): void {
     for (const entry of this.entries) if (entry.id === taskId) entry.abort.abort(new LeaseLost());
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { findModel, modelOf, type Catalog } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
-import { mayBuyAgain, type ProviderPending } from '#providers/image-provider.js';
+import { mayStartAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
@@ -38,10 +38,10 @@ export class OrderImage {
    */
   async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
     this.starts.refuseRepeatedLosses(attempt);
-    const catalog = await this.providers.catalogThat((known) => canOrder(attempt, known));
-    const passed = new PassedOver();
+    const catalog = await this.providers.catalogWith((known) => canOrder(attempt, known));
+    const passed = new FailedCandidates();
     const resumed = toResume(attempt, catalog);
-    if (resumed === undefined) refuseSecondPurchase(attempt);
+    if (resumed === undefined) assertNotPaidTwice(attempt);
     else {
       const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
       const answer = await this.try(attempt, order, passed);
@@ -62,7 +62,7 @@ export class OrderImage {
   private async try(
     attempt: Attempt,
     order: OrderedCall,
-    passed: PassedOver,
+    passed: FailedCandidates,
   ): Promise<OrderedImages | ProviderPending | undefined> {
     try {
       const answer = await this.calls.call(attempt, order);
@@ -85,7 +85,7 @@ export class OrderImage {
 }
 
 /** Why no provider generated the image: retryable reasons take precedence. */
-class PassedOver {
+class FailedCandidates {
   private failure: ProviderError | undefined;
   private retryAfterMs = Infinity;
 
@@ -121,7 +121,7 @@ function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
  */
 function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
   const { lastCall, task } = attempt.claimed;
-  if (attempt.takeUp(catalog)?.jobId === undefined || lastCall === undefined) return undefined;
+  if (attempt.resume(catalog)?.jobId === undefined || lastCall === undefined) return undefined;
   const provider = catalog.providers.get(lastCall.provider);
   const key = provider?.keys.find(({ name }) => name === lastCall.key);
   if (provider === undefined || (key === undefined && lastCall.key !== '')) {
@@ -137,8 +137,8 @@ function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
 }
 
 /** Throws when an earlier attempt's call has an unknown outcome and may have been charged. */
-function refuseSecondPurchase({ call }: Attempt): void {
-  if (call === undefined || mayBuyAgain(call.provider, 'maybe')) return;
+function assertNotPaidTwice({ call }: Attempt): void {
+  if (call === undefined || mayStartAgain(call.provider, 'maybe')) return;
   throw new AppError(
     'interrupted',
     'The worker was interrupted while the provider was generating the image. It is unknown whether the image was generated, so the call was not repeated to avoid paying twice.',

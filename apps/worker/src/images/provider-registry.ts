@@ -36,7 +36,7 @@ export class ProviderRegistry {
   }
 
   /** The catalog, reloaded first if it lacks what is needed: another process may already use a newer one. */
-  async catalogThat(hasWhatIsNeeded: (catalog: Catalog) => boolean): Promise<Catalog> {
+  async catalogWith(hasWhatIsNeeded: (catalog: Catalog) => boolean): Promise<Catalog> {
     const known = this.catalog;
     if (hasWhatIsNeeded(known)) return known;
     await this.refresh();

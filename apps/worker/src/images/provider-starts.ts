@@ -8,7 +8,7 @@ import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { identity, type Attempt } from './attempt.js';
-import { givenUp, StartNotCounted } from './failure-verdict.js';
+import { startsUsedUp, StartNotCounted } from './failure-verdict.js';
 import { LeaseLost, type LeasedTask } from './leases.js';
 import { ProviderRegistry } from './provider-registry.js';
 import { TaskMeter } from './task-meter.js';
@@ -34,7 +34,7 @@ export class ProviderStarts {
 
   /** Throws AppError `interrupted` when the task has lost as many workers as it may have starts. */
   refuseRepeatedLosses({ claimed }: Attempt): void {
-    if (claimed.losses >= this.config.maxProviderStarts) throw givenUp();
+    if (claimed.losses >= this.config.maxProviderStarts) throw startsUsedUp();
   }
 
   /** Calls that the claim itself may count: those of models with a single, free provider. */
@@ -53,7 +53,7 @@ export class ProviderStarts {
   async start(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
     const { lease, call: before, begun } = attempt;
     lease.signal.throwIfAborted();
-    if (!this.mayStart(attempt)) throw givenUp();
+    if (!this.mayStart(attempt)) throw startsUsedUp();
     const call = { provider: provider.name, key: key?.name ?? '', model, free: provider.free };
     const endBefore = begun ? NOT_CALLED : before && (before.end ?? unknownEnd(before.provider.free));
     attempt.begun = undefined;

@@ -9,7 +9,7 @@ import { ThisWorker } from './this-worker.js';
 /** How often a worker reports its slots and measurements. */
 const REPORT_EVERY_MS = 2_000;
 /** Samples kept during a Redis outage. */
-const MOST_SAMPLES = 500;
+const MAX_SAMPLES = 500;
 
 /** Reports service times and this worker's slots to all processes, with one command for many tasks. */
 @Injectable()
@@ -44,7 +44,7 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   /** Adds a completed task to the next report. */
   add(sample: ServiceSample): void {
     this.samples.push(sample);
-    if (this.samples.length > MOST_SAMPLES) this.samples.shift();
+    if (this.samples.length > MAX_SAMPLES) this.samples.shift();
   }
 
   /** Reports that this worker takes no more tasks. Never fails. */
@@ -65,7 +65,7 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       return await this.times.report(this.told(slots), samples);
     } catch (error) {
-      this.samples = [...samples, ...this.samples].slice(-MOST_SAMPLES);
+      this.samples = [...samples, ...this.samples].slice(-MAX_SAMPLES);
       this.logger.debug('service_times.not_reported', { error });
       return undefined;
     }

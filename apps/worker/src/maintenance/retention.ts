@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
-import { Metrics, rarely } from '#telemetry/metrics.js';
+import { Metrics, cachedFor } from '#telemetry/metrics.js';
 
 /** How often expired data is removed. */
 export const EXPIRE_EVERY_MS = 10 * 60_000;
@@ -24,7 +24,7 @@ export class Retention implements OnModuleInit, OnModuleDestroy {
       'retention_lag_seconds',
       'How long the oldest expired row of each kind has been overdue for deletion; the same on every worker.',
       'kind',
-      rarely(LOOK_EVERY_MS, () => this.lags()),
+      cachedFor(LOOK_EVERY_MS, () => this.lags()),
     );
   }
 

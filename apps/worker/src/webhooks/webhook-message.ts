@@ -14,7 +14,7 @@ export interface WebhookMessage {
   readonly body: string;
 }
 
-type ToldDelivery = Pick<
+type MessageDelivery = Pick<
   ClaimedDelivery,
   'id' | 'accountId' | 'taskId' | 'endpointId' | 'event' | 'createdAt' | 'message' | 'channel'
 >;
@@ -33,7 +33,7 @@ export class WebhookMessages {
   ) {}
 
   /** Undefined when the task no longer exists. Throws UnreadableSecret, and when the database does not answer. */
-  async of(delivery: ToldDelivery): Promise<WebhookMessage | undefined> {
+  async of(delivery: MessageDelivery): Promise<WebhookMessage | undefined> {
     const event = await this.eventOf(delivery);
     if (event === undefined) return undefined;
     const secrets = await this.secrets.valid(delivery.accountId);
@@ -51,7 +51,9 @@ export class WebhookMessages {
     return { ...message, data: { ...data, url: this.config.publicUrl.replace(/\/+$/, '') + data.url } };
   }
 
-  private async eventOf(delivery: ToldDelivery): Promise<WebhookEvent | WebhookTestEvent | AlertMessage | undefined> {
+  private async eventOf(
+    delivery: MessageDelivery,
+  ): Promise<WebhookEvent | WebhookTestEvent | AlertMessage | undefined> {
     const { accountId, taskId, message } = delivery;
     if (message !== null) return this.alert(message);
     return this.links.event(delivery, taskId === null ? undefined : await this.tasks.find(accountId, taskId));

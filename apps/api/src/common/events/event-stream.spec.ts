@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { loadConfig } from '#config/load-config.js';
 import { ApiConfig } from '../api.config.js';
 import { EventStream } from './event-stream.js';
-import { BodyHold, BodyMemory } from '../fastify/body-memory.js';
+import { BodyReservation, BodyMemory } from '../fastify/body-memory.js';
 
 const noop = (): void => undefined;
 
@@ -37,7 +37,7 @@ describe('EventStream', () => {
 
   it('leaves out what it is offered while there is no memory for it, and says the end all the same', async () => {
     const [config] = loadConfig([ApiConfig], { JSON_BODY_LIMIT: '1048576', BODY_MEMORY: '3000000' });
-    const hold = new BodyHold(new BodyMemory(config), 'account a');
+    const hold = new BodyReservation(new BodyMemory(config), 'account a');
     const events = new EventStream(15_000, noop, hold);
     for (let index = 0; index < 10; index++) events.offer('partial', { index, image: 'x'.repeat(450_000) });
     events.event('error', {});

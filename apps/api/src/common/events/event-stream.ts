@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { BodyHold } from '../fastify/body-memory.js';
+import type { BodyReservation } from '../fastify/body-memory.js';
 
 /** Server-sent events as the body of a response. Events after the caller disconnected are dropped. */
 export class EventStream {
@@ -18,7 +18,7 @@ export class EventStream {
   constructor(
     pingMs: number,
     onClose: () => void = () => undefined,
-    private readonly memory?: BodyHold,
+    private readonly memory?: BodyReservation,
   ) {
     this.ping = setInterval(() => this.comment(), pingMs).unref();
     this.body.on('drain', () => this.flush());
@@ -36,7 +36,7 @@ export class EventStream {
     reply.raw.on('drain', () => this.settle());
     reply.raw.once('close', () => {
       this.body.destroy();
-      this.memory?.give();
+      this.memory?.release();
     });
     this.comment();
     void reply
@@ -57,7 +57,7 @@ export class EventStream {
     this.settle();
     const text = textOf(name, data);
     try {
-      this.memory?.take(text.length);
+      this.memory?.reserve(text.length);
     } catch {
       return;
     }
@@ -102,7 +102,7 @@ export class EventStream {
   /** Releases the memory once nothing is buffered. */
   private settle(): void {
     if (this.body.readableLength + this.body.writableLength + (this.response?.writableLength ?? 0) > 0) return;
-    this.memory?.give();
+    this.memory?.release();
   }
 
   private comment(): void {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { ApiConfig } from '../api.config.js';
 import { EventStream } from './event-stream.js';
-import { BodyHold, BodyMemory } from '../fastify/body-memory.js';
+import { BodyReservation, BodyMemory } from '../fastify/body-memory.js';
 import { sourceOf } from '../fastify/json-body.js';
 
 /**
@@ -18,6 +18,6 @@ export class EventStreams {
 
   /** `onClose` as in EventStream. */
   begin(request: FastifyRequest, onClose?: () => void): EventStream {
-    return new EventStream(this.config.streamPingMs, onClose, new BodyHold(this.memory, sourceOf(request)));
+    return new EventStream(this.config.streamPingMs, onClose, new BodyReservation(this.memory, sourceOf(request)));
   }
 }

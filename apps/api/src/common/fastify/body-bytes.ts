@@ -1,4 +1,4 @@
-import type { BodyHold } from './body-memory.js';
+import type { BodyReservation } from './body-memory.js';
 
 const FIRST_BYTES = 4_096;
 /** Larger buffers are reserved address space, which grows and shrinks in place. */
@@ -30,7 +30,7 @@ export class BodyBytes {
   constructor(
     private readonly limit: number,
     private readonly announced: number,
-    private readonly hold: BodyHold,
+    private readonly hold: BodyReservation,
   ) {}
 
   /** Bytes received so far. */
@@ -68,7 +68,7 @@ export class BodyBytes {
     this.buffer = EMPTY;
     this.size = 0;
     this.space = undefined;
-    if (space === undefined) this.hold.give();
+    if (space === undefined) this.hold.release();
     else this.shrink(space);
   }
 
@@ -85,12 +85,12 @@ export class BodyBytes {
 
   private shrink(space: ArrayBuffer): void {
     space.resize(Math.max(0, space.byteLength - FREED_BYTES));
-    if (space.byteLength === 0) this.hold.give();
+    if (space.byteLength === 0) this.hold.release();
     else setImmediate(() => this.shrink(space));
   }
 
   private account(bytes: number): void {
-    if (bytes > this.held) this.hold.take(bytes - this.held);
+    if (bytes > this.held) this.hold.reserve(bytes - this.held);
     this.held = Math.max(this.held, bytes);
   }
 

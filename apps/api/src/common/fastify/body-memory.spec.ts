@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
 import { ApiConfig } from '../api.config.js';
 import { BodyBytes } from './body-bytes.js';
-import { BodyHold, BodyMemory } from './body-memory.js';
+import { BodyReservation, BodyMemory } from './body-memory.js';
 
 /** A memory of so many bytes. */
 function memoryOf(bytes: number): BodyMemory {
@@ -13,7 +13,7 @@ function memoryOf(bytes: number): BodyMemory {
 function filled(memory: BodyMemory, source: string, step = 1): number {
   for (let taken = 0; ; taken += step) {
     try {
-      memory.take(step, source);
+      memory.reserve(step, source);
     } catch (error) {
       expect(error).toMatchObject({ code: 'server_is_overloaded', retryAfter: 2 });
       return taken;
@@ -27,7 +27,7 @@ describe('BodyMemory', () => {
     expect(filled(memory, 'one')).toBe(600);
     expect(filled(memory, 'two')).toBe(200);
     expect(filled(memory, 'three')).toBe(66);
-    memory.give(600, 'one');
+    memory.release(600, 'one');
     expect(filled(memory, 'three')).toBeGreaterThan(300);
   });
 
@@ -37,16 +37,16 @@ describe('BodyMemory', () => {
       fc.property(fc.array(step), (steps) => {
         const memory = memoryOf(1_000);
         const holds = steps.flatMap(({ source, bytes }) => {
-          const hold = new BodyHold(memory, source);
+          const hold = new BodyReservation(memory, source);
           try {
-            hold.take(bytes);
+            hold.reserve(bytes);
           } catch (error) {
             if (!(error instanceof AppError)) throw error;
           }
           expect(memory.held).toBeLessThanOrEqual(1_000);
           return hold;
         });
-        for (const hold of [...holds, ...holds]) hold.give();
+        for (const hold of [...holds, ...holds]) hold.release();
         expect(memory.held).toBe(0);
       }),
     );
@@ -62,7 +62,7 @@ describe('BodyBytes', () => {
       fc.property(sizes, fc.boolean(), (list, isAnnounced) => {
         const memory = memoryOf(1e9);
         const total = list.reduce((sum, size) => sum + size, 0);
-        const body = new BodyBytes(60 * 90_000, isAnnounced ? total : 0, new BodyHold(memory, 'a'));
+        const body = new BodyBytes(60 * 90_000, isAnnounced ? total : 0, new BodyReservation(memory, 'a'));
         for (const [at, size] of list.entries()) body.append(Buffer.alloc(size, at));
         expect(body.whole.equals(Buffer.concat(list.map((size, at) => Buffer.alloc(size, at))))).toBe(true);
         expect(memory.held).toBeLessThanOrEqual(Math.max(4_096, 2 * total));
@@ -74,7 +74,7 @@ describe('BodyBytes', () => {
 
   it('H1: of large bodies that arrive in step the first get in, and not none', () => {
     const memory = memoryOf(24e6);
-    const bodies = Array.from({ length: 8 }, () => new BodyBytes(6e6, 6e6, new BodyHold(memory, 'a')));
+    const bodies = Array.from({ length: 8 }, () => new BodyBytes(6e6, 6e6, new BodyReservation(memory, 'a')));
     const left = new Set(bodies);
     for (let step = 0; step < 12; step++) {
       for (const body of left) {
@@ -90,7 +90,7 @@ describe('BodyBytes', () => {
   });
 
   it('keeps its bytes while somebody uses them', async () => {
-    const body = new BodyBytes(100, 0, new BodyHold(memoryOf(1e6), 'a'));
+    const body = new BodyBytes(100, 0, new BodyReservation(memoryOf(1e6), 'a'));
     body.append(Buffer.from('abc'));
     await body.during(async () => {
       body.free();

@@ -26,7 +26,7 @@ export class BodyMemory {
   }
 
   /** Throws AppError `server_is_overloaded` when the bytes do not fit now or exceed the source's share. */
-  take(bytes: number, source: string): void {
+  reserve(bytes: number, source: string): void {
     const own = (this.bySource.get(source) ?? 0) + bytes;
     const total = this.total + bytes;
     if (own > SHARE * (this.limit - total)) {
@@ -39,7 +39,7 @@ export class BodyMemory {
   }
 
   /** Releases bytes of the source. */
-  give(bytes: number, source: string): void {
+  release(bytes: number, source: string): void {
     const own = (this.bySource.get(source) ?? 0) - bytes;
     this.total -= bytes;
     if (own > 0) this.bySource.set(source, own);
@@ -48,7 +48,7 @@ export class BodyMemory {
 }
 
 /** The bytes that one request holds in the memory for bodies; all are released at once. */
-export class BodyHold {
+export class BodyReservation {
   private bytes = 0;
 
   constructor(
@@ -57,13 +57,13 @@ export class BodyHold {
   ) {}
 
   /** Throws AppError `server_is_overloaded`. */
-  take(bytes: number): void {
-    this.memory.take(bytes, this.source);
+  reserve(bytes: number): void {
+    this.memory.reserve(bytes, this.source);
     this.bytes += bytes;
   }
 
-  give(): void {
-    if (this.bytes > 0) this.memory.give(this.bytes, this.source);
+  release(): void {
+    if (this.bytes > 0) this.memory.release(this.bytes, this.source);
     this.bytes = 0;
   }
 }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { LongText } from '#contract/long-text.js';
 import { BodyBytes } from './body-bytes.js';
-import { BodyHold, type BodyMemory } from './body-memory.js';
+import { BodyReservation, type BodyMemory } from './body-memory.js';
 import { CHAT_LIMITS, invalidJson, JsonScan, PARSED_LIMITS, type ScanLimits } from './json-scan.js';
 import { networkOf } from '../network-of.js';
 import { collectBody, discardRest } from '../request-stream.js';
@@ -85,7 +85,7 @@ export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIM
     discardRest(payload);
     throw tooLarge(limit);
   }
-  const received = new BodyBytes(limit, announced, new BodyHold(source.memory, sourceOf(request)));
+  const received = new BodyBytes(limit, announced, new BodyReservation(source.memory, sourceOf(request)));
   const scan = new JsonScan(limits);
   let isMarked: boolean | undefined;
   try {

@@ -2,7 +2,7 @@ import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Concurrent requests per connection; no client we know sends a second one before the first response. */
-const MAX_IN_HAND = 16;
+const MAX_PIPELINED = 16;
 
 /**
  * Limits pipelining. Node parses a read of 64 KiB at once and starts every request in it, about 1,700, even after their
@@ -17,7 +17,7 @@ export function boundPipelining(server: Server): void {
     const { socket } = request;
     if (socket.destroyed) return;
     const count = (inHand.get(socket) ?? 0) + 1;
-    if (count > MAX_IN_HAND) {
+    if (count > MAX_PIPELINED) {
       socket.destroy();
       return;
     }

@@ -2,8 +2,8 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import type { BodyHold } from './body-memory.js';
-import { discardRest, turnsOf } from '../request-stream.js';
+import type { BodyReservation } from './body-memory.js';
+import { discardRest, burstLimiter } from '../request-stream.js';
 
 /** Large enough for any prompt within its limit. */
 const MAX_TEXT_BYTES = 262_144;
@@ -45,7 +45,7 @@ export interface FormSource {
   readonly payload: IncomingMessage;
   readonly maxBytes: number;
   /** Its share of the memory for bodies. */
-  readonly hold: BodyHold;
+  readonly hold: BodyReservation;
 }
 
 /**
@@ -58,7 +58,7 @@ export async function readForm<T>(
   open: (refuse: (error: Error) => void) => FormParts<T>,
 ): Promise<T> {
   try {
-    source.hold.take(FORM_BYTES);
+    source.hold.reserve(FORM_BYTES);
   } catch (error) {
     discardRest(source.payload);
     throw error;
@@ -66,7 +66,7 @@ export async function readForm<T>(
   try {
     return await readParts(source, open);
   } finally {
-    source.hold.give();
+    source.hold.release();
   }
 }
 
@@ -78,7 +78,7 @@ function readParts<T>(
     const parts = open(fail);
     const parser = openParser(payload.headers, fail);
     const pieces = gathered();
-    const takeTurns = turnsOf(payload);
+    const takeTurns = burstLimiter(payload);
     let received = 0;
     let textBytes = 0;
     let over = false;
@@ -105,7 +105,7 @@ function readParts<T>(
       if (textBytes > MAX_TEXTS_BYTES) fail(textsTooLong());
       else
         refusing(() => {
-          hold.take(value.length);
+          hold.reserve(value.length);
           parts.text(name, value, valueCut);
         });
     });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { publicUrlOf, type ApiConfig } from '../api.config.js';
 
 /** When PUBLIC_URL is https, tells browsers to use only https from now on (HSTS). */
-export function askForHttps(server: FastifyInstance, config: ApiConfig): void {
+export function sendStrictTransport(server: FastifyInstance, config: ApiConfig): void {
   if (!publicUrlOf(config).startsWith('https:') || config.hstsSeconds === 0) return;
   server.addHook('onRequest', (_request, reply, done) => {
     // Set on the raw response, so that responses written without Fastify have it too.

@@ -11,7 +11,7 @@ import {
   failedTaskView,
   FailureListView,
   groupView,
-  MOST_DAYS,
+  MAX_DAYS,
   MAX_RETRIED,
   RetryBody,
   RetryView,
@@ -19,10 +19,10 @@ import {
 } from './dto/failure-views.dto.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
-import { RetryFailedTasks, whyNot, type RetryOutcome } from '../tasks/retry-failed-tasks.js';
+import { RetryFailedTasks, notRetryableReason, type RetryOutcome } from '../tasks/retry-failed-tasks.js';
 
 const Days = () =>
-  ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MOST_DAYS, default: 7 } });
+  ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MAX_DAYS, default: 7 } });
 
 /** Why failed provider tests can't be retried. */
 const TEST_AGAIN = 'Provider test. Use Test to run it again.';
@@ -42,7 +42,9 @@ export class FailuresController {
   @ApiResponse({ status: 200, type: FailureListView })
   async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
     const { groups, hasMore } = await this.failed.groups(daysAgo(days));
-    const data = groups.map((group) => groupView(group, group.providerTest ? TEST_AGAIN : whyNot(group.code)));
+    const data = groups.map((group) =>
+      groupView(group, group.providerTest ? TEST_AGAIN : notRetryableReason(group.code)),
+    );
     return { data, has_more: hasMore };
   }
 

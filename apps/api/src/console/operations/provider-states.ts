@@ -24,7 +24,7 @@ export class ProviderStates {
     const catalog = this.source.current;
     const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
     const names = [...new Set([...catalog.providers.keys(), ...drained.keys()])];
-    const states = await this.limiter.look(names).catch(unavailable);
+    const states = await this.limiter.statesOf(names).catch(unavailable);
     return names.map((name, index) => {
       const [entry, state, off] = [catalog.providers.get(name), states[index], drained.get(name)];
       const keys = entry?.keys ?? [];

@@ -6,7 +6,7 @@ import { pixelsFor } from '#contract/pixel-table.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskOptions } from '#tasks/row/task.js';
-import { ordererOf } from '../../auth/caller.js';
+import { taskOwnerOf } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
@@ -56,7 +56,7 @@ export class ProviderTest {
     if (model === undefined || !models.includes(model)) {
       throw new AppError('model_not_found', 'The provider does not serve that image model.', { param: 'model' });
     }
-    const orderer = ordererOf(await this.callers.ofTest(session));
+    const orderer = taskOwnerOf(await this.callers.ofTest(session));
     const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];
     await this.tasks.submit({
       ...{ ...orderer, id, requestId, action: 'generation', model, prompt: PROMPT, options },

@@ -24,11 +24,15 @@ export class NewPasskeys {
 
   /** Throws AppError: `sign_in_failed` for a wrong password, `account_limit_reached`, `not_permitted`. */
   async begin(address: string, session: Session, password: string): Promise<WithCookies<PasskeyOptionsView>> {
-    await this.passwords.prove(address, session, password);
+    await this.passwords.verifyPassword(address, session, password);
     const known = await this.passkeys.credentials(session.signInId);
     if (known.length >= MAX_PASSKEYS)
       throw new AppError('account_limit_reached', `You already have ${MAX_PASSKEYS} passkeys. Remove one first.`);
-    const options = await this.webAuthn.askForNew(session, await this.passkeys.userHandle(session.signInId), known);
+    const options = await this.webAuthn.registrationOptions(
+      session,
+      await this.passkeys.userHandle(session.signInId),
+      known,
+    );
     return new WithCookies({ options }, [this.challenges.set(`passkey of ${session.id}`, options.challenge)]);
   }
 
@@ -39,7 +43,7 @@ export class NewPasskeys {
     { name, response }: NewPasskeyBody,
   ): Promise<WithCookies<PasskeyView>> {
     const challenge = await this.challenges.take(`passkey of ${session.id}`, cookies);
-    const credential = challenge && (await this.webAuthn.readNew(response, challenge));
+    const credential = challenge && (await this.webAuthn.verifyRegistration(response, challenge));
     if (!credential) {
       throw new AppError('invalid_value', 'This passkey was not accepted. Try again.', { param: 'response' });
     }

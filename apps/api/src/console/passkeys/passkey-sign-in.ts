@@ -6,7 +6,7 @@ import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
 import { SignInLimits } from '../sign-in/sign-in-limits.js';
 import { ChallengeCookie } from './challenge-cookie.js';
 import type { AuthenticationResponse } from './dto/passkeys.dto.js';
-import { WebAuthn, type Question } from './web-authn.js';
+import { WebAuthn, type CeremonyOptions } from './web-authn.js';
 
 /** The logic of signing in with a passkey, without HTTP. */
 @Injectable()
@@ -20,9 +20,9 @@ export class PasskeySignIn {
   ) {}
 
   /** Throws AppError: `rate_limit_exceeded`, `not_permitted`. */
-  async begin(address: string): Promise<Question> {
+  async begin(address: string): Promise<CeremonyOptions> {
     await this.limits.admitStart(address);
-    return await this.webAuthn.askForKnown();
+    return await this.webAuthn.authenticationOptions();
   }
 
   /**
@@ -34,7 +34,7 @@ export class PasskeySignIn {
     if (challenge === undefined) throw refused();
     const passkey = await this.passkeys.forSignIn(response.id);
     if (passkey === undefined) throw refused();
-    const read = await this.webAuthn.readKnown(response, challenge, passkey);
+    const read = await this.webAuthn.verifyAuthentication(response, challenge, passkey);
     if (read !== undefined && (await this.passkeys.noteUse(passkey, read.counter, read.synced))) return passkey.person;
     this.failures.note(passkey.person, 'person.passkey_refused');
     throw refused();

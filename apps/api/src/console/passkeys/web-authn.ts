@@ -12,7 +12,7 @@ const SERVICE = 'Darkroom';
 const TRANSPORTS: ReadonlySet<string> = new Set(['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']);
 
 /** Options for a browser's authenticator, sent as they are, with the challenge in them. */
-export interface Question {
+export interface CeremonyOptions {
   readonly challenge: string;
 }
 
@@ -35,10 +35,14 @@ export class WebAuthn {
    * Options for a passkey that works without an email address. Throws AppError `not_permitted` when the installation
    * can't have passkeys.
    */
-  async askForNew({ email, name }: Session, userHandle: string, known: readonly Credential[]): Promise<Question> {
+  async registrationOptions(
+    { email, name }: Session,
+    userHandle: string,
+    known: readonly Credential[],
+  ): Promise<CeremonyOptions> {
     const { generateRegistrationOptions } = await library();
     return await generateRegistrationOptions({
-      ...{ rpName: SERVICE, rpID: this.asked().id, userName: email, userDisplayName: name },
+      ...{ rpName: SERVICE, rpID: this.requireParty().id, userName: email, userDisplayName: name },
       userID: new Uint8Array(Buffer.from(userHandle)),
       attestationType: 'none',
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -50,14 +54,14 @@ export class WebAuthn {
    * Options that accept any passkey of this service. Throws AppError `not_permitted` when the installation can't have
    * passkeys.
    */
-  async askForKnown(): Promise<Question> {
+  async authenticationOptions(): Promise<CeremonyOptions> {
     const { generateAuthenticationOptions } = await library();
-    return await generateAuthenticationOptions({ rpID: this.asked().id, userVerification: 'required' });
+    return await generateAuthenticationOptions({ rpID: this.requireParty().id, userVerification: 'required' });
   }
 
-  /** The credential in a response to `askForNew`; undefined when the response is invalid. */
-  async readNew(response: RegistrationResponse, challenge: string): Promise<Credential | undefined> {
-    const { id, origin } = this.asked();
+  /** The credential in a response to `registrationOptions`; undefined when the response is invalid. */
+  async verifyRegistration(response: RegistrationResponse, challenge: string): Promise<Credential | undefined> {
+    const { id, origin } = this.requireParty();
     const { verifyRegistrationResponse, decodeAttestationObject } = await library();
     const expected = { expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: id };
     return await this.orRefused(async () => {
@@ -74,12 +78,12 @@ export class WebAuthn {
   }
 
   /** The passkey's new counter; undefined when the response is invalid or the counter did not increase. */
-  async readKnown(
+  async verifyAuthentication(
     response: AuthenticationResponse,
     challenge: string,
     { credentialId, publicKey, counter, userHandle: expectedUser }: KnownPasskey,
   ): Promise<{ counter: number; synced: boolean } | undefined> {
-    const { id, origin } = this.asked();
+    const { id, origin } = this.requireParty();
     const { verifyAuthenticationResponse } = await library();
     const expected = { expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: id };
     return await this.orRefused(async () => {
@@ -94,7 +98,7 @@ export class WebAuthn {
     });
   }
 
-  private asked(): RelyingParty {
+  private requireParty(): RelyingParty {
     if (this.party !== null) return this.party;
     throw new AppError('not_permitted', 'Passkeys need PUBLIC_URL to be https with a domain name, or localhost.');
   }

@@ -3,7 +3,7 @@ import type { Session } from '#accounts/session-store.js';
 import { BASE_VALUES, usualValues, valueProblem } from '#contract/accepted-values.js';
 import { assertFields } from '#contract/field-rule.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
-import { ordererOf } from '../../auth/caller.js';
+import { taskOwnerOf } from '../../auth/caller.js';
 import { QuoteImage } from '../../images/quote-image.js';
 import { RequestRules } from '../../images/request-rules.js';
 import { frameOf } from '../../images/submit-command.js';
@@ -31,7 +31,7 @@ export class ConsoleQuotes {
     const caller = await this.callers.of(session);
     const [quote, ms] = await Promise.all([
       this.quotes.of(caller, { ...order, cost: this.rules.costOf(name, order.options) }),
-      this.estimates.forecast(ordererOf(caller), order),
+      this.estimates.forecast(taskOwnerOf(caller), order),
     ]);
     return { ...quote, ...(ms === undefined ? {} : { estimated_time: Math.max(1, Math.ceil(ms / 1_000)) }) };
   }

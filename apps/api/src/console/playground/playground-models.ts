@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { adaptationsFor, type AskedImage } from '#catalog/adaptations.js';
+import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
@@ -7,7 +7,7 @@ import { modelViewOf } from '../../models/model-view-of.js';
 import type { PlaygroundModelView } from './dto/playground-views.dto.js';
 
 /** A generation that only requests a transparent background. */
-const TRANSPARENT: AskedImage = {
+const TRANSPARENT: RequestedImage = {
   ...{ action: 'generation', pixels: null, quality: null, moderation: null, inputFidelity: null },
   ...{ background: 'transparent', images: 0, mask: false },
 };

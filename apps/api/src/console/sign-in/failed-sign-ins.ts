@@ -22,7 +22,7 @@ export class FailedSignIns {
   ): void {
     const details = { name, email };
     this.audit
-      .writeSeldom({ accountId, personId: null, action, target: id, details }, QUIET_MS)
+      .writeOncePer({ accountId, personId: null, action, target: id, details }, QUIET_MS)
       .catch((error: unknown) => this.logger.warn('audit.not_written', { error }));
   }
 }

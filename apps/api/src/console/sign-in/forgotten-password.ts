@@ -8,7 +8,7 @@ import { ResetLinks } from './reset-links.js';
 import { SignInLimits } from './sign-in-limits.js';
 
 /** Emails being sent by one process: each may be retried for minutes. */
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 /** Requests for one user within this time make one audit entry. */
 const QUIET_MS = 900_000;
 
@@ -34,7 +34,7 @@ export class ForgottenPassword {
     if (!this.mails.enabled)
       throw new AppError('not_permitted', 'This installation sends no email. Ask an owner or admin for a link.');
     await this.limits.admitMail(address, email);
-    if (this.underWay >= MOST_AT_ONCE) {
+    if (this.underWay >= MAX_AT_ONCE) {
       const text = 'Too many emails are being sent right now. Try again shortly.';
       throw new AppError('server_is_overloaded', text, { retryAfter: 60 });
     }
@@ -54,7 +54,7 @@ export class ForgottenPassword {
       const { id, accountId, name } = person;
       const details = { name, email };
       const event = { accountId, personId: null, action: 'person.forgot_password', target: id, details } as const;
-      await this.audit.writeSeldom(event, QUIET_MS);
+      await this.audit.writeOncePer(event, QUIET_MS);
     }
     await this.mails.forgotPassword(email, links);
   }

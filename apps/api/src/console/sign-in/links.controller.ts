@@ -30,7 +30,7 @@ export class LinksController {
   async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<OpenLinkView> {
     await this.limits.admitStart(address);
     const link = await this.links.findOpen(token, purpose);
-    if (link === undefined) throw closedLink(await this.links.whyClosed(token, purpose));
+    if (link === undefined) throw closedLink(await this.links.closedReason(token, purpose));
     return link;
   }
 

@@ -46,7 +46,7 @@ export class MembershipsController {
     await this.limits.admit(browser.address);
     const invited = await this.people.linkEmail(token);
     const person = await this.people.createLinked(token, { signInId, email, name, sessionId });
-    if (person === undefined) throw closedLink(await this.links.whyClosed(token, 'invite'));
+    if (person === undefined) throw closedLink(await this.links.closedReason(token, 'invite'));
     if (person === 'member') {
       throw new AppError('already_exists', 'A member of this account already has your email address.');
     }

@@ -73,12 +73,12 @@ export class PasswordSignIn {
     { id, signInId, email, name }: Session,
     { current_password: current, password }: ChangePasswordBody,
   ): Promise<void> {
-    await this.prove(address, { signInId, email }, current);
+    await this.verifyPassword(address, { signInId, email }, current);
     await this.people.changePassword(signInId, await this.hash(address, password, [name], email), id);
   }
 
   /** Checks the password of a signed-in user. Throws AppError `sign_in_failed`. */
-  async prove(
+  async verifyPassword(
     address: string,
     { signInId, email }: Pick<Session, 'signInId' | 'email'>,
     password: string,
@@ -101,7 +101,7 @@ export class PasswordSignIn {
   private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
     await this.admit(address);
     if ((await this.links.findOpen(token, purpose)) === undefined)
-      throw closedLink(await this.links.whyClosed(token, purpose));
+      throw closedLink(await this.links.closedReason(token, purpose));
   }
 
   /**

@@ -5,7 +5,7 @@ import { SessionStore } from '#accounts/session-store.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 
 /** Maximum number of links; the most recently used accounts come first. */
-const MOST_LINKS = 10;
+const MAX_LINKS = 10;
 
 /** A link for setting a new password. */
 export interface ResetLink {
@@ -28,7 +28,7 @@ export class ResetLinks {
   /** Creates links for the users with this email address and a password, one per password; older links end. */
   async create(email: string): Promise<ResetLink[]> {
     const made: ResetLink[] = [];
-    for (const person of (await this.people.forSignIn(email)).slice(0, MOST_LINKS)) {
+    for (const person of (await this.people.forSignIn(email)).slice(0, MAX_LINKS)) {
       const accounts = await this.sessions.accounts(person.id);
       // A link of a disabled account would not work.
       const { accountId } = accounts.find(({ personId }) => personId === person.id) ?? accounts[0] ?? person;

@@ -14,7 +14,7 @@ import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import { ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
-import { ManyTasks, MOST_EXPORTED, type ManyOutcome } from './many-tasks.js';
+import { ManyTasks, MAX_EXPORTED, type ManyOutcome } from './many-tasks.js';
 import { VisibleTasks } from './visible-tasks.js';
 
 const HEAD = [
@@ -36,7 +36,7 @@ export class ManyTasksController {
   @Allow('tasks.read')
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiTaskFilter()
-  @ApiResponse({ status: 200, description: `The newest ${MOST_EXPORTED} tasks as CSV.` })
+  @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} tasks as CSV.` })
   async table(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<StreamableFile> {
     const rows = await this.many.export(scope, filter);
     return csvFile('darkroom-tasks.csv', [

@@ -12,13 +12,13 @@ import type { ConsoleTaskRow } from './dto/task-views.dto.js';
 import { RequestRules } from '../../images/request-rules.js';
 
 /** Maximum number of tasks that one bulk action changes. */
-const MOST_AT_ONCE = 100;
+const MAX_AT_ONCE = 100;
 /** Maximum rows of an export, and how long it may take. */
-export const MOST_EXPORTED = 10_000;
+export const MAX_EXPORTED = 10_000;
 const EXPORT_MS = 20_000;
 const PAGE = 100;
 /** Maximum number of pages that are searched for failed tasks without a retry. */
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 /** Number of tasks that a preview lists. */
 const NAMED = 5;
@@ -59,7 +59,7 @@ export class ManyTasks {
   async export(scope: TaskScope, filter: TaskExportQuery): Promise<ConsoleTaskRow[]> {
     const rows: ConsoleTaskRow[] = [];
     const until = Date.now() + EXPORT_MS;
-    for (let after: string | null | undefined; after !== null && rows.length < MOST_EXPORTED;) {
+    for (let after: string | null | undefined; after !== null && rows.length < MAX_EXPORTED;) {
       if (Date.now() > until) {
         throw new AppError('server_is_overloaded', 'This takes too long. Choose a shorter time range and try again.');
       }
@@ -67,12 +67,12 @@ export class ManyTasks {
       rows.push(...page.data);
       after = page.next;
     }
-    return rows.slice(0, MOST_EXPORTED);
+    return rows.slice(0, MAX_EXPORTED);
   }
 
   /** Cancels pending tasks; `preview`: only lists them. */
   async cancel(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean): Promise<ManyOutcome> {
-    const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'pending', limit: MOST_AT_ONCE });
+    const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'pending', limit: MAX_AT_ONCE });
     const ids: string[] = [];
     for (const { id } of tasks) {
       // A task that has ended meanwhile is left unchanged.
@@ -112,13 +112,13 @@ export class ManyTasks {
   private async openFailures(scope: TaskScope, filter: ConsoleTaskFilter) {
     const open: string[] = [];
     let after: string | null | undefined;
-    for (let page = 0; page < MOST_PAGES && after !== null && open.length <= MOST_AT_ONCE; page++) {
+    for (let page = 0; page < MAX_PAGES && after !== null && open.length <= MAX_AT_ONCE; page++) {
       const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'failed', limit: PAGE, after });
       const ids = tasks.map(({ id }) => id);
       const orders = await this.failed.orders(ids);
       open.push(...ids.filter((id) => orders.get(id)?.retriedAs === null));
       after = next;
     }
-    return { ids: open.slice(0, MOST_AT_ONCE), hasMore: open.length > MOST_AT_ONCE || typeof after === 'string' };
+    return { ids: open.slice(0, MAX_AT_ONCE), hasMore: open.length > MAX_AT_ONCE || typeof after === 'string' };
   }
 }

@@ -42,7 +42,7 @@ export class RetryFailedTasks {
     const [orders, refused]: [FailedOrder[], NotRetried[]] = [[], []];
     for (const id of ids) {
       try {
-        orders.push(judged(known.get(id)));
+        orders.push(assertRetryable(known.get(id)));
       } catch (error) {
         refused.push({ id, reason: error instanceof AppError ? error : internal(error) });
       }
@@ -59,7 +59,7 @@ export class RetryFailedTasks {
     const work = async (): Promise<void> => {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
         try {
-          const order = judged(orders.get(id));
+          const order = assertRetryable(orders.get(id));
           if (Date.now() > until) throw new AppError('server_is_overloaded', 'The retry timed out. Try again.');
           retried.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
         } catch (error) {
@@ -95,18 +95,18 @@ function ownerOf(order: FailedOrder): Payer {
 }
 
 /** Why a kind of failure is not retried; null when it is. */
-export function whyNot(code: string): string | null {
+export function notRetryableReason(code: string): string | null {
   if (isWorthRetrying(code)) return null;
   if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would reject it again.';
   return 'The request was invalid and would fail again.';
 }
 
 /** Returns the order if it may be retried. Throws AppError. */
-function judged(order: FailedOrder | undefined): FailedOrder {
+function assertRetryable(order: FailedOrder | undefined): FailedOrder {
   if (order === undefined) throw new AppError('task_not_found', 'This failed task no longer exists.');
   if (order.retriedAs !== null) throw new AppError('already_exists', 'It was already retried.');
-  const problem = whyNot(order.code);
-  if (problem !== null) throw new AppError('invalid_value', problem);
+  const reason = notRetryableReason(order.code);
+  if (reason !== null) throw new AppError('invalid_value', reason);
   if (order.accountDisabled) throw new AppError('account_disabled', 'Its account is disabled.');
   if (order.keyEnded) throw new AppError('invalid_api_key', 'Its key is revoked or has expired.');
   if (order.models.length > 0 && !order.models.includes(order.model)) {

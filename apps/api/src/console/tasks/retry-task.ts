@@ -9,7 +9,7 @@ import { TaskDetails } from '#tasks/reading/task-details.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { Intake, RequestIdentity, RequestMark } from '#tasks/intake/task-intake.js';
 import type { TaskCommand, TaskInput, TaskOptions, TaskOrder } from '#tasks/row/task.js';
-import { ordererOf, type Caller } from '../../auth/caller.js';
+import { taskOwnerOf, type Caller } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
 import { RequestLimits } from '../../limits/limit-requests.js';
 
@@ -23,10 +23,10 @@ export type Payer = Pick<
 >;
 
 /** The retry's request id, callback and original task. */
-type Terms = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;
+type RetryFields = Pick<TaskCommand, 'requestId' | 'callbackUrl' | 'asynchronous' | 'retryOf'>;
 
 /** A request to repeat an order; `mark` identifies repetitions of the request itself. */
-interface AgainRequest {
+interface RetryRequest {
   readonly requestId: string;
   readonly mark: RequestMark;
 }
@@ -46,7 +46,7 @@ export class RetryTask {
    * Repeats the order for a user of its account, as the given caller. It counts as the retry of a failed task, which
    * can have only one. Returns and throws like `order`, and `task_not_found`.
    */
-  async run(accountId: string, id: string, caller: () => Promise<Caller>, request: AgainRequest): Promise<Intake> {
+  async run(accountId: string, id: string, caller: () => Promise<Caller>, request: RetryRequest): Promise<Intake> {
     const order = await this.details.order(accountId, id);
     if (order === undefined) throw new AppError('task_not_found', 'Task not found.');
     const { requestId, mark } = request;
@@ -62,7 +62,7 @@ export class RetryTask {
    * created. Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
    * `already_exists` when the task was retried meanwhile, and those of SubmitTask.
    */
-  async order(order: TaskOrder, payer: Payer, terms: Terms, identity?: RequestIdentity): Promise<Intake> {
+  async order(order: TaskOrder, payer: Payer, terms: RetryFields, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, ...images } = order;
     await this.limits.admit('submits', payer);
     const { name: model = order.model } = this.rules.modelOf(order) ?? {};
@@ -70,7 +70,7 @@ export class RetryTask {
     const { inputs, mask } = await this.copyInputs(id, images);
     const options = withoutProvider(old);
     const cost = this.rules.costOf(model, options);
-    const command = { ...terms, ...ordererOf(payer), id, action, model, prompt, options, inputs, mask, cost };
+    const command = { ...terms, ...taskOwnerOf(payer), id, action, model, prompt, options, inputs, mask, cost };
     return await this.tasks.submit(command, identity);
   }
 

@@ -42,7 +42,7 @@ export class ShownTasks {
       SHOWN_PROMPT,
     );
     return tasks.map((task) => {
-      const detail = details.get(task.id) ?? lost(task.id);
+      const detail = details.get(task.id) ?? deletedTask(task.id);
       return this.row(task, this.images.view(task, detail), detail);
     });
   }
@@ -55,7 +55,7 @@ export class ShownTasks {
       this.tasks.history(accountId, task.id),
       this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
     ]);
-    const detail = details.get(task.id) ?? lost(task.id);
+    const detail = details.get(task.id) ?? deletedTask(task.id);
     const view = this.images.view(task, detail, place);
     return {
       ...this.row(task, view, detail),
@@ -66,7 +66,7 @@ export class ShownTasks {
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
       images: this.images.of(view, detail),
-      images_expire_at: goneAt(task, detail),
+      images_expire_at: imagesExpireAt(task, detail),
       most_calls: this.details.mostCalls,
       reference_images: detail.inputs.map((input, index) => sentImageView(detail, input, String(index))),
       mask: detail.mask === null ? null : sentImageView(detail, detail.mask, 'mask'),
@@ -100,7 +100,10 @@ function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): Cons
 }
 
 /** Until when a task's images are kept; null when there are none, and for favorites. */
-function goneAt({ status, finishedAt }: TaskSummary, { objectsDeletedAt, isFavorite }: TaskDetail): string | null {
+function imagesExpireAt(
+  { status, finishedAt }: TaskSummary,
+  { objectsDeletedAt, isFavorite }: TaskDetail,
+): string | null {
   if (status !== 'completed' || finishedAt === null || objectsDeletedAt !== null || isFavorite) return null;
   return new Date(finishedAt.getTime() + RESULT_LIFE_SECONDS * 1_000).toISOString();
 }
@@ -122,7 +125,7 @@ function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery)
 }
 
 /** Stands in for a task whose row was deleted between two reads. */
-function lost(id: string): TaskDetail {
+function deletedTask(id: string): TaskDetail {
   return {
     ...{ id, prompt: '', keyId: '', keyName: '', inputs: [], mask: null },
     ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null, provider: null, calls: 0, nextTryAt: null },

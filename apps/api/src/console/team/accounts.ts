@@ -25,10 +25,10 @@ export class Accounts {
   /** All accounts, or the one with this id. */
   async list(id?: string): Promise<AccountRowView[]> {
     const [rows, inFlight] = await Promise.all([this.accounts.list(id), this.figures.inFlightByAccount()]);
-    const moneyOf = await this.money(rows);
+    const billingOf = await this.money(rows);
     const defaults = this.defaults.view;
     return rows.map((row) => ({
-      ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...moneyOf(row.id) },
+      ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...billingOf(row.id) },
       require_two_factor: row.requireTwoFactor,
       ...{ limits: limitsView(row.limits), defaults, default_response_format: row.defaultResponseFormat },
       ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
@@ -40,10 +40,10 @@ export class Accounts {
   /** An account as its own users see it. */
   async own(id: string): Promise<OwnAccountView> {
     const account = await this.find(id);
-    const money = (await this.money([account]))(id);
+    const billing = (await this.money([account]))(id);
     const { name, createdAt, requireTwoFactor: require_two_factor } = account;
     return {
-      ...{ id, name, created_at: createdAt.toISOString(), require_two_factor, ...money },
+      ...{ id, name, created_at: createdAt.toISOString(), require_two_factor, ...billing },
       ...{ limits: limitsView(account.limits), defaults: this.defaults.view },
     };
   }

@@ -15,7 +15,7 @@ export interface NewLink {
 }
 
 /** Maximum number of open invitations per account; a link works for a day. */
-const MOST_OPEN = 100;
+const MAX_OPEN = 100;
 
 /** Invitations to an account, and links for its users. Another account's invitation is `not_found`. */
 @Injectable()
@@ -44,8 +44,8 @@ export class Invitations {
       });
     }
     const others = (await this.list(accountId)).filter((invitation) => invitation.email !== email);
-    if (others.length >= MOST_OPEN) {
-      const text = `The account has ${MOST_OPEN} open invitations. Withdraw one before you invite someone else.`;
+    if (others.length >= MAX_OPEN) {
+      const text = `The account has ${MAX_OPEN} open invitations. Withdraw one before you invite someone else.`;
       throw new AppError('account_limit_reached', text);
     }
     return await this.send(accountId, { email, role });

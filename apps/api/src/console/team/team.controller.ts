@@ -32,7 +32,7 @@ export class TeamController {
   @ApiResponse({ status: 200, type: TeamView })
   async list(@Session() session: Session): Promise<TeamView> {
     const people = await this.people.list(session.accountId);
-    const twoFactor = await this.factors.whoHas(people.map(({ signInId }) => signInId));
+    const twoFactor = await this.factors.withSecondFactor(people.map(({ signInId }) => signInId));
     return { data: people.map((person) => personView(person, twoFactor.has(person.signInId))) };
   }
 
@@ -58,7 +58,7 @@ export class TeamController {
     const person = await this.people.change(accountId, id, changes);
     assertChanged(person);
     await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
-    return personView(person, (await this.factors.whoHas([person.signInId])).has(person.signInId));
+    return personView(person, (await this.factors.withSecondFactor([person.signInId])).has(person.signInId));
   }
 
   @Post('people/:id/delete')

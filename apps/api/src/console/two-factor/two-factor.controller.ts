@@ -75,7 +75,7 @@ export class TwoFactorController {
     @Ip() address: string,
     @Body() { password, code }: TurnOffBody,
   ): Promise<void> {
-    await this.passwords.prove(address, session, password);
+    await this.passwords.verifyPassword(address, session, password);
     await this.check.take(address, personOf(session), code);
     await this.factors.remove(session.signInId);
     await this.audit.record(session, 'person.second_factor_removed', session.personId);

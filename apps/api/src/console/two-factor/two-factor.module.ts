@@ -22,6 +22,6 @@ export class TwoFactorModule implements OnApplicationBootstrap {
 
   /** Runs in the background: secrets under the previous SECRET_KEY keep working, and the next start tries again. */
   onApplicationBootstrap(): void {
-    this.factors.sealAnew().catch((error: unknown) => this.logger.warn('second_factors.not_sealed', { error }));
+    this.factors.reencrypt().catch((error: unknown) => this.logger.warn('second_factors.not_sealed', { error }));
   }
 }

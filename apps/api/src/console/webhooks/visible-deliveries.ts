@@ -8,7 +8,7 @@ import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
 /**
  * Maximum number of deliveries that one request reads, and the batch size, for users who may see only a few of them.
  */
-const MOST_LOOKED_AT = 2_000;
+const MAX_SCANNED = 2_000;
 const BATCH = 100;
 
 /**
@@ -27,7 +27,7 @@ export class VisibleDeliveries {
     const found: LoggedDelivery[] = [];
     const batch = scope.own === undefined ? limit + 1 : BATCH;
     let [after, isEnd, looked] = [query.after, false, 0];
-    while (!isEnd && found.length <= limit && looked < MOST_LOOKED_AT) {
+    while (!isEnd && found.length <= limit && looked < MAX_SCANNED) {
       const rows = await this.deliveryLog.list(scope.accountId, { ...query, after, limit: batch });
       found.push(...(await this.visible(scope, rows)));
       after = rows.at(-1)?.id;

@@ -2,18 +2,18 @@ import { applyDecorators } from '@nestjs/common';
 import { IsIn, IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { TASK_STATUSES, type TaskStatus } from '#tasks/row/task-status.js';
-import { SpelledBy } from '../../common/contract-fields.js';
+import { NormalizedBy } from '../../common/contract-fields.js';
 import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
 
 /** A task status. */
 export function StatusOfTask(): PropertyDecorator {
   const message = `status must be one of ${TASK_STATUSES.join(', ')}`;
-  return applyDecorators(SpelledBy(orAbsent), IsOptional(), IsIn(TASK_STATUSES, { message }));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), IsIn(TASK_STATUSES, { message }));
 }
 
 /** A unix time in seconds, converted to a Date. */
 function UnixSecond(): PropertyDecorator {
-  return applyDecorators(SpelledBy(orDate), IsOptional(), Rule('isUnixSecond', secondProblem));
+  return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule('isUnixSecond', secondProblem));
 }
 
 function orDate(value: unknown): unknown {

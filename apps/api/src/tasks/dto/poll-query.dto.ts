@@ -1,6 +1,6 @@
 import { IsIn, IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { SpelledBy } from '../../common/contract-fields.js';
+import { NormalizedBy } from '../../common/contract-fields.js';
 import { orAbsent } from '../../common/query-fields.js';
 
 /** The longest wait that a poll can request, in seconds. */
@@ -21,12 +21,12 @@ function waitProblem(value: unknown, name: string): FieldProblem | undefined {
 /** The query of GET /v1/tasks/{id}. */
 export class PollQuery {
   /** How long the poll may wait, in seconds; not at all by default. */
-  @SpelledBy(orSeconds)
+  @NormalizedBy(orSeconds)
   @IsOptional()
   @Rule('isWait', waitProblem)
   readonly wait?: number;
 
-  @SpelledBy(orAbsent)
+  @NormalizedBy(orAbsent)
   @IsOptional()
   @IsIn(['timeline'], { message: 'include must be timeline' })
   readonly include?: 'timeline';

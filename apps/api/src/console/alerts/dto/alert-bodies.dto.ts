@@ -16,13 +16,13 @@ import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 
-const MOST_THRESHOLDS = 5;
-const MOST_CHANNELS = 100;
+const MAX_THRESHOLDS = 5;
+const MAX_CHANNELS = 100;
 
 function thresholdsProblem(value: unknown, property: string): FieldProblem | undefined {
   if (!Array.isArray(value)) return undefined;
-  if (value.length === 0 || value.length > MOST_THRESHOLDS)
-    return { code: 'invalid_value', message: `${property} must have 1 to ${MOST_THRESHOLDS} entries` };
+  if (value.length === 0 || value.length > MAX_THRESHOLDS)
+    return { code: 'invalid_value', message: `${property} must have 1 to ${MAX_THRESHOLDS} entries` };
   const at = value.findIndex((threshold) => !Number.isInteger(threshold) || Number(threshold) < 1);
   return at === -1
     ? undefined
@@ -72,7 +72,7 @@ export class AlertRuleBody {
   @IsOptional()
   @IsArray()
   @IsString({ each: true })
-  @ArrayMaxSize(MOST_CHANNELS)
+  @ArrayMaxSize(MAX_CHANNELS)
   channels?: string[] | null;
 }
 

@@ -3,7 +3,7 @@ import { IsDefined, IsInt, IsObject, IsOptional, IsString } from 'class-validato
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import type { ModelChange, ProviderChange } from '#catalog/edit-catalog.js';
 import { orInteger } from '../../../common/query-fields.js';
-import { SpelledBy } from '../../../common/contract-fields.js';
+import { NormalizedBy } from '../../../common/contract-fields.js';
 
 const MAX_SECRET = 4_096;
 
@@ -77,7 +77,7 @@ export class ModelBody extends RevisionBody {
 /** The query of a deletion, which has no body. */
 export class RevisionQuery {
   @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
-  @SpelledBy(orInteger)
+  @NormalizedBy(orInteger)
   @IsDefined()
   @IsInt()
   readonly revision!: number;

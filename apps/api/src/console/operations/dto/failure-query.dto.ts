@@ -1,9 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { SpelledBy } from '../../../common/contract-fields.js';
+import { NormalizedBy } from '../../../common/contract-fields.js';
 import { AfterTask, DEFAULT_LIMIT, orAbsent, PageLimit, QueryChoice } from '../../../common/query-fields.js';
-import { MOST_DAYS } from './failure-views.dto.js';
+import { MAX_DAYS } from './failure-views.dto.js';
 
 const DAY_MS = 86_400_000;
 const USUAL_DAYS = 7;
@@ -19,13 +19,13 @@ function orDays(value: unknown): unknown {
 }
 
 function daysProblem(value: unknown, name: string): FieldProblem | undefined {
-  if (typeof value === 'number' && value >= 1 && value <= MOST_DAYS) return undefined;
-  return { code: 'invalid_value', message: `${name} must be a number from 1 to ${MOST_DAYS}` };
+  if (typeof value === 'number' && value >= 1 && value <= MAX_DAYS) return undefined;
+  return { code: 'invalid_value', message: `${name} must be a number from 1 to ${MAX_DAYS}` };
 }
 
 /** The time range of a query, in days. */
 function Days(): PropertyDecorator {
-  return applyDecorators(SpelledBy(orDays), IsOptional(), Rule('isDays', daysProblem));
+  return applyDecorators(NormalizedBy(orDays), IsOptional(), Rule('isDays', daysProblem));
 }
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
@@ -50,7 +50,7 @@ export class FailedTasksQuery {
   readonly after?: string;
 
   /** The last called provider; absent: no provider was called. */
-  @SpelledBy(orAbsent)
+  @NormalizedBy(orAbsent)
   @IsOptional()
   @Rule('isProviderName', textProblem)
   readonly provider?: string;

@@ -8,7 +8,7 @@ import type { RetryOutcome } from '../../tasks/retry-failed-tasks.js';
 
 /** Maximum number of failed tasks that one call retries. */
 export const MAX_RETRIED = 100;
-export const MOST_DAYS = 90;
+export const MAX_DAYS = 90;
 const MAX_NAME_LENGTH = 200;
 
 class FailureKindBody {
@@ -123,13 +123,13 @@ export class RetryBody {
   @ApiPropertyOptional({
     type: 'integer',
     minimum: 1,
-    maximum: MOST_DAYS,
+    maximum: MAX_DAYS,
     description: 'Number of days to look back; 7 by default.',
   })
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MOST_DAYS)
+  @Max(MAX_DAYS)
   days?: number | null;
 
   @ApiPropertyOptional({ type: String, description: '`next` of the previous response.' })

@@ -3,7 +3,7 @@ import { IsOptional, IsString, Matches } from 'class-validator';
 import { CostView } from '#contract/cost-view.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
-import { MayBeMissing } from '../../../common/contract-fields.js';
+import { OptionalBody } from '../../../common/contract-fields.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 class DrainedView {
@@ -198,7 +198,7 @@ export class FinishedMinuteView {
 export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last 60 minutes, oldest first.') {}
 
 /** Why a provider is drained, for other users. */
-@MayBeMissing()
+@OptionalBody()
 export class DrainBody {
   @ApiPropertyOptional({ type: String, description: 'Reason, 1 to 200 visible characters.' })
   @IsOptional()
@@ -208,7 +208,7 @@ export class DrainBody {
 }
 
 /** The model to test; absent: the provider's first. */
-@MayBeMissing()
+@OptionalBody()
 export class TestBody {
   @ApiPropertyOptional({ type: String, description: 'One of the provider’s image models; the first by default.' })
   @IsOptional()

@@ -6,7 +6,7 @@ import { textProblem } from '#contract/text-rules.js';
 import { LINK_PURPOSES, type LinkPurpose } from '#accounts/link-store.js';
 import { storedEmailOf } from '#accounts/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#accounts/passwords.js';
-import { SpelledBy } from '../../../common/contract-fields.js';
+import { NormalizedBy } from '../../../common/contract-fields.js';
 import { IsName } from '../../dto/name-body.dto.js';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
@@ -14,7 +14,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 /** Validates and normalizes an email address, in the same way for every body. */
 export const IsEmailAddress = () =>
   applyDecorators(
-    SpelledBy((value) => storedEmailOf(value) ?? value),
+    NormalizedBy((value) => storedEmailOf(value) ?? value),
     Rule('isEmailAddress', emailProblem),
   );
 const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });

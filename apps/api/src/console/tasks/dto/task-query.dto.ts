@@ -3,7 +3,7 @@ import { ApiQuery } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-store.js';
 import type { TaskStatus } from '#tasks/row/task-status.js';
-import { KnownFiltersOnly, SpelledBy } from '../../../common/contract-fields.js';
+import { KnownFiltersOnly, NormalizedBy } from '../../../common/contract-fields.js';
 import {
   AfterTask,
   DEFAULT_LIMIT,
@@ -74,7 +74,7 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
   @QueryChoice(TASK_ORDERS)
   readonly order?: TaskOrdering;
 
-  @SpelledBy(orFlag)
+  @NormalizedBy(orFlag)
   @IsOptional()
   @IsBoolean()
   readonly favorites?: boolean;

@@ -6,7 +6,7 @@ import { LINK_HOURS } from '#accounts/link-store.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 /** A user's sign-in options. */
-const WAYS = ['password', 'openid'] as const;
+const SIGN_IN_METHODS = ['password', 'openid'] as const;
 
 /** A user of the account, for its admins. */
 export class TeamPersonView {
@@ -22,8 +22,8 @@ export class TeamPersonView {
   @ApiProperty({ enum: ROLES })
   role!: Role;
 
-  @ApiProperty({ enum: WAYS, isArray: true })
-  signs_in_with!: readonly (typeof WAYS)[number][];
+  @ApiProperty({ enum: SIGN_IN_METHODS, isArray: true })
+  signs_in_with!: readonly (typeof SIGN_IN_METHODS)[number][];
 
   @ApiProperty({ description: 'Whether the user has an authenticator app or a passkey.' })
   two_factor!: boolean;
@@ -82,7 +82,13 @@ export class LinkView {
 export function personView(person: Person, hasTwoFactor: boolean): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
-    ...{ id, email, name, role, signs_in_with: WAYS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)) },
+    ...{
+      id,
+      email,
+      name,
+      role,
+      signs_in_with: SIGN_IN_METHODS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)),
+    },
     two_factor: hasTwoFactor,
     created_at: createdAt.toISOString(),
     last_seen_at: seenAt?.toISOString() ?? null,

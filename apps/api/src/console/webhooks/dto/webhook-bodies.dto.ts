@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule } from '#contract/field-rule.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
-import { MayBeMissing } from '../../../common/contract-fields.js';
+import { OptionalBody } from '../../../common/contract-fields.js';
 
 const MAX_OVERLAP_HOURS = 720;
 
@@ -45,7 +45,7 @@ export class EndpointChangeBody {
 }
 
 /** How long the old secret stays valid beside the new one, in hours; 24 by default. */
-@MayBeMissing()
+@OptionalBody()
 export class RotateSecretBody {
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS, default: 24 })
   @IsOptional()

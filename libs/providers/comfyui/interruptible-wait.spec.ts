@@ -1,27 +1,27 @@
-import { Alarm } from './alarm.js';
+import { InterruptibleWait } from './interruptible-wait.js';
 
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
 
 describe('a pause that can be ended early', () => {
   it('ends when it is rung, before or while it is on', async () => {
-    const alarm = new Alarm();
-    alarm.ring();
+    const alarm = new InterruptibleWait();
+    alarm.interrupt();
     expect(await alarm.wait(HOUR_MS, never)).toBe(true);
     const pause = alarm.wait(HOUR_MS, never);
-    alarm.ring();
+    alarm.interrupt();
     expect(await pause).toBe(true);
   });
 
   it('ends by itself, and what rang before is forgotten', async () => {
-    const alarm = new Alarm();
-    alarm.ring();
+    const alarm = new InterruptibleWait();
+    alarm.interrupt();
     await alarm.wait(HOUR_MS, never);
     expect(await alarm.wait(1, never)).toBe(false);
   });
 
   it('ends with the signal’s reason', async () => {
-    const [alarm, stop, reason] = [new Alarm(), new AbortController(), new Error('cancelled')];
+    const [alarm, stop, reason] = [new InterruptibleWait(), new AbortController(), new Error('cancelled')];
     const pause = alarm.wait(HOUR_MS, stop.signal);
     stop.abort(reason);
     await expect(pause).rejects.toBe(reason);

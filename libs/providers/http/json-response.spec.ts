@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Readable } from 'node:stream';
-import { AnswerTooLarge } from './base64-sink.js';
-import { MAX_TEXT_BYTES, MAX_TOKENS, readAnswer, UnusableAnswer } from './json-answer.js';
+import { ResponseTooLarge } from './base64-sink.js';
+import { MAX_TEXT_BYTES, MAX_TOKENS, readJsonResponse, UnusableResponse } from './json-response.js';
 import { readJson, textAt, valueOf } from './json-value.js';
 
 function cut(text: string, size: number): AsyncIterable<Buffer> {
@@ -49,7 +49,10 @@ describe("a provider's answer", () => {
     ];
     for (const form of forms) {
       for (const size of [7, 1_000, 65_536]) {
-        const answer = await readAnswer(cut(`{"data":[{"b64_json":"${form}","n":1}],"x":"a\\"b"}`, size), 200_000);
+        const answer = await readJsonResponse(
+          cut(`{"data":[{"b64_json":"${form}","n":1}],"x":"a\\"b"}`, size),
+          200_000,
+        );
         expect(answer.text.length).toBeLessThan(200);
         const value = valueOf(answer);
         const name = textAt(value, 'data', 0, 'b64_json') ?? '';
@@ -57,24 +60,24 @@ describe("a provider's answer", () => {
         expect(Buffer.concat(answer.bytesOf(name)).equals(picture)).toBe(true);
       }
     }
-    const short = await readAnswer(cut('{"b64_json":"aGVsbG8="}', 4), 10);
+    const short = await readJsonResponse(cut('{"b64_json":"aGVsbG8="}', 4), 10);
     expect(Buffer.concat(short.bytesOf('aGVsbG8=')).toString()).toBe('hello');
   });
 
   test.each([
-    ['lists', '[', '[],', UnusableAnswer],
-    ['depth', '', '[', UnusableAnswer],
-    ['members', '{', '"a":1,', UnusableAnswer],
-    ['texts', '', '""', UnusableAnswer],
-    ['a number', '', '1', AnswerTooLarge],
-    ['nothing', '{', ' ', AnswerTooLarge],
-    ['base64', '{"a":"', 'A', AnswerTooLarge],
-    ['escapes', '{"a":"', '\\"', AnswerTooLarge],
+    ['lists', '[', '[],', UnusableResponse],
+    ['depth', '', '[', UnusableResponse],
+    ['members', '{', '"a":1,', UnusableResponse],
+    ['texts', '', '""', UnusableResponse],
+    ['a number', '', '1', ResponseTooLarge],
+    ['nothing', '{', ' ', ResponseTooLarge],
+    ['base64', '{"a":"', 'A', ResponseTooLarge],
+    ['escapes', '{"a":"', '\\"', ResponseTooLarge],
   ])(
     'H3: without end of %s is left after a bounded part, before anything is parsed',
     async (_of, head, filler, error) => {
       const { source, taken } = endless(head, filler);
-      await expect(readAnswer(source, 1_000_000)).rejects.toThrow(error);
+      await expect(readJsonResponse(source, 1_000_000)).rejects.toThrow(error);
       expect(taken()).toBeLessThanOrEqual(Math.max(4_200_000, 8 * MAX_TOKENS));
     },
   );
@@ -82,7 +85,7 @@ describe("a provider's answer", () => {
   test('keeps a text of 64 KB in its place, and refuses one that breaks off', async () => {
     const text = 'y'.repeat(MAX_TEXT_BYTES);
     expect(await readJson(cut(JSON.stringify({ text }), 10_000))).toEqual({ text });
-    await expect(readJson(cut('{"text":"yes', 5))).rejects.toThrow(UnusableAnswer);
-    await expect(readJson(cut('', 5))).rejects.toThrow(UnusableAnswer);
+    await expect(readJson(cut('{"text":"yes', 5))).rejects.toThrow(UnusableResponse);
+    await expect(readJson(cut('', 5))).rejects.toThrow(UnusableResponse);
   });
 });

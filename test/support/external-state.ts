@@ -12,7 +12,7 @@ const REDIS_PER_PROCESS = { api: 5, worker: 5 };
 const BASE64 = 'iVBORw0KGgo';
 
 /** Checks from outside when everything is idle: APIs, logs, Redis, connections. */
-export async function judgeOutside(
+export async function checkExternalState(
   room: FaultRoom,
   wishes: readonly Wish[],
   keys: readonly string[],
@@ -21,7 +21,7 @@ export async function judgeOutside(
   const found: Violation[] = [];
   for (const surprise of room.members.flatMap((member) => member.surprises))
     found.push({ guarantee: 'G6', what: surprise });
-  for (const what of await strangersLooks(room, wishes, keys)) found.push({ guarantee: 'G10', what });
+  for (const what of await foreignAccess(room, wishes, keys)) found.push({ guarantee: 'G10', what });
   for (const what of await leaks(room, wishes, [...secrets, BASE64])) found.push({ guarantee: 'G11', what });
   for (const what of await images(room, wishes)) found.push({ guarantee: 'G2', what });
   for (const what of await connections(room)) found.push({ guarantee: 'G6', what });
@@ -29,7 +29,7 @@ export async function judgeOutside(
 }
 
 /** The last key belongs to another account: tasks of the others must look nonexistent to it. */
-async function strangersLooks(room: FaultRoom, wishes: readonly Wish[], keys: readonly string[]): Promise<string[]> {
+async function foreignAccess(room: FaultRoom, wishes: readonly Wish[], keys: readonly string[]): Promise<string[]> {
   const stranger = keys.at(-1) ?? '';
   const ids = wishes
     .filter(({ key, taskId }) => key !== stranger && taskId !== undefined)

@@ -1,18 +1,18 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import { joined } from '#bytes/bytes.js';
-import { AnswerTooLarge } from '../http/base64-sink.js';
+import { ResponseTooLarge } from '../http/base64-sink.js';
 import { errorInside, refusal, unusable } from '../http/failures.js';
 import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';
 import { valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
-import { errorBody, type Upstream, type UpstreamAnswer } from '../http/upstream.js';
+import { errorBody, type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
-import { errorOf, readDocument, type AnswerDocument } from './answer-document.js';
-import { splitEvents } from './answer-events.js';
+import { errorOf, readDocument, type ResponseDocument } from './response-document.js';
+import { splitEvents } from './response-events.js';
 import { StreamRefused } from './stream-refused.js';
 
 /** Images, at least one, and their usage. */
-export interface AnsweredImages {
+export interface ResponseImages {
   readonly images: readonly NamedImage[];
   readonly usage: ImageUsage | undefined;
 }
@@ -31,17 +31,17 @@ interface ReadingOptions {
 const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
 
 /** Throws ProviderError if there is no image, and the body's error if it breaks off. */
-export async function readAnswer(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
+export async function readResponse(answer: UpstreamResponse, options: ReadingOptions): Promise<ResponseImages> {
   if (answer.status !== 200) throw await readRefusal(answer, options);
   // The response's type decides, not the request: many servers don't support streams and send JSON anyway.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
   const document = await readOrRefuse(answer.body, options.maxImageBytes);
-  if (document.images.length === 0) return noImage(document, options);
+  if (document.images.length === 0) return throwNoImage(document, options);
   return { images: document.images.slice(0, options.n), usage: document.usage };
 }
 
 /** Each image is a separate event; if the stream ends early, the images received so far are the result. */
-async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Promise<AnsweredImages> {
+async function readStream(answer: UpstreamResponse, options: ReadingOptions): Promise<ResponseImages> {
   const images: NamedImage[] = [];
   let [usage, left]: [ImageUsage | undefined, number] = [undefined, maxImageBytes(options.n)];
   try {
@@ -59,7 +59,7 @@ async function readStream(answer: UpstreamAnswer, options: ReadingOptions): Prom
 }
 
 /** Yields the events with images, at least one; passes partial images on. */
-async function* readEvents(answer: UpstreamAnswer, options: ReadingOptions): AsyncGenerator<AnswerDocument> {
+async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): AsyncGenerator<ResponseDocument> {
   let [partials, images] = [0, 0];
   for await (const event of splitEvents(answer.body)) {
     const document = await readOrRefuse(event, options.maxImageBytes);
@@ -90,24 +90,24 @@ function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): Imag
 }
 
 /** An empty image entry means that the image was generated and charged; without an entry, nothing was. */
-function noImage({ error, hasEntry, value }: AnswerDocument, { messageIn }: ReadingOptions): never {
+function throwNoImage({ error, hasEntry, value }: ResponseDocument, { messageIn }: ReadingOptions): never {
   if (error !== undefined) throw errorInside(error, messageIn(value));
   throw unusable('the answer has no image', hasEntry ? 'yes' : 'no');
 }
 
 /** Passes network failures on; any other failure means an invalid response. */
-async function readOrRefuse(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
+async function readOrRefuse(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<ResponseDocument> {
   try {
     return await readDocument(source, maxImageBytes);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
-    if (error instanceof AnswerTooLarge) throw unusable('the image is too large', 'yes');
+    if (error instanceof ResponseTooLarge) throw unusable('the image is too large', 'yes');
     throw unusable('the answer is no JSON');
   }
 }
 
 async function readRefusal(
-  { status, retryAfter, body }: UpstreamAnswer,
+  { status, retryAfter, body }: UpstreamResponse,
   { streamed, messageIn }: ReadingOptions,
 ): Promise<ProviderError> {
   const { isJson, value } = await errorBody(body);

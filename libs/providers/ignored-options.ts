@@ -1,5 +1,5 @@
 /** Adds a warning for an option that the provider can't honor, if it was given. */
-export function leaveOut(name: string, value: string | undefined, warnings: string[]): undefined {
+export function warnIgnored(name: string, value: string | undefined, warnings: string[]): undefined {
   if (value !== undefined && value !== 'auto')
     warnings.push(`The provider does not support ${name}, so it was ignored.`);
 }

@@ -5,7 +5,7 @@ import type { AlertRule } from './alert-rule.repository.js';
 
 /** Where an evaluation's results go: messages to the queue, failures to the log. */
 @Injectable()
-export class AlertOutlet {
+export class AlertDispatcher {
   constructor(
     private readonly deliveries: SendDeliveries,
     private readonly logger: Logger,

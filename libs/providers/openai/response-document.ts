@@ -1,12 +1,12 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { ErrorFields } from '../http/failures.js';
 import type { NamedImage } from '../http/fetch-image.js';
-import { readAnswer, type JsonAnswer } from '../http/json-answer.js';
+import { readJsonResponse, type JsonResponse } from '../http/json-response.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 
 /** The relevant parts of a JSON document: a response, an event of a stream, or an error. */
-export interface AnswerDocument {
+export interface ResponseDocument {
   /** Type of the event, in streams. */
   readonly type: string | undefined;
   readonly images: readonly NamedImage[];
@@ -20,11 +20,11 @@ export interface AnswerDocument {
 }
 
 /**
- * Reads JSON while it arrives, and decodes its images piece by piece. Throws the source's errors, AnswerTooLarge, or
- * UnusableAnswer if it is not JSON.
+ * Reads JSON while it arrives, and decodes its images piece by piece. Throws the source's errors, ResponseTooLarge, or
+ * UnusableResponse if it is not JSON.
  */
-export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<AnswerDocument> {
-  const answer = await readAnswer(source, maxImageBytes);
+export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<ResponseDocument> {
+  const answer = await readJsonResponse(source, maxImageBytes);
   const value = valueOf(answer);
   const entries = valueAt(value, 'data');
   const listed = Array.isArray(entries) ? entries.flatMap((entry) => imageAt(entry, answer) ?? []) : [];
@@ -41,7 +41,7 @@ export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes:
   };
 }
 
-function imageAt(entry: unknown, answer: JsonAnswer): NamedImage | undefined {
+function imageAt(entry: unknown, answer: JsonResponse): NamedImage | undefined {
   const url = textAt(entry, 'url');
   // Some servers put the image itself in the URL field.
   const inPlace = url !== undefined && (url.startsWith('data:') || answer.isLong(url));

@@ -28,7 +28,7 @@ export async function storedInputs(platform: Platform): Promise<string[]> {
  * ended, and exactly the uploads of accepted tasks in the store. Throws with what does not hold.
  * `storm` is its name among the figures of docs/failure.md.
  */
-export async function expectUnharmed(platform: Platform, storm: string): Promise<void> {
+export async function expectNoDataLoss(platform: Platform, storm: string): Promise<void> {
   count(platform, storm);
   for (const role of [platform.api, platform.worker]) {
     expect(process.kill(role.pid, 0)).toBe(true);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ByteCollector } from '#bytes/bytes.js';
-import { AnswerTooLarge, Base64Sink } from './base64-sink.js';
+import { ResponseTooLarge, Base64Sink } from './base64-sink.js';
 
 /** Longest string kept in the JSON, in bytes: images are longer, and their descriptions shorter. */
 export const MAX_TEXT_BYTES = 65_536;
@@ -16,14 +16,14 @@ const CLOSING_QUOTE = Buffer.from('"');
 const [OBJECT, OBJECT_END, LIST, LIST_END, COMMA, COLON] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2c, 0x3a];
 
 /** An unexpected response: a proxy's page, truncated JSON, or too many parts. */
-export class UnusableAnswer extends Error {
-  override readonly name = 'UnusableAnswer';
+export class UnusableResponse extends Error {
+  override readonly name = 'UnusableResponse';
 }
 
 /**
  * A JSON response whose long strings were replaced as they arrived: they are decoded from base64 and stored separately.
  */
-export class JsonAnswer {
+export class JsonResponse {
   constructor(
     /** The JSON, with placeholders for long strings. */
     readonly text: string,
@@ -44,9 +44,9 @@ export class JsonAnswer {
 /**
  * Reads JSON while it arrives. Strings longer than 64 KB are decoded as base64; the rest is limited to 4 MB and 100,000
  * tokens, so that parsing it does not block. `maxBytes` limits the decoded size of each long string. Throws
- * UnusableAnswer, AnswerTooLarge, and the body's errors.
+ * UnusableResponse, ResponseTooLarge, and the body's errors.
  */
-export async function readAnswer(body: AsyncIterable<Buffer>, maxBytes: number): Promise<JsonAnswer> {
+export async function readJsonResponse(body: AsyncIterable<Buffer>, maxBytes: number): Promise<JsonResponse> {
   const reading = new AnswerReader(maxBytes);
   for await (const piece of body) reading.take(piece);
   return reading.end();
@@ -71,9 +71,9 @@ class AnswerReader {
     }
   }
 
-  async end(): Promise<JsonAnswer> {
-    if (this.current !== undefined) throw new UnusableAnswer('the answer breaks off');
-    return new JsonAnswer((await this.lean.joined()).toString(), this.long);
+  async end(): Promise<JsonResponse> {
+    if (this.current !== undefined) throw new UnusableResponse('the answer breaks off');
+    return new JsonResponse((await this.lean.joined()).toString(), this.long);
   }
 
   /** Reads up to the next string, including its opening quote. */
@@ -98,7 +98,7 @@ class AnswerReader {
 
   private token(): void {
     this.tokens += 1;
-    if (this.tokens > MAX_TOKENS || this.depth > MAX_DEPTH) throw new UnusableAnswer('the answer has too many parts');
+    if (this.tokens > MAX_TOKENS || this.depth > MAX_DEPTH) throw new UnusableResponse('the answer has too many parts');
   }
 
   /** Reads up to the end of the string or piece; returns the offset after the closing quote if there is one. */
@@ -149,6 +149,6 @@ class AnswerReader {
 
   private keep(bytes: Buffer): void {
     this.lean.add(bytes);
-    if (this.lean.bytes > MAX_LEAN_BYTES) throw new AnswerTooLarge();
+    if (this.lean.bytes > MAX_LEAN_BYTES) throw new ResponseTooLarge();
   }
 }

@@ -1,18 +1,18 @@
 /** A wait that can be ended early. */
-export class Alarm {
-  private rung = false;
+export class InterruptibleWait {
+  private interrupted = false;
   private wake: (() => void) | undefined;
 
   /** Ends the current wait, or the next one as soon as it starts. */
-  ring(): void {
-    this.rung = true;
+  interrupt(): void {
+    this.interrupted = true;
     this.wake?.();
   }
 
   /** Returns whether `ring` was called before the time was over. Throws the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    if (!this.rung) {
+    if (!this.interrupted) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
         this.wake = () => {
@@ -25,8 +25,8 @@ export class Alarm {
       this.wake = undefined;
       signal.throwIfAborted();
     }
-    const { rung } = this;
-    this.rung = false;
+    const { interrupted: rung } = this;
+    this.interrupted = false;
     return rung;
   }
 }

@@ -14,7 +14,7 @@ import { inChat, imageRequest } from './chat-image-request.js';
 
 /** Handles a chat with an image model as an image request. */
 @Injectable()
-export class DrawInChat {
+export class GenerateInChat {
   constructor(
     private readonly accept: AcceptImage,
     private readonly limits: RequestLimits,
