@@ -109,9 +109,8 @@ export interface NewTask extends FoundBy {
 }
 
 /**
- * Inserts rows for commands; throws, and inserts none, when the database refuses one. A key and its row are written
- * together or not at all. A command gets undefined when its key is taken (also by another command of the batch) or
- * FoundBy rules it out. If several commands try to take an expired key, exactly one gets it.
+ * Inserts commands with their keys: all, or none and throws when the database refuses one. A command gets undefined
+ * when its key is taken, also by another of the batch (one of several gets an expired key), or FoundBy rules it out.
  */
 export async function insertTasks(database: Queryable, tasks: readonly NewTask[]): Promise<(TaskRow | undefined)[]> {
   const values = [JSON.stringify(tasks.map(columnsOf))];
@@ -186,9 +185,8 @@ const UNDELIVERED = {
 };
 
 /**
- * Gives the request `requestId` an equal request's task from the last 15 minutes whose outcome was not delivered: an
- * abandoned one first, then the newest. One retry at a time: the others wait until the transaction ends. Call it twice,
- * because the first answer may date from before that wait.
+ * Gives `requestId` an equal request's task of the last 15 minutes whose outcome was not delivered: an abandoned one
+ * first, then the newest. Retries wait for each other; call it twice, as the first answer may predate the wait.
  */
 export async function takeUndelivered(
   database: Queryable,
@@ -320,10 +318,7 @@ export async function writeProgress(database: Queryable, steps: readonly Progres
 
 /** Ending tasks of many owners locks their budgets in any order, so only one statement does it at a time. */
 const BUDGETS_LOCK = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many')) IS NOT NULL)`;
-/**
- * Ending several tasks locks all of them before the first budget: another statement may hold one of them while it waits
- * for a budget. An array, because Postgres reads it to its end first.
- */
+/** All tasks to end, locked before the first budget (Postgres completes the array first): their cancelers wait for budgets. */
 const LOCKED = `ARRAY(SELECT id FROM tasks WHERE id = ANY (ARRAY(SELECT item ->> 'task' FROM jsonb_array_elements($1::jsonb) AS item))
         AND status = 'pending' ORDER BY id FOR UPDATE)`;
 
