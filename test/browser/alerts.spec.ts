@@ -59,6 +59,7 @@ describe('alerts and usage in a browser', () => {
     await page().getByLabel('URL').fill(room.receiver.url('/services/T0/B0/secret-of-slack'));
     await page().getByRole('dialog').getByRole('button', { name: 'Add channel' }).click();
     await region('Channels').getByText('Not tested').waitFor();
+    await page().getByRole('dialog').waitFor({ state: 'detached' });
     expect(await page().content()).not.toContain('secret-of-slack');
 
     const test = async () => {

@@ -205,6 +205,7 @@ describe('the console in a browser', () => {
     await reference.getByRole('link', { name: 'create a key' }).waitFor();
     await reference.close();
     await button('I’ve saved it').click();
+    await page().getByRole('dialog').waitFor({ state: 'detached' });
     await page().getByText(NAME, { exact: true }).waitFor();
     expect(await page().content()).not.toContain(secret);
     const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: secret, maxRetries: 0 });

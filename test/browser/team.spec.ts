@@ -257,6 +257,7 @@ describe('people and accounts in a browser', () => {
     expect(download.suggestedFilename()).toBe('darkroom-recovery-codes.txt');
     expect(await readFile(await download.path(), 'utf8')).toContain(codes.join('\n'));
     await button(other, 'I’ve saved them').click();
+    await page.getByTestId('recovery-codes').waitFor({ state: 'detached' });
     await page.getByText('10 recovery codes left').waitFor();
     expect(await page.content()).not.toContain(codes[0]);
     expect(await other.inspect('two-factor-on')).toEqual([]);
