@@ -43,8 +43,7 @@ describe('people and accounts in a browser', () => {
   };
   const fresh = async (): Promise<Screen> => {
     await other.close();
-    other = await openScreen(platform.url);
-    return other;
+    return (other = await openScreen(platform.url));
   };
   const come = async (screen: Screen, link: string, name: string): Promise<void> => {
     await open(screen, link);
