@@ -35,6 +35,8 @@ export function primaryClient(urls: readonly string[], timeoutMs: number): typeo
         await requirePrimary(this);
       } catch (error) {
         primary.forget();
+        // A pool forgets a client that failed to connect, but leaves a connection to a standby open.
+        void this.end().catch(() => undefined);
         throw error;
       }
       return this;

@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
+import { primaryClient } from '#database/primary-client.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { createKey } from '../support/access.js';
 import { Drill } from '../support/drill.js';
 import { newMarker, order } from '../support/fault-callers.js';
+import { FaultProxy } from '../support/fault-proxy.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { openPrisma } from '../support/open-prisma.js';
 import { startPostgresPair, type PostgresPair } from '../support/postgres-pair.js';
@@ -61,6 +64,20 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     await response.arrayBuffer();
     return response;
   }
+
+  it('leaves no connection behind at a server that has become a standby', async () => {
+    const address = await FaultProxy.start(pair.primary);
+    const PrimaryClient = primaryClient([address.url, pair.standby], 10_000);
+    const connect = (): Promise<pg.Client> =>
+      new PrimaryClient({ connectionString: address.url, application_name: 'stale' }).connect();
+    await (await connect()).end();
+    address.moveTo(pair.standby);
+    await expect(connect()).rejects.toMatchObject({ code: '57P03' });
+    const isGone = async (): Promise<boolean> =>
+      (await standby.query(`SELECT FROM pg_stat_activity WHERE application_name = 'stale'`)).rowCount === 0;
+    expect(await waitUntil(isGone, { timeoutMs: 20_000 })).toBe(true);
+    await address.close();
+  }, 60_000);
 
   it('is followed: connections go to the server that accepts writes, and no image is lost or bought twice', async () => {
     const drill = new Drill(provider, async (marker, signal) => (await ask(marker, signal)).status);
