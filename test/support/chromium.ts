@@ -87,6 +87,8 @@ export async function openScreen(url: string): Promise<Screen> {
     troubles,
     inspect: async (name) => {
       const found: string[] = [];
+      const isLoaded = async () => (await page.locator('[aria-busy="true"]').count()) === 0;
+      if (!(await waitUntil(isLoaded, { timeoutMs: PATIENCE_MS }))) found.push(`${name}: still loading`);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         for (const [width, size] of Object.entries({ wide: WIDE, phone: PHONE })) {

@@ -136,7 +136,7 @@ export function Trouble({ error, doing, onRetry }: TroubleProps) {
 
 export function Rows({ count = 5, height = 44 }: { readonly count?: number; readonly height?: number }) {
   return (
-    <Stack gap="sm" p="md" aria-busy="true" aria-label="Loading">
+    <Stack gap="sm" p="md" role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: count }, (_, index) => (
         <Skeleton key={index} height={height} radius="md" />
       ))}
