@@ -35,6 +35,9 @@ export const backlogSteps = ({ tasks, keys, accountId }) => {
         n % 10 IN (1, 2, 3) AS is_started FROM ${numbered(waiting, `interval '20 milliseconds'`)}) AS waiting`,
     reserves: `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
       SELECT id, 'reserve', 40000, 'USD', account_id, api_key_id, model, created_at FROM tasks WHERE finished_at IS NULL ORDER BY id`,
+    'task reserves': `INSERT INTO task_reserves (task_id, account_id, api_key_id, model, currency, amount_micros, reserved_at, hour)
+      SELECT id, account_id, api_key_id, model, 'USD', 40000, created_at, date_trunc('hour', created_at, 'UTC')
+      FROM tasks WHERE finished_at IS NULL ORDER BY id`,
     // Half are due, half wait for a next try; a few are being sent.
     'waiting deliveries': `INSERT INTO webhook_deliveries (id, account_id, task_id, endpoint_id, event, state, attempts, tries, next_try_at,
         lease_until, created_at)

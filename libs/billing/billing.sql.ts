@@ -130,6 +130,8 @@ interface Columns {
   readonly provider?: string;
 }
 const GROUPED: Columns = { model: 'of_model', key: 'name', provider: 'of_provider' };
+/** Another provider may generate the image in the end, so a reserve belongs to none. */
+const RESERVED: Columns = { provider: "''" };
 
 /** Filters; null means all. A key and its replacements share one name. */
 const asked = ({ model = 'model', key = 'api_key_id', provider = 'provider' }: Columns): string =>
@@ -145,13 +147,13 @@ const during = (time: string, step = time): string =>
   `account_id = $1 AND ${time} >= date_trunc($4, $2::timestamptz, 'UTC') AND ${step} < $3`;
 const DURING_CREATED = during('created_at', "date_trunc($4, created_at, 'UTC')");
 
-const NO_PROVIDER = "COALESCE(provider, '')";
 /** Grouped and ordered by the same collation, so one sort does both. */
 const NAME = 'COALESCE(keys.name, id) COLLATE "C"';
 
 const usage = (isNarrowed: boolean) => ({
   name: isNarrowed ? 'usage_narrowed' : 'usage',
-  // Sums of float8 are exact to 2^53; sums of bigint are numeric and take twice as long.
+  // Sums of float8 are exact to 2^53; sums of bigint are numeric and take twice as long. OFFSET keeps the planner from applying
+  // the last conditions to each of the many reserves instead of their few sums.
   text: `WITH counted (time, id, currency, images, failed, chats, unpriced_images, spend, input_tokens, output_tokens, durations) AS (
       SELECT time, ${isNarrowed ? groupOf(GROUPED) : 'name'}, currency, images::float8, failed::float8, chats::float8, unpriced_images::float8,
         spend_micros::float8, input_tokens::float8, output_tokens::float8, NULLIF(durations, '')
@@ -166,10 +168,10 @@ const usage = (isNarrowed: boolean) => ({
         FROM usage_changes WHERE ${DURING_CREATED} AND ${asked({})}) AS changes
       GROUP BY time, group_id, currency, bucket
       UNION ALL
-      SELECT date_trunc($4, created_at, 'UTC'), ${groupOf({ provider: NO_PROVIDER })}, cost ->> 'currency', 0, 0, 0, 0,
-        (cost ->> 'reserved')::float8, 0, 0, NULL
-      FROM (SELECT * FROM tasks WHERE finished_at IS NULL OFFSET 0) AS open
-      WHERE ${DURING_CREATED} AND (cost ->> 'reserved')::float8 > 0 AND ${asked({ provider: NO_PROVIDER })})
+      SELECT date_trunc($4, hour, 'UTC'), ${groupOf(RESERVED)}, currency, 0, 0, 0, 0, reserved::float8, 0, 0, NULL
+      FROM (SELECT hour, api_key_id, model, currency, sum(amount_micros) AS reserved FROM task_reserves
+        WHERE account_id = $1 AND hour >= date_trunc($4, $2::timestamptz, 'UTC') GROUP BY 1, 2, 3, 4 OFFSET 0) AS open
+      WHERE date_trunc($4, hour, 'UTC') < $3 AND ${asked(RESERVED)})
     SELECT time, NULLIF(${NAME}, '') AS "group", sum(images) AS images, COALESCE(sum(failed), 0) AS failed,
       COALESCE(sum(chats), 0) AS chats, COALESCE(sum(spend) FILTER (WHERE currency IN ('', $6)), 0) AS spend,
       COALESCE(sum(unpriced_images), 0) AS "unpricedImages", COALESCE(sum(chats) FILTER (WHERE currency = '${UNPRICED}'), 0) AS "unpricedChats",

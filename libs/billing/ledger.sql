@@ -6,7 +6,7 @@
 -- so no process has to remember anything:
 --
 --   a task is inserted      tasks_reserve    refuses it, or writes its reserve and counts that into the budgets
---   a task ends             tasks_settle     settles its cost, refunds the rest
+--   a task ends             tasks_settle     settles its cost, refunds the rest; its row of task_reserves is gone
 --   a task is deleted       tasks_take_back  refunds all of it, if the task was still pending
 --   a chat starts           chat_reserve()   (called) refuses it, or reserves what it may cost
 --   a chat is not sent      chat_reserves_release  releases its reserve
@@ -79,6 +79,11 @@ BEGIN
     VALUES (NEW."id", 'reserve', "amount", NEW."cost" ->> 'currency', NEW."account_id", NEW."api_key_id", NEW."model", "at");
     IF "amount" > 0 THEN
         PERFORM "budgets_count"(NEW."account_id", NEW."api_key_id", "amount", "at");
+        IF NEW."status" = 'pending' THEN
+            INSERT INTO "task_reserves" ("task_id", "account_id", "api_key_id", "model", "currency", "amount_micros", "reserved_at", "hour")
+            VALUES (NEW."id", NEW."account_id", NEW."api_key_id", NEW."model", NEW."cost" ->> 'currency', "amount", "at",
+                date_trunc('hour', NEW."created_at", 'UTC'));
+        END IF;
     END IF;
     RETURN NEW;
 END;
@@ -115,7 +120,7 @@ BEGIN
             "settled" := ceil("reserved" * "share")::bigint;
         END IF;
     END IF;
-    SELECT "created_at" INTO "at" FROM "charges" WHERE "task_id" = OLD."id" AND "kind" = 'reserve';
+    DELETE FROM "task_reserves" WHERE "task_id" = OLD."id" RETURNING "reserved_at" INTO "at";
     INSERT INTO "charges" ("task_id", "kind", "amount_micros", "currency", "account_id", "api_key_id", "model", "created_at")
     SELECT OLD."id", "kind", "amount", OLD."cost" ->> 'currency', OLD."account_id", OLD."api_key_id", OLD."model", clock_timestamp()
     FROM (VALUES ('settle', "settled", "billed"),
@@ -302,7 +307,7 @@ CREATE OR REPLACE TRIGGER "tasks_usage_at_once" AFTER INSERT ON "tasks"
 
 -- Spend of these accounts and keys, by key and by the month in which it counts: rolled up, not rolled up yet, and reserved
 -- for tasks that have not ended. Chats have no currency of their own. A task counts in the month of its reserve, which is
--- written after its acceptance: so the reserve is looked up only for tasks from before this month.
+-- written after its acceptance: so the charge of an ended task is looked up only when the task is from before this month.
 CREATE OR REPLACE FUNCTION "spend_of"("accounts" TEXT[], "keys" TEXT[])
 RETURNS TABLE ("account_id" TEXT, "api_key_id" TEXT, "month" TIMESTAMPTZ, "currency" TEXT, "amount" BIGINT) LANGUAGE sql STABLE AS $$
     SELECT "account_id", "api_key_id", "month", "currency", "amount_micros" FROM "spend_totals"
@@ -317,13 +322,8 @@ RETURNS TABLE ("account_id" TEXT, "api_key_id" TEXT, "month" TIMESTAMPTZ, "curre
     FROM "usage_changes", (SELECT "month_of"(statement_timestamp()) AS "month" OFFSET 0) AS "this"
     WHERE ("account_id" = ANY ("accounts") OR "api_key_id" = ANY ("keys")) AND "spend_micros" <> 0
     UNION ALL
-    -- The few that have not ended first (OFFSET keeps the planner from going through all of an account's tasks).
-    SELECT "account_id", "api_key_id",
-        CASE WHEN "created_at" >= "this"."month" THEN "this"."month"
-            ELSE "month_of"(COALESCE((SELECT "reserve"."created_at" FROM "charges" AS "reserve"
-                WHERE "reserve"."task_id" = "open"."id" AND "reserve"."kind" = 'reserve'), "created_at")) END,
-        "cost" ->> 'currency', COALESCE(("cost" ->> 'reserved')::bigint, 0)
-    FROM (SELECT * FROM "tasks" WHERE "finished_at" IS NULL OFFSET 0) AS "open",
-        (SELECT "month_of"(statement_timestamp()) AS "month" OFFSET 0) AS "this"
-    WHERE "cost" IS NOT NULL AND ("account_id" = ANY ("accounts") OR "api_key_id" = ANY ("keys"))
+    SELECT "account_id", "api_key_id", CASE WHEN "reserved_at" >= "this"."month" THEN "this"."month" ELSE "month_of"("reserved_at") END,
+        "currency", "amount_micros"
+    FROM "task_reserves", (SELECT "month_of"(statement_timestamp()) AS "month" OFFSET 0) AS "this"
+    WHERE "account_id" = ANY ("accounts") OR "api_key_id" = ANY ("keys")
 $$;

@@ -62,6 +62,13 @@ describe('money', () => {
   const keyBudget = (ownerId: string, limit: number, period: 'month' | 'total' = 'total') =>
     budgets.set({ ownerId, owner: 'key' }, { limit, period });
 
+  async function reservedLastMonth(condition: string, value: unknown): Promise<void> {
+    for (const column of ['charges.created_at', 'task_reserves.reserved_at']) {
+      const [table, name] = column.split('.');
+      await room.sql(`UPDATE ${table} SET ${name} = ${name} - interval '1 month' WHERE ${condition}`, [value]);
+    }
+  }
+
   async function ledger(id: string): Promise<Record<string, number | null>> {
     const { rows } = await room.sql('SELECT kind, amount_micros::float8 AS amount FROM charges WHERE task_id = $1', [
       id,
@@ -372,9 +379,7 @@ describe('money', () => {
     await room.sql(`UPDATE budgets SET period_start = period_start - interval '1 month' WHERE owner_id = ANY($1)`, [
       [monthly, total],
     ]);
-    await room.sql(`UPDATE charges SET created_at = created_at - interval '1 month' WHERE api_key_id = ANY($1)`, [
-      [monthly, total],
-    ]);
+    await reservedLastMonth('api_key_id = ANY($1)', [monthly, total]);
     expect(await budgetOf(monthly)).toMatchObject({ spent: 0 });
     expect(await budgetOf(total)).toMatchObject({ spent: 40_000 });
     await take({ apiKeyId: monthly });
@@ -390,9 +395,7 @@ describe('money', () => {
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 month' WHERE account_id = ANY($1)`, [
       accounts,
     ]);
-    await room.sql(`UPDATE charges SET created_at = created_at - interval '1 month' WHERE account_id = $1`, [
-      reservedBefore,
-    ]);
+    await reservedLastMonth('account_id = $1', reservedBefore);
     expect(await budgets.spentThisMonth(accounts, 'USD')).toEqual(new Map([[reservedSince, 40_000]]));
   });
 });

@@ -28,6 +28,7 @@ describe('the migrated database and schema.prisma', () => {
     ['webhook_deliveries', Prisma.WebhookDeliveryScalarFieldEnum],
     ['webhook_attempts', Prisma.WebhookAttemptScalarFieldEnum],
     ['chat_usage', Prisma.ChatUsageScalarFieldEnum],
+    ['task_reserves', Prisma.TaskReserveScalarFieldEnum],
     ['provider_switches', Prisma.ProviderSwitchScalarFieldEnum],
     ['catalog_revisions', Prisma.CatalogRevisionScalarFieldEnum],
     ['provider_keys', Prisma.ProviderKeyScalarFieldEnum],
@@ -87,6 +88,7 @@ describe('the migrated database and schema.prisma', () => {
         'sessions',
         'sign_in_links',
         'spend_totals',
+        'task_reserves',
         'tasks',
       ],
       ...['uploads', 'usage_backfill', 'usage_changes', 'usage_rollups', 'used_passkey_challenges'],
@@ -101,6 +103,7 @@ describe('the migrated database and schema.prisma', () => {
     expect(await room.database.idempotencyKey.findMany()).toEqual([]);
     expect(await room.database.upload.findMany()).toEqual([]);
     expect(await room.database.charge.findMany()).toEqual([]);
+    expect(await room.database.taskReserve.findMany()).toEqual([]);
     expect(await room.database.budget.findMany()).toEqual([]);
     const kept = { sessions: true, secondFactor: true, recoveryCodes: true, passkeys: true };
     expect(await room.database.person.findMany({ include: kept })).toEqual([]);

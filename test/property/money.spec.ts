@@ -184,8 +184,16 @@ describe('the ledger', () => {
       await room.newSweep().failOverdue();
     }
 
-    /** No budget is exceeded, and each has spent what the ledger says. */
+    /** No budget is exceeded, each has spent what the ledger says, and exactly what has not ended is still reserved. */
     async check(): Promise<void> {
+      const { rows: wrong } = await room.sql(
+        `SELECT id, reserved, task_id, amount_micros FROM (
+           SELECT id, (cost ->> 'reserved')::bigint AS reserved FROM tasks WHERE status = 'pending' AND account_id LIKE $1) AS waiting
+         FULL JOIN (SELECT * FROM task_reserves WHERE account_id LIKE $1) AS reserves ON id = task_id
+         WHERE COALESCE(reserved, 0) <> COALESCE(amount_micros, 0)`,
+        [`%${this.run}`],
+      );
+      expect(wrong).toEqual([]);
       const { rows } = await room.sql(
         `SELECT owner_id, limit_micros::int AS most, spent_micros::int AS spent, (
            SELECT COALESCE(sum(CASE kind WHEN 'reserve' THEN amount_micros WHEN 'refund' THEN -amount_micros END), 0)::int
