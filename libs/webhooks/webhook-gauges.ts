@@ -36,16 +36,13 @@ export class WebhookGauges implements OnModuleInit {
   private async read() {
     const { webhookDelivery } = this.prisma;
     const now = new Date();
-    // In the order of the index of pending deliveries, so that none are sorted.
-    const first = { orderBy: { accountId: 'asc' }, take: MOST } as const;
-    const all = await webhookDelivery.count({ where: { state: 'pending' }, ...first });
-    const { _count: due, _min: oldest } = await webhookDelivery.aggregate({
-      where: { state: 'pending', nextTryAt: { lte: now } },
-      ...first,
-      _count: true,
-      _min: { nextTryAt: true },
-    });
-    const oldestSeconds = (now.getTime() - (oldest.nextTryAt ?? now).getTime()) / 1_000;
+    // In the order of their index, so that none are sorted.
+    const orderBy = { nextTryAt: 'asc' } as const;
+    const all = await webhookDelivery.count({ where: { state: 'pending' }, orderBy, take: MOST });
+    const where = { state: 'pending', nextTryAt: { lte: now } };
+    const due = await webhookDelivery.count({ where, orderBy, take: MOST });
+    const oldest = await webhookDelivery.findFirst({ where, orderBy, select: { nextTryAt: true } });
+    const oldestSeconds = (now.getTime() - (oldest?.nextTryAt ?? now).getTime()) / 1_000;
     return { due, later: Math.max(0, all - due), oldestSeconds };
   }
 }

@@ -17,10 +17,12 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { WebhookGauges } from '#webhooks/webhook-gauges.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { AlertMails } from '../../apps/worker/src/webhooks/alert-mails.js';
 import { AttemptDelivery } from '../../apps/worker/src/webhooks/attempt-delivery.js';
@@ -446,5 +448,21 @@ describe('webhooks', () => {
     const { rows } = await room.sql(`SELECT (SELECT count(*) FROM webhook_deliveries)::int AS deliveries,
       (SELECT count(*) FROM webhook_attempts)::int AS attempts, (SELECT count(*) FROM webhook_secrets)::int AS secrets`);
     expect(rows).toEqual([{ deliveries: 0, attempts: 0, secrets: 1 }]);
+  });
+
+  it('measures the oldest delivery that waits, behind however many of another account', async () => {
+    await room.sql(
+      `INSERT INTO webhook_deliveries (id, account_id, task_id, event, state, next_try_at)
+       SELECT 'whd_' || n, CASE WHEN n = 0 THEN 'acct_z' ELSE 'acct_a' END, 'task_' || n, 'image.task.completed', 'pending',
+         now() - CASE WHEN n = 0 THEN interval '1 hour' ELSE interval '1 second' END
+       FROM generate_series(0, 10050) AS n`,
+    );
+    const metrics = new Metrics();
+    new WebhookGauges(metrics, room.database).onModuleInit();
+    const text = await metrics.text();
+    const oldest = /webhook_oldest_due_seconds\{state="due"\} ([\d.]+)/.exec(text)?.[1];
+    expect(Number(oldest)).toBeGreaterThanOrEqual(3_600);
+    expect(text).toMatch(/webhook_backlog\{state="due"\} 10000\n/);
+    expect(text).toMatch(/webhook_backlog\{state="later"\} 0\n/);
   });
 });
