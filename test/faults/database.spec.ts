@@ -332,6 +332,24 @@ describe('Postgres', () => {
   /** So many that a statement is on its way when Postgres falls silent, and not only the wish for a connection. */
   async function openConnections(): Promise<void> {
     await Promise.all(Array.from({ length: 8 }, () => callers.generate(newMarker())));
+    const ofApi = `SELECT pid FROM pg_stat_activity
+      WHERE application_name LIKE 'darkroom api %' AND wait_event_type = 'Lock'`;
+    // On a fast machine few of them are needed, because each is free again in a moment. These reads last longer.
+    const client = await room.pool.connect();
+    try {
+      const opened = async (): Promise<boolean> => {
+        await client.query('BEGIN; LOCK TABLE tasks');
+        const reads = Array.from({ length: 8 }, () => callers.ask('/v1/tasks'));
+        const waiting = async (): Promise<boolean> => (await room.pool.query(ofApi)).rows.length >= 6;
+        const isOpen = await waitUntil(waiting, { timeoutMs: 1_500, everyMs: 20 });
+        await client.query('COMMIT');
+        await Promise.all(reads);
+        return isOpen;
+      };
+      expect(await waitUntil(opened, { timeoutMs: 30_000 })).toBe(true);
+    } finally {
+      client.release();
+    }
   }
 
   /** A key that the API has just read, and will not read again before it writes the task. */
