@@ -36,12 +36,13 @@ describe('the code that the console offers for verifying webhooks', () => {
           (status) => status === 204,
           () => false,
         );
-      expect(await waitUntil(isTaken, { timeoutMs: 15_000 })).toBe(true);
+      expect(await waitUntil(isTaken, { timeoutMs: 30_000 })).toBe(true);
       expect(await send(test, `${test} `)).toBe(400);
-      expect(output).toContain('Test event received.');
+      const isPrinted = (): boolean => output.includes('Test event received.');
+      expect(await waitUntil(isPrinted, { timeoutMs: 30_000 })).toBe(true);
     } finally {
       receiver.kill();
       await once(receiver, 'exit');
     }
-  }, 30_000);
+  }, 90_000);
 });
