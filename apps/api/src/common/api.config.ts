@@ -96,6 +96,13 @@ export class ApiConfig {
   readonly unauthenticatedConnections: number = 4_096;
 
   @Setting(
+    'ACCOUNT_FOLLOWERS',
+    'Maximum open long polls and event streams of the tasks of one account, per API process; 0 = unlimited.',
+  )
+  @Within(0, 1_000_000)
+  readonly accountFollowers: number = 2_000;
+
+  @Setting(
     'UNKNOWN_KEY_LOOKUPS',
     'Maximum concurrent lookups of unknown API keys and sessions per process; one per network.',
   )

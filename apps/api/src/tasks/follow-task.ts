@@ -6,7 +6,9 @@ import type { TaskSummary } from '#tasks/row/task.js';
 import { Draining } from '../common/draining.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
+import { sourceOf } from '../common/fastify/json-body.js';
 import { TaskLinks } from '#answers/task-links.js';
+import { FollowerLimit } from './follower-limit.js';
 import { TaskWatchers } from './task-watchers.js';
 
 /** What an event stream shows of a task; by default the public view. */
@@ -21,6 +23,7 @@ export interface Shown {
 export class FollowTask {
   constructor(
     private readonly watchers: TaskWatchers,
+    private readonly limit: FollowerLimit,
     private readonly draining: Draining,
     private readonly links: TaskLinks,
     private readonly streams: EventStreams,
@@ -34,6 +37,7 @@ export class FollowTask {
     // Logged with the request, also when the caller disconnects early.
     reply.request.taskId = task.id;
     if (isFinal(task.status) || reply.raw.destroyed) return task;
+    const leave = this.limit.enter(sourceOf(reply.request));
     return new Promise((resolve) => {
       let seen = task;
       const call = new AbortController();
@@ -41,6 +45,7 @@ export class FollowTask {
         clearTimeout(timer);
         reply.raw.off('close', answer);
         stopWatching();
+        leave();
         this.draining.release(call);
         // A keep-alive connection would delay the end of the process.
         if (this.draining.started) reply.raw.shouldKeepAlive = false;
@@ -59,18 +64,21 @@ export class FollowTask {
 
   /**
    * Sends the task at once, with its queue position if it has one, and then at every change, until the task ends, the
-   * caller disconnects or the process stops.
+   * caller disconnects or the process stops. Throws AppError `concurrency_limit_exceeded` when the account has too many
+   * followers.
    */
   stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply, shown: Partial<Shown> = {}): void {
     reply.request.taskId = task.id;
     if (reply.raw.destroyed) return;
     const { dataOf = (look, itsPlace) => ({ code: 200, data: this.links.view(look, itsPlace) }) } = shown;
+    const leave = isFinal(task.status) ? () => undefined : this.limit.enter(sourceOf(reply.request));
     const call = new AbortController();
     let stopWatching = (): void => undefined;
     let stopRest = (): void => undefined;
     const events = this.streams.begin(reply.request, () => {
       stopWatching();
       stopRest();
+      leave();
       this.draining.release(call);
     });
     let sent: TaskSummary | undefined;

@@ -6,6 +6,7 @@ import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { CancelOwnTask } from './cancel-own-task.js';
 import { FollowTask } from './follow-task.js';
+import { FollowerLimit } from './follower-limit.js';
 import { TaskWatchers } from './task-watchers.js';
 import { TasksController } from './tasks.controller.js';
 
@@ -13,7 +14,7 @@ import { TasksController } from './tasks.controller.js';
 @Module({
   imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
   controllers: [TasksController],
-  providers: [CancelOwnTask, FollowTask, TaskWatchers],
+  providers: [CancelOwnTask, FollowTask, FollowerLimit, TaskWatchers],
   exports: [FollowTask],
 })
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {

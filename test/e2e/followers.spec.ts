@@ -1,0 +1,61 @@
+import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin } from '../support/console.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+
+const LIMIT = 4;
+
+/** Nothing happens to the tasks, because no worker runs. */
+describe('followers of one account', () => {
+  let platform: ApiPlatform;
+  let taskId: string;
+  beforeAll(async () => {
+    platform = await startApiPlatform({ ACCOUNT_FOLLOWERS: String(LIMIT) });
+    taskId = await submit(platform.key);
+  }, 120_000);
+  afterAll(() => platform.close());
+
+  async function submit(key: string): Promise<string> {
+    const body = { model: 'gpt-image-2', prompt: 'followed', resolution: '1k' };
+    const response = await platform.call('/v1/images/generations/async', { key, body });
+    return ((await response.json()) as { task_id: string }).task_id;
+  }
+
+  /** A stream that is open until the signal; its first event has come. */
+  async function open(signal: AbortSignal, key = platform.key, id = taskId): Promise<Response> {
+    const headers = { authorization: `Bearer ${key}` };
+    return await fetch(`${platform.url}/v1/tasks/${id}/events`, { headers, signal });
+  }
+
+  it('are limited in number, however slowly they come; others are not affected, and each that leaves makes room', async () => {
+    const leave = new AbortController();
+    const second = await platform.newKey();
+    for (let opened = 0; opened < LIMIT; opened++) {
+      expect((await open(leave.signal, opened % 2 === 0 ? platform.key : second)).status).toBe(200);
+    }
+    for (const path of [`${taskId}/events`, `${taskId}?wait=30`]) {
+      const refused = await platform.call(`/v1/tasks/${path}`);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
+      expect(await refused.json()).toMatchObject({
+        error: {
+          code: 'concurrency_limit_exceeded',
+          message: `The account is limited to ${LIMIT} open long polls and event streams.`,
+        },
+      });
+    }
+    expect((await platform.call(`/v1/tasks/${taskId}`)).status).toBe(200);
+    const stranger = await platform.newKey({}, await platform.newAccount());
+    expect((await open(leave.signal, stranger, await submit(stranger))).status).toBe(200);
+    const admin = await signInFirstAdmin(platform);
+    const events = `${platform.url}/console/api/tasks/${taskId}/events`;
+    const isShown = async (): Promise<boolean> =>
+      (await fetch(events, { headers: { cookie: admin.cookie ?? '' }, signal: leave.signal })).status === 200;
+    expect(await isShown()).toBe(false);
+    leave.abort();
+    const again = new AbortController();
+    const isOpen = async (): Promise<boolean> => (await open(again.signal)).status === 200;
+    expect(await waitUntil(isOpen, { timeoutMs: 15_000 })).toBe(true);
+    expect((await platform.call(`/v1/tasks/${taskId}?wait=1`)).status).toBe(200);
+    expect((await platform.call(`/v1/tasks/${taskId}?wait=1`)).status).toBe(200);
+    again.abort();
+  }, 60_000);
+});
