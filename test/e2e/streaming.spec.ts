@@ -199,6 +199,11 @@ describe('streaming', () => {
     expect(await waitUntil(isLogged, { timeoutMs: 15_000 })).toBe(true);
   });
 
+  it('leaves nothing but lines of JSON in the log', () => {
+    const lines = platform.api.output().split('\n');
+    expect(lines.filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
+  });
+
   it('tells a held caller of a stopping process where its picture will be', async () => {
     const api = await startApi({ ...platform.settings, SHUTDOWN_GRACE_MS: '1500' });
     const response = await fetch(api.url + GENERATIONS, {
