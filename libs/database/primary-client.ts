@@ -1,10 +1,14 @@
 import pg from 'pg';
+import { isDatabaseUnavailable } from './database-errors.js';
 
 /** Where a server listens. */
 interface Server {
   readonly host: string;
   readonly port: number;
 }
+
+/** Postgres' code for "not now"; callers are told to try again. */
+const STANDBY = '57P03';
 
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
@@ -58,7 +62,7 @@ class Primary {
       return await this.found;
     } catch (error) {
       this.forget();
-      throw error instanceof AggregateError ? error.errors[0] : error;
+      throw error instanceof AggregateError ? ofAll(this.urls, error.errors) : error;
     }
   }
 
@@ -83,8 +87,15 @@ class Primary {
   }
 }
 
+/** The first error that means "not now", if there is one, with the reason of every server. */
+function ofAll(urls: readonly string[], errors: readonly Error[]): Error {
+  const reasons = errors.map(({ message }, index) => `${new URL(urls[index] ?? '').host}: ${message}`);
+  const chosen = errors.find(isDatabaseUnavailable) ?? errors[0];
+  return Object.assign(new Error(reasons.join('; ')), chosen);
+}
+
 async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
   if (rows[0]?.standby !== false)
-    throw Object.assign(new Error('the server is a standby, which accepts no writes'), { code: '57P03' });
+    throw Object.assign(new Error('the server is a standby, which accepts no writes'), { code: STANDBY });
 }

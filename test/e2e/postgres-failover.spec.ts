@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { primaryClient } from '#database/primary-client.js';
@@ -9,6 +10,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { createKey } from '../support/access.js';
 import { Drill } from '../support/drill.js';
 import { newMarker, order } from '../support/fault-callers.js';
+import { freePort } from '../support/free-port.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { openPrisma } from '../support/open-prisma.js';
@@ -78,6 +80,23 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     expect(await waitUntil(isGone, { timeoutMs: 20_000 })).toBe(true);
     await address.close();
   }, 60_000);
+
+  it('says of each server why it can’t be used, as long as none can', async () => {
+    const errorOf = async (...urls: string[]): Promise<unknown> =>
+      new (primaryClient(urls, 10_000))({ connectionString: urls[0] }).connect().catch((error: unknown) => error);
+    const gone = `127.0.0.1:${await freePort()}`;
+    const unknown = new URL(pair.primary);
+    unknown.pathname = '/nowhere';
+    const error = await errorOf(unknown.href, `postgresql://darkroom:pair@${gone}/darkroom`, pair.standby);
+    expect(error).toMatchObject({
+      message: [
+        `${pair.hosts.primary}: database "nowhere" does not exist`,
+        `${gone}: connect ECONNREFUSED ${gone}`,
+        `${pair.hosts.standby}: the server is a standby, which accepts no writes`,
+      ].join('; '),
+    });
+    expect(isDatabaseUnavailable(error)).toBe(true);
+  });
 
   it('is followed: connections go to the server that accepts writes, and no image is lost or bought twice', async () => {
     const drill = new Drill(provider, async (marker, signal) => (await ask(marker, signal)).status);

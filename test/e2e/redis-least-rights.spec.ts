@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
+import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { readEvents } from '../support/event-source.js';
 import { freePort } from '../support/free-port.js';
@@ -120,6 +121,20 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
       own.disconnect();
     }
   });
+
+  it('is told by the doctor when the prefix is not the user’s', async () => {
+    const rights = async (prefix: string): Promise<string> => {
+      const lines: string[] = [];
+      const env = { ...platform.settings, REDIS_URL: address, REDIS_CA_FILE: authority, REDIS_PREFIX: prefix };
+      await doctor(env, (text) => lines.push(text));
+      return lines.find((text) => text.includes('redis rights')) ?? '';
+    };
+    expect(await rights('{darkroom}')).toMatch(/^ok {4}redis rights /);
+    expect(await rights('{restored}')).toMatch(
+      /^fail {2}redis rights .*NOPERM.*; allow the user the keys and channels/,
+    );
+    await admin.call('ACL', 'LOG', 'RESET');
+  }, 90_000);
 
   it('trusts the authority of REDIS_CA_FILE, and nobody else', async () => {
     const stranger = new Redis(address, { lazyConnect: true, retryStrategy: () => null });

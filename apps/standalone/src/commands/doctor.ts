@@ -175,10 +175,10 @@ function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }
 }
 
 function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {
-  const ask = async <T>(work: (redis: Redis) => Promise<T>): Promise<T> => {
+  const ask = async <T>(work: (redis: Redis, prefix: string) => Promise<T>): Promise<T> => {
     if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
     const [server] = loadConfig([RedisConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(server, work);
+    return await withRedis(server, (redis) => work(redis, server.redisPrefix));
   };
   const info = async (section: string, name: string): Promise<string> =>
     await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');
@@ -191,6 +191,18 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
         if (policy !== 'noeviction')
           throw new Error(`maxmemory-policy is ${policy}; set it to noeviction, or jobs get lost`);
         return policy;
+      },
+    ],
+    [
+      'redis rights',
+      async () => {
+        await ask(async (redis, prefix) => {
+          await redis.set(`${prefix}:doctor`, '1', 'PX', 1);
+          await redis.publish(`${prefix}:doctor`, '1');
+        }).catch((error: unknown) => {
+          throw new Error(`${reasonOf(error)}; allow the user the keys and channels of REDIS_PREFIX`);
+        });
+        return 'keys and channels of REDIS_PREFIX can be used';
       },
     ],
     [
