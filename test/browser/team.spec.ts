@@ -15,8 +15,7 @@ describe('people and accounts in a browser', () => {
   let other: Screen;
 
   const open = async ({ page }: Screen, path: string): Promise<void> => {
-    await page.goto(`/console${path}`);
-    await page.waitForLoadState('networkidle');
+    await page.goto(`/console${path}`, { waitUntil: 'networkidle' });
   };
   const button = ({ page }: Screen, name: string | RegExp) => page.getByRole('button', { name, exact: true });
   const heading = ({ page }: Screen, name: string) => page.getByRole('heading', { name, level: 1 });
@@ -402,9 +401,8 @@ describe('people and accounts in a browser', () => {
     expect(await ada.inspect('account-disable')).toEqual([]);
     await button(ada, 'Disable account').click();
     await rowOf(ada, ACCOUNT).getByText('disabled', { exact: true }).waitFor();
-    // Unless it has found out by itself before the click.
     const usage = menu(other).getByRole('link', { name: 'Usage' });
-    await usage.click({ timeout: 10_000 }).catch(() => undefined);
+    await usage.click({ timeout: 10_000 }).catch(() => undefined); // The page may notice before the click.
     await heading(other, 'Sign in').waitFor();
     await act(ada, ACCOUNT, 'Enable');
     await button(ada, 'Enable account').click();

@@ -99,7 +99,9 @@ describe('O14: another SECRET_KEY', () => {
     );
     expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 1/);
     for (const cookie of [ada.cookie, grace.cookie]) await use(second!.url, cookie, idle);
-    expect(await rotation(ahead)).toMatch(/^ok .*SECRET_KEY_PREVIOUS can go once LINK_TTL_SECONDS/);
+    expect(await rotation(ahead)).toMatch(
+      /^ok .*nothing needs SECRET_KEY_PREVIOUS: swap the two, or remove it LINK_TTL_SECONDS/,
+    );
     await second!.stop();
     const alone = await startApi({ ...platform.settings, SECRET_KEY: LAST });
     for (const cookie of [ada.cookie, grace.cookie]) await use(alone.url, cookie, idle);

@@ -35,5 +35,5 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   if (secrets.secretKeyPrevious === undefined)
     return all.length === 0 ? 'all keys and secrets use SECRET_KEY' : `not used since an earlier version: ${text}`;
   if (all.length > 0) return `keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: ${text}`;
-  return 'SECRET_KEY_PREVIOUS can go once LINK_TTL_SECONDS and UPLOAD_RETENTION_HOURS have passed since the swap';
+  return 'nothing needs SECRET_KEY_PREVIOUS: swap the two, or remove it LINK_TTL_SECONDS and UPLOAD_RETENTION_HOURS after the swap';
 }
