@@ -97,7 +97,7 @@ export class ApiConfig {
 
   @Setting(
     'ACCOUNT_FOLLOWERS',
-    'Maximum open long polls and event streams of the tasks of one account, per API process; 0 = unlimited.',
+    'Maximum open long polls and event streams of one account, per API process; 0 = unlimited.',
   )
   @Within(0, 1_000_000)
   readonly accountFollowers: number = 2_000;

@@ -13,8 +13,8 @@ export class FollowerLimit {
   constructor(private readonly config: ApiConfig) {}
 
   /**
-   * Counts one more of a source (`sourceOf`). Returns a function that ends it; calling it again does nothing. Throws AppError
-   * `concurrency_limit_exceeded` at `ACCOUNT_FOLLOWERS`.
+   * Counts one more of a source (`sourceOf`). Returns a function that ends it; calling it again does nothing. Throws
+   * AppError `concurrency_limit_exceeded` at `ACCOUNT_FOLLOWERS`.
    */
   enter(source: string): () => void {
     const limit = this.config.accountFollowers;
