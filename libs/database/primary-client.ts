@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { CancelingClient } from './canceling-client.js';
 import { isDatabaseUnavailable } from './database-errors.js';
 
 /** Where a server listens. */
@@ -19,9 +20,9 @@ type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) =>
  * writes, so that callers are told to try again.
  */
 export function primaryClient(urls: readonly string[], timeoutMs: number): typeof pg.Client {
-  if (urls.length === 1) return pg.Client;
+  if (urls.length === 1) return CancelingClient;
   const primary = new Primary(urls, timeoutMs);
-  return class PrimaryClient extends pg.Client {
+  return class PrimaryClient extends CancelingClient {
     override connect(): Promise<pg.Client>;
     override connect(callback: Connected): void;
     override connect(callback?: Connected): Promise<pg.Client> | undefined {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin } from '../support/console.js';
+import { giveUpStatement } from '../support/give-up.js';
 import { pastedLines } from '../support/pasted-lines.js';
 import { PGBOUNCER, startPgBouncer } from '../support/pgbouncer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -90,6 +91,11 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     for (const page of ['/tasks', '/queue/history', '/providers/figures', '/keys']) await ada.ask(page);
     const wrong = [platform.api, platform.worker].flatMap((process) => process.logs());
     expect(wrong.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+  }, 60_000);
+
+  it('passes on that a statement is given up', async () => {
+    const { DATABASE_URL = '', DATABASE_DIRECT_URL = '', DATABASE_POOLER } = platform.settings;
+    await giveUpStatement(DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOLER);
   }, 60_000);
 
   it('is asked by doctor for the limits of its sessions; migrations and commands go past it', async () => {

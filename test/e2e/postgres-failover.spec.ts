@@ -98,6 +98,24 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     expect(isDatabaseUnavailable(error)).toBe(true);
   });
 
+  it('keeps no more connections than a pool may have while commits wait for a standby that is gone', async () => {
+    const waiting = openPrisma(pair.primary, { databasePool: 2, queryTimeoutMs: 300 });
+    const isKept = async (): Promise<boolean> => {
+      const sessions = `SELECT FROM pg_stat_activity WHERE application_name LIKE 'darkroom test 2 %' AND wait_event = 'SyncRep'`;
+      return ((await standbyless.query(sessions)).rowCount ?? 0) > 2;
+    };
+    const standbyless = new pg.Pool({ connectionString: pair.primary, max: 1 });
+    await pair.confirm(false);
+    for (let round = 0; round < 5; round += 1) {
+      const writes = [1, 2].map((n) => waiting.account.create({ data: { id: `waiting-${round}-${n}`, name: 'A' } }));
+      for (const { status } of await Promise.allSettled(writes)) expect(status).toBe('rejected');
+    }
+    expect(await waitUntil(async () => !(await isKept()), { timeoutMs: 10_000 })).toBe(true);
+    await pair.confirm(true);
+    await waiting.account.create({ data: { id: 'confirmed', name: 'A' } });
+    await Promise.all([waiting.close(), standbyless.end()]);
+  }, 60_000);
+
   it('is followed: connections go to the server that accepts writes, and no image is lost or bought twice', async () => {
     const drill = new Drill(provider, async (marker, signal) => (await ask(marker, signal)).status);
     await drill.hold(8);

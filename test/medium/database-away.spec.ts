@@ -2,6 +2,7 @@ import { loadConfig } from '#config/load-config.js';
 import { isDatabaseUnavailable, isUniqueViolation } from '#database/database-errors.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { giveUpStatement } from '../support/give-up.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 // Real: Postgres, and Prisma on it; that it is away or too slow is not played.
@@ -77,6 +78,10 @@ describe('what Prisma throws when the database is away', () => {
     );
     expect(isDatabaseUnavailable(error)).toBe(true);
   });
+
+  it('is that a statement takes too long, which Postgres then stops', async () => {
+    await giveUpStatement(room.databaseUrl);
+  }, 60_000);
 
   it('is another thing than a row that is refused', async () => {
     const error = await thrown((prisma) => prisma.account.create({ data: { id: TEST_ACCOUNT, name: 'again' } }));

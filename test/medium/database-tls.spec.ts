@@ -5,6 +5,7 @@ import pg from 'pg';
 import { migrate } from '#database/migrate.js';
 import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { giveUpStatement } from '../support/give-up.js';
 import { openPrisma } from '../support/open-prisma.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 
@@ -74,6 +75,10 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
     process.off('warning', hear);
     expect(warnings).toEqual([]);
   });
+
+  it('stops the statements that are given up', async () => {
+    await giveUpStatement(`${server.url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`);
+  }, 60_000);
 
   it('is not talked to in the clear', async () => {
     expect(await refusal('?sslmode=disable')).toMatch(/no encryption/);

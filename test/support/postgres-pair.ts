@@ -19,6 +19,8 @@ export interface PostgresPair {
   readonly standby: string;
   /** The `host:port` of each, as a URL names several. */
   readonly hosts: { readonly primary: string; readonly standby: string };
+  /** Whether the standby confirms commits; without that, each waits forever. */
+  confirm(commits: boolean): Promise<void>;
   /** The primary is gone at once, as by a power cut. */
   killPrimary(): Promise<void>;
   /** The standby takes over. */
@@ -39,12 +41,16 @@ export async function startPostgresPair(database: string): Promise<PostgresPair>
   const isCopying = async (): Promise<boolean> =>
     (await query(primary.url, `SELECT FROM pg_stat_replication WHERE state = 'streaming'`)).rowCount === 1;
   expect(await waitUntil(isCopying, { timeoutMs: 60_000 })).toBe(true);
-  await query(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '*'`);
-  await query(primary.url, 'SELECT pg_reload_conf()');
+  const confirm = async (commits: boolean): Promise<void> => {
+    await query(primary.url, `ALTER SYSTEM SET synchronous_standby_names = '${commits ? '*' : 'nobody'}'`);
+    await query(primary.url, 'SELECT pg_reload_conf()');
+  };
+  await confirm(true);
   return {
     primary: primary.url,
     standby: url(port),
     hosts: { primary: `127.0.0.1:${primary.port}`, standby: `127.0.0.1:${port}` },
+    confirm,
     killPrimary: async () => {
       process.kill(primary.pid, 'SIGKILL');
       await primary.exited;
