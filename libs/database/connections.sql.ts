@@ -31,6 +31,14 @@ export async function readServer(database: Queryable): Promise<ServerView> {
   return { available, open, processes, limits };
 }
 
+/**
+ * Commits a message in the log that nothing reads. Throws when Postgres does not commit, for example while it waits for
+ * a synchronous standby, or has no room for its log. Raw SQL: Prisma has no API for this, and no table is for it.
+ */
+export async function tryCommit(database: Queryable): Promise<void> {
+  await database.query(`SELECT pg_logical_emit_message(true, 'darkroom', '')`);
+}
+
 /** Sets the time zone of a client, which a pooler keeps for it. Raw SQL: Prisma has no API for settings. */
 export async function setTimeZone(client: Queryable, zone: 'UTC'): Promise<void> {
   await client.query(`SET TIME ZONE '${zone}'`);

@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
+import { tryCommit } from '#database/connections.sql.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import type { ObjectStore } from '#storage/object-store.js';
@@ -17,7 +18,7 @@ const START_MS = 5_000;
 const START_RECHECK_MS = 50;
 
 /** What every process depends on. Probes publish these names, so they must never contain an error message. */
-export const DEPENDENCIES = ['database', 'migrations', 'queue', 'storage'] as const;
+export const DEPENDENCIES = ['database', 'migrations', 'commits', 'queue', 'storage'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
 /** A process can't serve requests without these. Other failures are reported, and the process keeps serving. */
@@ -84,10 +85,12 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
     return Math.min(intervalMs, state === 'failing' ? this.config.checkIntervalMs : RECHECK_MS);
   }
 
-  /** Migrations are checked only while the database works. */
+  /** Migrations and commits are checked only while the database responds. */
   private async checkDatabase(): Promise<void> {
     await this.check('database', this.prisma.ping());
-    if (!this.failed.has('database')) await this.check('migrations', requireMigrations(this.prisma.pool));
+    if (this.failed.has('database')) return;
+    await this.check('migrations', requireMigrations(this.prisma.pool));
+    await this.check('commits', tryCommit(this.prisma.pool));
   }
 
   /**

@@ -22,7 +22,7 @@ export interface ReadinessReport {
 
 /**
  * Whether this process is ready. A failing shared service must not take every process out of its pool while reads still
- * work: without Redis or the store a process stays ready, and reports the failure. Reads memory only.
+ * work: without Redis, the store, or commits a process stays ready, and reports the failure. Reads memory only.
  */
 @Injectable()
 export class Readiness implements OnModuleInit {
@@ -45,6 +45,7 @@ export class Readiness implements OnModuleInit {
       dependencies: {
         database: this.reportOf('database'),
         migrations: this.reportOf('migrations'),
+        commits: this.reportOf('commits'),
         queue: this.reportOf('queue'),
         storage: this.reportOf('storage'),
       },
@@ -59,9 +60,9 @@ export class Readiness implements OnModuleInit {
   /** True until every dependency has been checked once, so that a new process joins with open connections. */
   private get starting(): boolean {
     const unknown = DEPENDENCIES.filter((dependency) => this.checks.of(dependency).state === 'unknown');
-    // Migrations are not checked while the database fails.
+    // Migrations and commits are not checked while the database fails.
     const databaseFails = this.checks.of('database').state === 'failing';
-    return unknown.some((dependency) => dependency !== 'migrations' || !databaseFails);
+    return unknown.some((dependency) => (dependency !== 'migrations' && dependency !== 'commits') || !databaseFails);
   }
 
   private reportOf(dependency: Dependency): DependencyReport {

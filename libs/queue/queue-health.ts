@@ -2,6 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
+import { writeProbe } from '#redis/write-probe.js';
 
 /** How often Redis is probed after a failed command; until a probe succeeds, it counts as down. */
 const PROBE_INTERVAL_MS = 500;
@@ -37,7 +38,10 @@ export class QueueHealth implements OnApplicationShutdown {
     if (policy !== 'noeviction') {
       throw new Error(`Redis may evict jobs: maxmemory-policy is ${policy ?? 'unknown'}, set it to noeviction`);
     }
-    if (!this.accepting) throw new Error('Redis refuses writes');
+    await this.write().catch((cause: unknown) => {
+      throw new Error('Redis rejects writes', { cause });
+    });
+    if (!this.accepting) throw new Error('Redis does not accept jobs');
   }
 
   onApplicationShutdown(): void {
@@ -50,13 +54,17 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 
   private async tryAgain(): Promise<void> {
-    // A write is refused exactly when an enqueue would be: without memory, read-only, frozen or gone.
-    const healthy = await this.redis.set(`${this.config.redisPrefix}:probe`, '', 'EX', 60).then(
+    const healthy = await this.write().then(
       () => true,
       () => false,
     );
     if (!healthy) return;
     this.failing = false;
     this.stop();
+  }
+
+  /** Fails exactly when adding a job would. */
+  private write(): Promise<void> {
+    return writeProbe(this.redis, this.config.redisPrefix);
   }
 }

@@ -9,7 +9,7 @@ import { freePort } from '../support/free-port.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { pastedLines } from '../support/pasted-lines.js';
 import type { Platform } from '../support/platform.js';
-import { startWorker } from '../support/processes.js';
+import { startApi, startWorker } from '../support/processes.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
@@ -122,7 +122,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     }
   });
 
-  it('is told by the doctor when the prefix is not the user’s', async () => {
+  it('is told by the doctor and the probes when the prefix is not the user’s', async () => {
     const rights = async (prefix: string): Promise<string> => {
       const lines: string[] = [];
       const env = { ...platform.settings, REDIS_URL: address, REDIS_CA_FILE: authority, REDIS_PREFIX: prefix };
@@ -133,6 +133,12 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     expect(await rights('{restored}')).toMatch(
       /^fail {2}redis rights .*NOPERM.*; allow the user the keys and channels/,
     );
+    const settings = { ...platform.settings, REDIS_PREFIX: '{restored}', PORT: String(await freePort()) };
+    const api = await startApi(settings);
+    const lost = await api.logged('dependency.lost');
+    expect([lost['code'], JSON.stringify(lost)]).toEqual(['queue', expect.stringContaining('NOPERM')]);
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
+    await api.stop();
     await admin.call('ACL', 'LOG', 'RESET');
   }, 90_000);
 

@@ -26,6 +26,9 @@ class DependenciesResponse {
   @ApiProperty({ description: 'Whether all database migrations of this version are applied.' })
   migrations!: DependencyResponse;
 
+  @ApiProperty({ description: 'Whether Postgres commits transactions.' })
+  commits!: DependencyResponse;
+
   @ApiProperty({ description: 'Redis.' })
   queue!: DependencyResponse;
 

@@ -10,6 +10,7 @@ import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 import { RedisConfig } from '#redis/redis.config.js';
+import { writeProbe } from '#redis/write-probe.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from '../platform/data-folder.js';
@@ -196,10 +197,7 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
     [
       'redis rights',
       async () => {
-        await ask(async (redis, prefix) => {
-          await redis.set(`${prefix}:doctor`, '1', 'PX', 1);
-          await redis.publish(`${prefix}:doctor`, '1');
-        }).catch((error: unknown) => {
+        await ask(writeProbe).catch((error: unknown) => {
           throw new Error(`${reasonOf(error)}; allow the user the keys and channels of REDIS_PREFIX`);
         });
         return 'keys and channels of REDIS_PREFIX can be used';
