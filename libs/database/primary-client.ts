@@ -2,10 +2,11 @@ import pg from 'pg';
 import { CancelingClient } from './canceling-client.js';
 import { isDatabaseUnavailable } from './database-errors.js';
 
-/** Where a server listens. */
+/** Where a server listens, and whether it only copies another one. */
 interface Server {
   readonly host: string;
   readonly port: number;
+  readonly isStandby: boolean;
 }
 
 /** Postgres' code for "not now"; callers are told to try again. */
@@ -34,10 +35,11 @@ export function primaryClient(urls: readonly string[], timeoutMs: number): typeo
     }
 
     private async toPrimary(): Promise<pg.Client> {
-      Object.assign(this, await primary.find());
+      const { host, port } = await primary.find();
+      Object.assign(this, { host, port });
       try {
         await super.connect();
-        await requirePrimary(this);
+        if (await isStandby(this)) throw acceptsNoWrites();
       } catch (error) {
         primary.forget();
         // A pool forgets a client that failed to connect, but leaves a connection to a standby open.
@@ -58,7 +60,7 @@ class Primary {
   ) {}
 
   async find(): Promise<Server> {
-    this.found ??= Promise.any(this.urls.map((url) => this.ask(url)));
+    this.found ??= Promise.any(this.urls.map(async (url) => accepting(await askServer(url, this.timeoutMs))));
     try {
       return await this.found;
     } catch (error) {
@@ -70,21 +72,21 @@ class Primary {
   forget(): void {
     this.found = undefined;
   }
+}
 
-  private async ask(url: string): Promise<Server> {
-    const client = new pg.Client({
-      connectionString: url,
-      connectionTimeoutMillis: this.timeoutMs,
-      query_timeout: this.timeoutMs,
-    });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      await requirePrimary(client);
-      return { host: client.host, port: client.port };
-    } finally {
-      await client.end().catch(() => undefined);
-    }
+/** Connects to the server of a URL, only to learn what it is. Throws when it can't be reached within the time. */
+export async function askServer(url: string, timeoutMs: number): Promise<Server> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return { host: client.host, port: client.port, isStandby: await isStandby(client) };
+  } finally {
+    await client.end().catch(() => undefined);
   }
 }
 
@@ -95,8 +97,16 @@ function ofAll(urls: readonly string[], errors: readonly Error[]): Error {
   return Object.assign(new Error(reasons.join('; ')), chosen);
 }
 
-async function requirePrimary(client: pg.ClientBase): Promise<void> {
+async function isStandby(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
-  if (rows[0]?.standby !== false)
-    throw Object.assign(new Error('the server is a standby, which accepts no writes'), { code: STANDBY });
+  return rows[0]?.standby !== false;
+}
+
+function accepting(server: Server): Server {
+  if (server.isStandby) throw acceptsNoWrites();
+  return server;
+}
+
+function acceptsNoWrites(): Error {
+  return Object.assign(new Error('the server is a standby, which accepts no writes'), { code: STANDBY });
 }

@@ -7,6 +7,7 @@ import { migrate, MIGRATIONS } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { primaryClient } from '#database/primary-client.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 import { createKey } from '../support/access.js';
 import { Drill } from '../support/drill.js';
 import { newMarker, order } from '../support/fault-callers.js';
@@ -105,6 +106,22 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     });
     expect(isDatabaseUnavailable(error)).toBe(true);
   });
+
+  it('is prepared for when doctor finds every host, and one that accepts writes', async () => {
+    const found = async (...hosts: string[]): Promise<string> => {
+      const lines: string[] = [];
+      const env = { DATA_DIR: folder, DATABASE_URL: `postgresql://darkroom:pair@${hosts.join()}/darkroom`, SECRET_KEY };
+      await doctor(env, (line) => lines.push(line));
+      return lines.find((line) => line.includes('postgres hosts')) ?? '';
+    };
+    const { primary, standby: copy } = pair.hosts;
+    const gone = `127.0.0.1:${await freePort()}`;
+    const server = /\d+$/.exec(primary)?.[0] ?? '';
+    expect(await found(copy, primary)).toBe(`ok    postgres hosts      ${copy}: standby; ${primary}: accepts writes`);
+    expect(await found(primary, gone)).toContain(`accepts writes; ${gone}: `);
+    expect(await found(primary, `localhost:${server}`)).toMatch(/^fail .*processes may use either: stop all but one/);
+    expect(await found(primary)).toBe('');
+  }, 60_000);
 
   it('keeps no more connections than a pool may have while commits wait for a standby that is gone', async () => {
     const waiting = openPrisma(pair.primary, { databasePool: 2, queryTimeoutMs: 300 });

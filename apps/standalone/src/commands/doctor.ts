@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
+import { driverAddresses } from '#database/database-url.js';
 import { MIGRATIONS, pendingMigrations } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { isLoopback } from '#accounts/loopback.js';
@@ -14,7 +15,7 @@ import { writeProbe } from '#redis/write-probe.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from '../platform/data-folder.js';
-import { connectionBudget, plannedConnections, poolerSession } from './database-checks.js';
+import { connectionBudget, plannedConnections, poolerSession, postgresHosts } from './database-checks.js';
 import { workerGrace } from './grace-check.js';
 import { Inconclusive } from './inconclusive.js';
 import { mailServer } from './mail-check.js';
@@ -111,7 +112,9 @@ function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Che
       return result.rows[0] ?? {};
     });
   };
+  const urls = databaseUrl === undefined ? [] : driverAddresses(databaseUrl).urls;
   return [
+    ...(urls.length > 1 ? [['postgres hosts', () => postgresHosts(urls)] as const] : []),
     ['postgres', async () => `version ${String((await query('SHOW server_version'))['server_version'])}`],
     [
       'database schema',

@@ -4,7 +4,7 @@ import { WorkerConfig } from '../worker.config.js';
 import { close, createHealthServer, listen } from './health-server.js';
 
 const ok: DependencyReport = { state: 'ok', since: '2026-11-22T20:00:00.000Z', checked_at: '2026-11-22T20:00:05.000Z' };
-const dependencies = { database: ok, migrations: ok, queue: ok, storage: ok };
+const dependencies = { database: ok, migrations: ok, commits: ok, queue: ok, storage: ok };
 
 it("answers a worker's probes on its own host alone unless it is told otherwise", async () => {
   const server = createHealthServer(() => ({ status: 'ready', reasons: [], dependencies }));
