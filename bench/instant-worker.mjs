@@ -13,4 +13,4 @@ const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(proc
 const logger = app.get(Logger);
 app.useLogger(new NestLogger(logger));
 app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-logger.info('worker.ready', { pid: process.pid });
+logger.info('worker.started', { pid: process.pid });

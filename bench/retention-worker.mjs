@@ -17,7 +17,7 @@ const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(proc
 const logger = app.get(Logger);
 app.useLogger(new NestLogger(logger));
 app.enableShutdownHooks(['SIGTERM', 'SIGINT'], { useProcessExit: true });
-logger.info('worker.ready', { pid: process.pid });
+logger.info('worker.started', { pid: process.pid });
 
 const config = app.get(WorkerConfig);
 /** Each has its own timer, so that they don't wait for each other. */

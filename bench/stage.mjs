@@ -139,7 +139,7 @@ export class Stage {
     const { file, watched } = this.#probe(probed);
     const all = { ...this.#settings(), ...watched, ...settings };
     const worker = await this.#start('worker', instant ? INSTANT_WORKER : WORKER, all);
-    await this.#says(worker, 'worker.ready');
+    await this.#says(worker, 'worker.started');
     return { ...worker, file };
   }
 
@@ -160,7 +160,7 @@ export class Stage {
   async startRetention(databaseUrl) {
     const settings = { ...this.#settings(), DATABASE_URL: databaseUrl, REDIS_PREFIX: '{retention}' };
     const worker = await this.#start('retention', RETENTION_WORKER, settings);
-    await this.#says(worker, 'worker.ready');
+    await this.#says(worker, 'worker.started');
     return worker;
   }
 

@@ -39,7 +39,7 @@ async function startOnce(folder, role, data) {
   let output = '';
   child.stdout.on('data', (bytes) => {
     output += bytes;
-    if (output.includes(`"${role}.ready"`) && child.connected) child.send(WRITE, () => undefined);
+    if (output.includes(`"${role}.started"`) && child.connected) child.send(WRITE, () => undefined);
   });
   await ended;
   clearTimeout(timer);

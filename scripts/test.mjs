@@ -184,6 +184,7 @@ function testEnvironment(services) {
     ...Object.fromEntries(entries),
     ...services,
     NODE_ENV: 'test',
+    npm_lifecycle_event: 'test',
     NODE_OPTIONS: '--experimental-vm-modules --no-warnings',
   };
 }

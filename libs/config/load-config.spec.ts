@@ -1,5 +1,5 @@
 import { IsInt, IsString, Matches, Min } from 'class-validator';
-import { ConfigError, loadConfig, unknownSettings } from './load-config.js';
+import { ConfigError, loadConfig, startFailure, unknownSettings } from './load-config.js';
 import { Setting } from './setting.js';
 
 class FirstConfig {
@@ -68,5 +68,16 @@ describe('loadConfig', () => {
       { name: 'ROOM_PROT', meant: 'ROOM_PORT' },
       { name: 'ROOM_SECRETS', meant: 'ROOM_SECRET' },
     ]);
+  });
+
+  it('reports misspellings with the problems that keep a process from starting', () => {
+    const env = { ROOM_PROT: '1', ROOM_PORT: '0', ROOM_SECRET: 'longenough' };
+    const error = new ConfigError(problemsOf(env));
+    expect(startFailure(error, [FirstConfig, SecondConfig], env).split('\n')).toEqual([
+      'Invalid settings:',
+      '  - ROOM_PORT must not be less than 1',
+      '  - ROOM_PROT is not a setting. Did you mean ROOM_PORT?',
+    ]);
+    expect(startFailure(new Error('no disk'), [FirstConfig], env)).toBe('Error: no disk');
   });
 });

@@ -76,6 +76,18 @@ export function unknownSettings(classes: readonly ConfigClass[], env: Environmen
   });
 }
 
+/** A warning about an unknown setting. */
+export function unknownText({ name, meant }: UnknownSetting): string {
+  return `${name} is not a setting. Did you mean ${meant}?`;
+}
+
+/** Why a process can't start, for its standard error: all problems of its settings, and likely misspellings. */
+export function startFailure(error: unknown, classes: readonly ConfigClass[], env: Environment): string {
+  if (!(error instanceof ConfigError)) return String(error);
+  const misspelled = unknownSettings(classes, env).map((setting) => `  - ${unknownText(setting)}`);
+  return [error.message, ...misspelled].join('\n');
+}
+
 /** Problems and likely misspellings of settings, without values. */
 export interface SettingsReport {
   readonly problems: readonly string[];

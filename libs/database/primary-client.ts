@@ -9,6 +9,13 @@ interface Server {
   readonly isStandby: boolean;
 }
 
+/** A server as its host sees it; `host` includes the port. */
+export interface ServerState {
+  readonly host: string;
+  readonly acceptsWrites: boolean;
+  readonly problem: unknown;
+}
+
 /** Postgres' code for "not now"; callers are told to try again. */
 const STANDBY = '57P03';
 
@@ -74,8 +81,21 @@ class Primary {
   }
 }
 
+/** What each server is; `problem` is why it can't be reached within the time. Never throws. */
+export async function readServers(urls: readonly string[], timeoutMs: number): Promise<ServerState[]> {
+  return await Promise.all(
+    urls.map(async (url) => {
+      const { host } = new URL(url);
+      return await askServer(url, timeoutMs).then(
+        (server) => ({ host, acceptsWrites: !server.isStandby, problem: undefined }),
+        (error: unknown) => ({ host, acceptsWrites: false, problem: error }),
+      );
+    }),
+  );
+}
+
 /** Connects to the server of a URL, only to learn what it is. Throws when it can't be reached within the time. */
-export async function askServer(url: string, timeoutMs: number): Promise<Server> {
+async function askServer(url: string, timeoutMs: number): Promise<Server> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: timeoutMs,

@@ -4,7 +4,9 @@ import type pg from 'pg';
 import { Logger } from '#telemetry/logger.js';
 import { createPool, IDLE_IN_TRANSACTION_MS } from './create-pool.js';
 import { DatabaseConfig } from './database.config.js';
+import { driverAddresses } from './database-url.js';
 import { PrismaClient } from './generated/client.js';
+import { readServers, type ServerState } from './primary-client.js';
 
 /**
  * Prisma on a pool that it shares with the statements of `*.sql.ts` files. Client and server both limit the time of
@@ -15,6 +17,7 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
   readonly pool: pg.Pool;
   /** Longest time until a statement succeeds or fails, in ms, including the wait for a connection. */
   readonly answerMs: number;
+  private readonly databaseUrl: string;
 
   constructor(config: DatabaseConfig, logger: Logger) {
     const answerMs = config.connectTimeoutMs + config.queryTimeoutMs;
@@ -28,11 +31,18 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     });
     this.answerMs = answerMs;
     this.pool = pool;
+    this.databaseUrl = config.databaseUrl;
   }
 
   /** Throws when the database does not answer in time. */
   async ping(): Promise<void> {
     await this.pool.query('SELECT 1');
+  }
+
+  /** What each server of DATABASE_URL is; none when it names only one. Never throws. */
+  async servers(): Promise<ServerState[]> {
+    const { urls } = driverAddresses(this.databaseUrl);
+    return urls.length === 1 ? [] : await readServers(urls, this.answerMs);
   }
 
   /**

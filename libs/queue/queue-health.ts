@@ -2,7 +2,6 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { writeProbe } from '#redis/write-probe.js';
 
 /** How often Redis is probed after a failed command; until a probe succeeds, it counts as down. */
 const PROBE_INTERVAL_MS = 500;
@@ -38,10 +37,19 @@ export class QueueHealth implements OnApplicationShutdown {
     if (policy !== 'noeviction') {
       throw new Error(`Redis may evict jobs: maxmemory-policy is ${policy ?? 'unknown'}, set it to noeviction`);
     }
-    await this.write().catch((cause: unknown) => {
+    await this.tryWrite().catch((cause: unknown) => {
       throw new Error('Redis rejects writes', { cause });
     });
     if (!this.accepting) throw new Error('Redis does not accept jobs');
+  }
+
+  /**
+   * Writes a key and publishes a message below the prefix. Throws what Redis answers when it takes neither: without
+   * memory, read-only, frozen or gone, or for a user that may use other keys or channels.
+   */
+  async tryWrite(): Promise<void> {
+    const name = `${this.config.redisPrefix}:probe`;
+    await Promise.all([this.redis.set(name, '', 'EX', 60), this.redis.publish(name, '')]);
   }
 
   onApplicationShutdown(): void {
@@ -54,17 +62,12 @@ export class QueueHealth implements OnApplicationShutdown {
   }
 
   private async tryAgain(): Promise<void> {
-    const healthy = await this.write().then(
+    const healthy = await this.tryWrite().then(
       () => true,
       () => false,
     );
     if (!healthy) return;
     this.failing = false;
     this.stop();
-  }
-
-  /** Fails exactly when adding a job would. */
-  private write(): Promise<void> {
-    return writeProbe(this.redis, this.config.redisPrefix);
   }
 }

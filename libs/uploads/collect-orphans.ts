@@ -37,13 +37,16 @@ export class CollectOrphans {
     return count;
   }
 
-  /** Their keys. Throws when the database or the store fails. */
-  async *find(now: number): AsyncIterable<string> {
+  /**
+   * Their keys. `skipped` is called for each object that is too young to be one of them. Throws when the database or the
+   * store fails.
+   */
+  async *find(now: number, skipped?: () => void): AsyncIterable<string> {
     let batch: string[] = [];
     for (const prefix of PREFIXES) {
       for await (const key of this.store.list(prefix)) {
-        if (!isOlder(key, now - this.config.strayObjectRetentionHours * HOUR_MS)) continue;
-        batch.push(key);
+        if (isOlder(key, now - this.config.strayObjectRetentionHours * HOUR_MS)) batch.push(key);
+        else skipped?.();
         if (batch.length < BATCH) continue;
         yield* await this.orphansOf(batch);
         batch = [];

@@ -48,6 +48,9 @@ it('O12: an API and a worker that are started before their migrations say so, wa
     body: JSON.stringify({ model: 'gpt-image-2', resolution: '1k', prompt: 'a lighthouse' }),
   });
   expect([answer.status, await answer.json()]).toMatchObject([200, { data: [{}] }]);
+  // Probes may come every second, to say what the process logs already.
+  const probes = api.logs().filter(({ route }) => route === '/readyz');
+  expect(new Set(probes.map(({ level }) => level))).toEqual(new Set(['debug']));
   await Promise.all([api.stop(), worker.stop()]);
   await pool.end();
   await redis.clean();

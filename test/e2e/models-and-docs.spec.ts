@@ -51,7 +51,11 @@ describe('models, health and documents', () => {
     const ready = await platform.call('/readyz', { key: null });
     expect([ready.status, await ready.json()]).toEqual([
       200,
-      { status: 'ready', reasons: [], dependencies: { database: OK, migrations: OK, queue: OK, storage: OK } },
+      {
+        status: 'ready',
+        reasons: [],
+        dependencies: { database: OK, migrations: OK, commits: OK, queue: OK, storage: OK },
+      },
     ]);
   });
 
@@ -71,7 +75,7 @@ describe('models, health and documents', () => {
     expect(body).toEqual({
       status: 'not ready',
       reasons: ['migrations'],
-      dependencies: { database: OK, migrations: { ...OK, state: 'failing' }, queue: OK, storage: OK },
+      dependencies: { database: OK, migrations: { ...OK, state: 'failing' }, commits: OK, queue: OK, storage: OK },
     });
   });
 

@@ -80,7 +80,7 @@ describe('stopping an API process', () => {
   it('ends a worker at once that has nothing in hand, however long its provider’s calls may take', async () => {
     const worker = await startWorker({ ...platform.settings, OPENAI_API_KEY: 'sk-nobody', OPENAI_BASE_URL: NOBODY });
     // It answers its probes a moment before it hears SIGTERM.
-    await worker.logged('worker.ready');
+    await worker.logged('worker.started');
     // One that waited for its grace time, over ten minutes, would be ended by force.
     expect(await worker.stop()).toMatchObject({ code: 0, signal: null });
   });
@@ -97,7 +97,7 @@ describe('stopping an API process', () => {
     const start = async (timeoutMs: number): Promise<TestProcess> => {
       await writeFile(file, catalog(timeoutMs));
       const worker = await startWorker(settings);
-      await worker.logged('worker.ready');
+      await worker.logged('worker.started');
       return worker;
     };
     const said = (worker: TestProcess): unknown[] =>

@@ -81,7 +81,7 @@ async function start(
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   // A script of its own opens no port, but logs when it is ready.
   const isReady = async (): Promise<boolean> =>
-    ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.ready"`);
+    ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.started"`);
   const ready = await waitUntil(async () => !child.running || (await isReady()), { timeoutMs: READY_MS });
   if (!ready || !child.running) {
     await end(child);

@@ -55,7 +55,7 @@ function inHand(worker: Member, at: number): { taskId: string; attempt: number }
     if (line['event'] === 'task.claimed') held.set(taskId, Number(line['attempt']));
     else if (LET_GO.has(String(line['event']))) held.delete(taskId);
     // A new process has no tasks in progress.
-    else if (line['event'] === 'worker.ready') held.clear();
+    else if (line['event'] === 'worker.started') held.clear();
   }
   return [...held].map(([taskId, attempt]) => ({ taskId, attempt }));
 }

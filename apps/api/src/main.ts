@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { ConfigError, reportSettings, unknownSettings } from '#config/load-config.js';
+import { reportSettings, startFailure, unknownSettings } from '#config/load-config.js';
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   void app.get(PrismaService).warm();
   const { port, host } = app.get(ApiConfig);
   await app.listen({ port, host });
-  logger.info('api.ready', { pid: process.pid, port });
+  logger.info('api.started', { pid: process.pid, port });
 }
 
 process.on('unhandledRejection', (error) => {
@@ -36,7 +36,7 @@ if (process.argv[2] === 'openapi') {
 } else {
   main().catch((error: unknown) => {
     // There may be no logger yet: it is created from the settings.
-    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.stderr.write(`${startFailure(error, API_CONFIGS, process.env)}\n`);
     process.exit(1);
   });
 }

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { ConfigError, reportSettings, unknownSettings } from '#config/load-config.js';
+import { reportSettings, startFailure, unknownSettings } from '#config/load-config.js';
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
@@ -30,7 +30,7 @@ async function main(): Promise<void> {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
   }
 
-  logger.info('worker.ready', { pid: process.pid, port: app.get(WorkerConfig).healthPort });
+  logger.info('worker.started', { pid: process.pid, port: app.get(WorkerConfig).healthPort });
 }
 
 /**
@@ -61,7 +61,7 @@ if (process.argv[2] === 'settings') {
 } else {
   main().catch((error: unknown) => {
     // There is no logger yet: it is created from the settings.
-    process.stderr.write(`${error instanceof ConfigError ? error.message : String(error)}\n`);
+    process.stderr.write(`${startFailure(error, WORKER_CONFIGS, process.env)}\n`);
     process.exit(1);
   });
 }

@@ -48,7 +48,11 @@ export class WorkerConfig {
   @Within(1)
   readonly imageRetentionHours: number = 72;
 
-  @Setting('TASK_RETENTION_HOURS', 'How long a finished task can be read.', { unit: 'h' })
+  @Setting(
+    'TASK_RETENTION_HOURS',
+    'How long a finished task can be read, and at least as long as its images are kept.',
+    { unit: 'h' },
+  )
   @Within(1)
   readonly taskRetentionHours: number = 168;
 

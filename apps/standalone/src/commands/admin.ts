@@ -9,7 +9,7 @@ import { TextSealer } from '#secrets/sealed-text.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from '../platform/running.js';
-import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
+import { commandLine, runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
 
 interface Opened {
@@ -113,12 +113,12 @@ function thereIsOne(people: readonly Person[]): never {
   const admins = people.filter(({ role }) => ['owner', 'admin'].includes(role)).map(({ email }) => email);
   throw new SetupError(
     `There is an owner already; ask one of these to invite you: ${admins.join(', ')}. ` +
-      'Forgot your password? npm run admin -- reset-password <email>',
+      `Forgot your password? ${commandLine('admin')} reset-password <email>`,
   );
 }
 
 function table(people: readonly Person[]): string {
-  if (people.length === 0) return 'No members yet. Create a link for the first owner: npm run admin -- link';
+  if (people.length === 0) return `No members yet. Create a link for the first owner: ${commandLine('admin')} link`;
   return textTable([
     ['EMAIL', 'NAME', 'ROLE', 'ACCOUNT', 'CREATED', 'STATE'],
     ...people.map(({ email, name, role, accountId, createdAt, disabledAt }) => [

@@ -1,6 +1,5 @@
 import { readServer } from '#database/connections.sql.js';
 import type { DatabaseConfig } from '#database/database.config.js';
-import { askServer } from '#database/primary-client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Queryable } from '#database/queryable.js';
 import { Logger } from '#telemetry/logger.js';
@@ -12,7 +11,6 @@ import { Inconclusive } from './inconclusive.js';
  * Connections).
  */
 const SHARE = 0.7;
-const CONNECT_MS = 5_000;
 const REMEDY = 'lower DATABASE_POOL, raise max_connections, or use PgBouncer';
 
 /** The planned number of processes, and the connections that each may open. */
@@ -23,21 +21,24 @@ export interface PlannedProcesses {
   readonly workerPool: number;
 }
 
-/** What each of several servers is. Throws when one can't be reached, or when not exactly one accepts writes. */
-export async function postgresHosts(urls: readonly string[]): Promise<string> {
-  const servers = await Promise.all(
-    urls.map(async (url) => {
-      const server = await askServer(url, CONNECT_MS).catch((error: unknown) => reasonOf(error));
-      const state = typeof server === 'string' ? server : server.isStandby ? 'standby' : 'accepts writes';
-      return { text: `${new URL(url).host}: ${state}`, isDown: typeof server === 'string', state };
-    }),
-  );
-  const text = servers.map((server) => server.text).join('; ');
-  const primaries = servers.filter(({ state }) => state === 'accepts writes').length;
+/**
+ * What each of several servers is, to follow the version; empty if there is only one. Throws when one can't be reached, or when not exactly
+ * one accepts writes.
+ */
+export async function postgresHosts(database: PrismaService): Promise<string> {
+  const servers = await database.servers();
+  if (servers.length === 0) return '';
+  const text = servers
+    .map(({ host, acceptsWrites, problem }) => {
+      if (problem !== undefined) return `${host}: ${reasonOf(problem)}`;
+      return `${host}: ${acceptsWrites ? 'accepts writes' : 'standby'}`;
+    })
+    .join('; ');
+  const primaries = servers.filter(({ acceptsWrites }) => acceptsWrites).length;
   if (primaries > 1)
     throw new Error(`${text}; processes may use either: stop all but one (docs/operations.md, Postgres)`);
-  if (primaries === 0 || servers.some(({ isDown }) => isDown)) throw new Error(text);
-  return text;
+  if (primaries === 0 || servers.some(({ problem }) => problem !== undefined)) throw new Error(text);
+  return `; ${text}`;
 }
 
 /**

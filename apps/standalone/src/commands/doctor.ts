@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { ConfigError, loadConfig } from '#config/load-config.js';
+import { ConfigError, loadConfig, unknownText } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
-import { driverAddresses } from '#database/database-url.js';
 import { MIGRATIONS, pendingMigrations } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { isLoopback } from '#accounts/loopback.js';
@@ -10,8 +9,8 @@ import { OpenIdProvider, type OpenIdRefusal } from '#accounts/openid-provider.js
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
+import { QueueHealth } from '#queue/queue-health.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { writeProbe } from '#redis/write-probe.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from '../platform/data-folder.js';
@@ -21,7 +20,8 @@ import { Inconclusive } from './inconclusive.js';
 import { mailServer } from './mail-check.js';
 import type { PlanOptions } from './plan-options.js';
 import { secretRotation } from './secret-check.js';
-import { checkSettings, unknownText } from './settings-check.js';
+import { checkSettings } from './settings-check.js';
+import { commandLine } from './terminal-command.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Running } from '../platform/running.js';
 
@@ -30,6 +30,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Returns a finding; throws the problem, or Inconclusive. */
 type Check = readonly [name: string, run: () => Promise<string> | string];
 
+const NOT_PRODUCTION =
+  'NODE_ENV is not production: whoever has a key can steer the sandbox by directives in prompts (docs/sandbox.md)';
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 1_000;
 
@@ -87,10 +89,15 @@ function nodeVersion(): string {
   return process.versions.node;
 }
 
-/** Reports probable typos as warnings, not failures: another program may use such a name. */
+/**
+ * Reports probable typos as warnings, not failures: another program may use such a name. The same goes for a
+ * deployment without NODE_ENV=production.
+ */
 async function settings(env: Environment, say: (line: string) => void): Promise<string> {
   const { problems, unknown } = await checkSettings(env);
   for (const setting of unknown) say(`warn  ${'settings'.padEnd(18)}  ${unknownText(setting)}`);
+  if (env['DATABASE_URL'] !== undefined && env['NODE_ENV'] !== 'production')
+    say(`warn  ${'settings'.padEnd(18)}  ${NOT_PRODUCTION}`);
   if (problems.length > 0) throw new ConfigError(problems);
   return 'can be used';
 }
@@ -105,39 +112,40 @@ function secrets(config: StandaloneConfig, { secretKey }: Running): string {
 }
 
 function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Check[] {
-  const query = async (sql: string): Promise<Record<string, unknown>> => {
+  const ask = async (work: (database: PrismaService) => Promise<string>): Promise<string> => {
     if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
-    return await withDatabase(databaseUrl, async ({ pool }) => {
-      const result = await pool.query<Record<string, unknown>>(sql);
-      return result.rows[0] ?? {};
-    });
+    return await withDatabase(databaseUrl, work);
   };
-  const urls = databaseUrl === undefined ? [] : driverAddresses(databaseUrl).urls;
   return [
-    ...(urls.length > 1 ? [['postgres hosts', () => postgresHosts(urls)] as const] : []),
-    ['postgres', async () => `version ${String((await query('SHOW server_version'))['server_version'])}`],
+    [
+      'postgres',
+      () =>
+        ask(async (database) => {
+          const { rows } = await database.pool.query<{ server_version: string }>('SHOW server_version');
+          return `version ${rows[0]?.server_version ?? 'unknown'}${await postgresHosts(database)}`;
+        }),
+    ],
     [
       'database schema',
-      async () => {
-        if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
-        const pending = await withDatabase(databaseUrl, ({ pool }) => pendingMigrations(pool, MIGRATIONS));
-        if (pending.length > 0) throw new Error(`not migrated: ${pending.join(', ')}; run \`npm run db:migrate\``);
-        return 'up to date';
-      },
+      () =>
+        ask(async ({ pool }) => {
+          const pending = await pendingMigrations(pool, MIGRATIONS);
+          if (pending.length > 0)
+            throw new Error(`not migrated: ${pending.join(', ')}; run \`${commandLine('migrate', 'db:migrate')}\``);
+          return 'up to date';
+        }),
     ],
     [
       'postgres clock',
-      async () => {
-        if (databaseUrl === undefined) throw new Error(notRunning(config, 'DATABASE_URL'));
-        return await withDatabase(databaseUrl, ({ pool }) =>
+      () =>
+        ask(({ pool }) =>
           skew(async () => {
             const result = await pool.query<{ ms: number }>(
               'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
             );
             return result.rows[0]?.ms ?? NaN;
           }),
-        );
-      },
+        ),
     ],
   ];
 }
@@ -179,10 +187,10 @@ function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }
 }
 
 function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {
-  const ask = async <T>(work: (redis: Redis, prefix: string) => Promise<T>): Promise<T> => {
+  const ask = async <T>(work: (redis: Redis, server: RedisConfig) => Promise<T>): Promise<T> => {
     if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
     const [server] = loadConfig([RedisConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(server, (redis) => work(redis, server.redisPrefix));
+    return await withRedis(server, (redis) => work(redis, server));
   };
   const info = async (section: string, name: string): Promise<string> =>
     await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');
@@ -200,7 +208,7 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
     [
       'redis rights',
       async () => {
-        await ask(writeProbe).catch((error: unknown) => {
+        await ask((redis, server) => new QueueHealth(redis, server).tryWrite()).catch((error: unknown) => {
           throw new Error(`${reasonOf(error)}; allow the user the keys and channels of REDIS_PREFIX`);
         });
         return 'keys and channels of REDIS_PREFIX can be used';

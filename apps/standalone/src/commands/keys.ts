@@ -34,7 +34,7 @@ import {
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from '../platform/running.js';
-import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
+import { commandLine, runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
 
 interface AccountOptions {
@@ -124,7 +124,7 @@ class KeyCommands {
     const budget = budgetSetting(options);
     const changes = changesOf(options, budget);
     if (Object.keys(changes).length === 0)
-      throw new SetupError('Specify what to change: `npm run keys -- update --help` lists the options.');
+      throw new SetupError(`Specify what to change: \`${commandLine('keys')} update --help\` lists the options.`);
     await this.open(account, async ({ database, keys, note }) => {
       const key = found(await keys.update(target, settingsIn(options), account), target);
       const after = await budgetAfter(database, { ownerId: key.id, owner: 'key' }, budget);
@@ -185,7 +185,7 @@ function tellHowToRaise(account: string): (error: unknown) => never {
     if (!(error instanceof AppError)) throw error;
     throw new SetupError(
       `The account has reached its limit of keys. Revoke one, or raise the limit: ` +
-        `npm run keys -- account --account ${account} --max-keys <number>`,
+        `${commandLine('keys')} account --account ${account} --max-keys <number>`,
     );
   };
 }

@@ -48,10 +48,15 @@ export async function objects(
           tell(`${one.key} is missing (${one.kind} of ${one.id})`, repair && (await missing.repair(one)));
         }
         const orphans = new CollectOrphans(store, tasks, uploads, storage, new Logger('command', 'silent'));
-        for await (const key of orphans.find(Date.now())) {
+        let young = 0;
+        for await (const key of orphans.find(Date.now(), () => young++)) {
           if (repair) await store.delete(key);
           tell(`${key} belongs to no row`, repair);
         }
+        if (young > 0)
+          say(
+            `${young} objects of the last ${storage.strayObjectRetentionHours} h (STRAY_OBJECT_RETENTION_HOURS) may be in use, and were not compared with the database.`,
+          );
         say(`${found.count} found, ${repaired.count} repaired.`);
         return found.count - repaired.count;
       });

@@ -28,11 +28,6 @@ export async function checkSettings(env: Environment, signal?: AbortSignal): Pro
   return { problems: [...new Set(reports.flatMap(({ problems }) => problems))], unknown: [...unknown.values()] };
 }
 
-/** A warning about an unknown setting. */
-export function unknownText({ name, meant }: SettingsReport['unknown'][number]): string {
-  return `${name} is not a setting. Did you mean ${meant}?`;
-}
-
 async function ask(role: Role, env: Environment, signal: AbortSignal | undefined): Promise<SettingsReport> {
   const main = join(PACKAGE_ROOT, 'dist', 'bin', `${role}.js`);
   const command = [process.execPath, main, 'settings'];

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timeLimit } from '#egress/time-limit.js';
-import { ConfigError, loadConfig } from '#config/load-config.js';
+import { ConfigError, loadConfig, unknownText } from '#config/load-config.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
@@ -19,7 +19,7 @@ import { Product } from '../platform/product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from '../platform/secrets.js';
 import { refusePooler, withDatabase } from '../platform/running.js';
 import { createServices } from '../platform/services.js';
-import { checkSettings, unknownText } from './settings-check.js';
+import { checkSettings } from './settings-check.js';
 import type { StopSignals } from '../platform/stop-signals.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

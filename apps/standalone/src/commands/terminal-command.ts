@@ -1,13 +1,19 @@
 import { Command, CommanderError, type Option } from 'commander';
 import { SetupError } from '#embedded/setup-error.js';
 
-/** Creates the command `npm run <name> --`, for subcommands to be added to. `say` receives the requested help. */
+/** How to run one of our commands, the way this one was run: npm tells its scripts their names, the image has no npm. */
+export function commandLine(name: string, script = `${name} --`): string {
+  // eslint-disable-next-line no-restricted-syntax -- npm's own variable, not a setting of ours
+  return process.env['npm_lifecycle_event'] === undefined ? `darkroom ${name}` : `npm run ${script}`;
+}
+
+/** Creates a command for subcommands to be added to. `say` receives the requested help. */
 export function terminalCommand(name: string, description: string, say: (line: string) => void): Command {
   let refused = '';
-  return new Command(`npm run ${name} --`)
+  return new Command(commandLine(name))
     .description(description)
     .helpCommand(false)
-    .showHelpAfterError(`\`npm run ${name} -- --help\` shows how to use it.`)
+    .showHelpAfterError(`\`${commandLine(name)} --help\` shows how to use it.`)
     .configureOutput({
       writeOut: (text) => say(text.trimEnd()),
       writeErr: (text) => (refused += text),
@@ -17,7 +23,7 @@ export function terminalCommand(name: string, description: string, say: (line: s
     });
 }
 
-/** Adds `npm run <command> -- <usage>`; the usage names the arguments: `revoke <key>`. */
+/** Adds a subcommand; the usage names the arguments: `revoke <key>`. */
 export function subcommand(
   command: Command,
   usage: string,

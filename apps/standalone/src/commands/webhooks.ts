@@ -15,7 +15,7 @@ import { accountOption, namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { findRunning, notRunning, requireDatabaseUrl, withDatabase } from '../platform/running.js';
-import { runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
+import { commandLine, runTerminalCommand, subcommand, terminalCommand } from './terminal-command.js';
 import { textTable, textTime } from './text-table.js';
 
 const EVENT_PREFIX = 'image.task.';
@@ -175,7 +175,7 @@ async function added(
   });
   const details = { url: shownUrl(url), events };
   await noteCommand(database, 'webhook_endpoint.added', { account, target: id, details });
-  return `${id} was added and receives events from now on. \`npm run webhooks -- secret\` shows the signing secret.`;
+  return `${id} was added and receives events from now on. \`${commandLine('webhooks')} secret\` shows the signing secret.`;
 }
 
 async function changed(

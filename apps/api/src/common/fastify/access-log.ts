@@ -5,11 +5,14 @@ import { RefusalLog } from './refusal-log.js';
 /** nginx's status for a client that closed the connection before the response. */
 const CLIENT_GONE = 499;
 
+/** Probes ask as often as every second; what they find has log lines of its own. */
+const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
+
 /** Statuses of requests whose key is invalid or could not be looked up. */
 const REFUSED: ReadonlySet<number> = new Set([401, 429, 503, CLIENT_GONE]);
 
 /**
- * Logs one line per request; successful reads, mostly polls, are debug. Refusals without a valid key get one line per
+ * Logs one line per request; successful reads, mostly polls, and probes are debug. Refusals without a valid key get one line per
  * network, status and minute, plus one that counts the others. Logs the route pattern, never the URL: links carry
  * signatures.
  */
@@ -22,7 +25,8 @@ export function logRequests(server: FastifyInstance, logger: Logger): void {
     !refusals.isFirst(request.ip, status);
   const write = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
     const clientRequestId = request.headers['x-client-request-id'];
-    const level = request.method === 'GET' && status < 400 ? 'debug' : 'info';
+    const isRead = request.method === 'GET' && status < 400;
+    const level = isRead || PROBES.has(request.routeOptions.url) ? 'debug' : 'info';
     if ((level === 'debug' && !logger.debugs) || isCounted(request, status)) return;
     logger[level]('request', {
       requestId: request.id,
