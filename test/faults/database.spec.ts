@@ -328,7 +328,7 @@ describe('Postgres', () => {
     await room.restartPostgres();
     await come;
     drill.release();
-    await drill.judge(room.pool, 'Postgres restarted');
+    await drill.judge(room.pool, 'Postgres restarted (LEASE_MS 120 s)');
   });
 
   /** So many that a statement is on its way when Postgres falls silent, and not only the wish for a connection. */

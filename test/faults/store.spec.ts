@@ -134,7 +134,7 @@ describe('S3', () => {
     room.worker.link('s3').fault = { bytesPerSecond: 10_000 };
     drill.release();
     await drill.come(20);
-    await drill.judge(room.pool, 'S3 at 10 kB/s');
+    await drill.judge(room.pool, 'S3 at 10 kB/s (S3_TIMEOUT_MS 60 s)');
   });
 });
 
