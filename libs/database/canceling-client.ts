@@ -7,7 +7,8 @@ interface Cancelable {
   readonly sslNegotiation?: string;
 }
 interface CancelConnection extends pg.Connection {
-  connect(port: number, host: string): void;
+  /** A port and its host, or the path of a socket. */
+  connect(portOrPath: number | string, host?: string): void;
   requestSsl(): void;
   cancel(processId: number, secretKey: number): void;
 }
@@ -72,12 +73,15 @@ export class CancelingClient extends pg.Client {
     connection.on('sslconnect', send);
     if (!this.ssl) connection.on('connect', send);
     else if (sslNegotiation !== 'direct') connection.on('connect', () => connection.requestSsl());
-    const timeout = setTimeout(() => connection.stream.destroy(), CANCEL_MS);
+    let timeout: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
-      connection.on('error', () => connection.stream.destroy());
+      timeout = setTimeout(resolve, CANCEL_MS);
+      connection.on('error', () => resolve());
       connection.on('end', () => resolve());
-      connection.connect(this.port, this.host);
+      if (this.host.startsWith('/')) connection.connect(`${this.host}/.s.PGSQL.${this.port}`);
+      else connection.connect(this.port, this.host);
     });
     clearTimeout(timeout);
+    connection.stream.destroy();
   }
 }

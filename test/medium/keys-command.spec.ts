@@ -210,6 +210,15 @@ describe('budgets by npm run keys', () => {
     for (const option of ['--weight', '--budget', '--response-format', '--account']) expect(help).toContain(option);
   });
 
+  it('names the command that the image has, without npm', async () => {
+    const { npm_lifecycle_event: script } = process.env;
+    delete process.env['npm_lifecycle_event'];
+    const help = await runWith({ DATABASE_URL: '' }, 'update', '--help').finally(() => {
+      process.env['npm_lifecycle_event'] = script;
+    });
+    expect(help).toMatch(/^Usage: darkroom keys update /);
+  });
+
   it.each<[string[], RegExp]>([
     [['list', '--account', 'acct_none'], /no account with the id acct_none/],
     [

@@ -12,9 +12,9 @@ const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 const REFUSED: ReadonlySet<number> = new Set([401, 429, 503, CLIENT_GONE]);
 
 /**
- * Logs one line per request; successful reads, mostly polls, and probes are debug. Refusals without a valid key get one line per
- * network, status and minute, plus one that counts the others. Logs the route pattern, never the URL: links carry
- * signatures.
+ * Logs one line per request; successful reads, mostly polls, and probes are debug. Refusals without a valid key get one
+ * line per network, status and minute, plus one that counts the others. Logs the route pattern, never the URL: links
+ * carry signatures.
  */
 export function logRequests(server: FastifyInstance, logger: Logger): void {
   const refusals = new RefusalLog(logger);
