@@ -15,7 +15,7 @@ describe('more than ten instances', () => {
   let balancer: TestBalancer;
   const unready = new Set<string>();
   const apis = new Map<string, Server>();
-  const url = (path = '/'): string => `http://127.0.0.1:${balancer.port}${path}`;
+  const url = (path = '/'): string => balancer.url + path;
 
   beforeAll(async () => {
     port = await freePort();
@@ -23,7 +23,7 @@ describe('more than ten instances', () => {
     for (const address of addresses) apis.set(address, await startStandIn(address));
     names = await startNameServer(addresses);
     balancer = await startBalancer({
-      ports: { nameServer: names.port, port },
+      apis: { nameServer: names.port, port },
       env: { BALANCER_ADDRESS: '[::]' },
       serves: async (at) => (await fetch(`http://127.0.0.1:${at}/`)).ok,
     });
@@ -60,12 +60,6 @@ describe('more than ten instances', () => {
     const found = await served(2 * addresses.length);
     return found.size === addresses.length && addresses.every((address) => found.has(address));
   };
-
-  /** How many instances the balancer holds for ready, by its own metrics: calls may miss one by chance. */
-  async function readyInstances(): Promise<number> {
-    const up = /^haproxy_server_status\{proxy="api",server="api\d+",state="UP"\} 1$/gm;
-    return (await balancer.metrics()).match(up)?.length ?? 0;
-  }
 
   it('Also: finds all of them, one more, and leaves out one that stops, without a failed call', async () => {
     expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 15_000 })).toBe(true);
@@ -112,7 +106,7 @@ describe('more than ten instances', () => {
   it('On call: counts requests and ready instances for Prometheus', async () => {
     const answered = /^haproxy_frontend_http_responses_total\{proxy="public",code="2xx"\} [1-9]/m;
     expect(await balancer.metrics()).toMatch(answered);
-    expect(await waitUntil(async () => (await readyInstances()) === COUNT, { timeoutMs: 15_000 })).toBe(true);
+    expect(await waitUntil(async () => (await balancer.readyApis()) === COUNT, { timeoutMs: 15_000 })).toBe(true);
   });
 
   it('On call: serves what alerts and dashboards ask of it', async () => {
@@ -166,7 +160,7 @@ describe('more than ten instances', () => {
     };
     // Before the balancer has noticed, and afterwards.
     await expectRefusal(await refused());
-    expect(await waitUntil(async () => (await readyInstances()) === 0, { timeoutMs: 15_000 })).toBe(true);
+    expect(await waitUntil(async () => (await balancer.readyApis()) === 0, { timeoutMs: 15_000 })).toBe(true);
     await expectRefusal(await refused());
   });
 });

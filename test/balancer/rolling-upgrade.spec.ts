@@ -49,9 +49,8 @@ describe('a rolling upgrade', () => {
     workers = [platform.worker];
     names = await startNameServer([...apis.keys()]);
     balancer = await startBalancer({
-      ports: { nameServer: names.port, port },
+      apis: { nameServer: names.port, port },
       env: { SOURCE_REQUESTS: '100000' },
-      serves: async (at) => (await fetch(`http://127.0.0.1:${at}/readyz`)).ok,
     });
     expect(await isServed(2)).toBe(true);
     folder = await mkdtemp(join(tmpdir(), 'darkroom-upgrade-'));
@@ -66,16 +65,11 @@ describe('a rolling upgrade', () => {
   });
 
   /** What the script asks the balancer's metrics. */
-  async function served(): Promise<number> {
-    const found = await balancer.metrics().catch(() => '');
-    return found.match(/^haproxy_server_status\{proxy="api",.*state="UP"\} 1$/gm)?.length ?? 0;
-  }
-
   const isServed = (count: number): Promise<boolean> =>
-    waitUntil(async () => (await served()) === count, { timeoutMs: 30_000 });
+    waitUntil(async () => (await balancer.readyApis()) === count, { timeoutMs: 30_000 });
 
   async function ask(path: string, body?: object): Promise<Answer> {
-    const response = await fetch(`http://127.0.0.1:${balancer.port}${path}`, {
+    const response = await fetch(balancer.url + path, {
       headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(60_000),

@@ -37,10 +37,7 @@ describe('what all instances share', () => {
       ...platform.settings,
       ...{ DATABASE_URL: lines.postgres.url, REDIS_URL: lines.redis.url, S3_ENDPOINT: lines.store.url },
     });
-    balancer = await startBalancer({
-      ports: [Number(new URL(api.url).port)],
-      serves: async (port) => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
-    });
+    balancer = await startBalancer({ apis: [api.url] });
     const made = await ask('POST', '/v1/images/generations', ORDER);
     const { pathname, search } = new URL((made.body as { data: { url: string }[] }).data[0]?.url ?? '');
     link = pathname + search;
@@ -62,7 +59,7 @@ describe('what all instances share', () => {
   }
 
   async function ask(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
-    const response = await fetch(`http://127.0.0.1:${balancer.port}${path}`, {
+    const response = await fetch(balancer.url + path, {
       method,
       headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),

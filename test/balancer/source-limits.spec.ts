@@ -26,7 +26,7 @@ beforeAll(async () => {
   api.listen(0, '127.0.0.1');
   await once(api, 'listening');
   balancer = await startBalancer({
-    ports: [(api.address() as AddressInfo).port],
+    apis: [`http://127.0.0.1:${(api.address() as AddressInfo).port}`],
     acceptProxy: true,
     env: { SOURCE_CONNECTIONS: String(CONNECTIONS), SOURCE_REQUESTS: String(REQUESTS) },
     serves: async (at) => (await ask('192.0.2.1', '/', at)).status === 200,

@@ -57,10 +57,7 @@ models:
     });
     next = await startApi({ ...platform.settings, HOST: NEW });
     names = await startNameServer([OLD]);
-    balancer = await startBalancer({
-      ports: { nameServer: names.port, port },
-      serves: async (at) => (await fetch(`http://127.0.0.1:${at}/readyz`)).ok,
-    });
+    balancer = await startBalancer({ apis: { nameServer: names.port, port } });
   }, 120_000);
   afterAll(async () => {
     await balancer.stop();
@@ -85,16 +82,12 @@ models:
   }
 
   const isServedBy = (count: number): Promise<boolean> =>
-    waitUntil(
-      async () =>
-        (await balancer.metrics()).match(/^haproxy_server_status\{proxy="api",.*state="UP"\} 1$/gm)?.length === count,
-      { timeoutMs: 30_000 },
-    );
+    waitUntil(async () => (await balancer.readyApis()) === count, { timeoutMs: 30_000 });
 
   /** One call, never tried again; status 0 when its answer is cut off. */
   async function ask(path: string, body?: object): Promise<Answer> {
     try {
-      const response = await fetch(`http://127.0.0.1:${balancer.port}${path}`, {
+      const response = await fetch(balancer.url + path, {
         headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
         ...(body && { method: 'POST', body: JSON.stringify(body) }),
         signal: AbortSignal.timeout(60_000),

@@ -1,7 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
-import { Drill } from '../support/drill.js';
 import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { readAudit } from '../support/audit.js';
@@ -310,25 +309,6 @@ describe('Postgres', () => {
     const lines = await readAudit(room.pool, [taskId]);
     expect(lines.filter((line) => line.statusBefore === 'pending' && line.status !== 'pending')).toHaveLength(1);
     expect(provider.startsOf(marker)).toHaveLength(1);
-  });
-
-  it('restarted while callers wait for paid images, and others come: each gets its one image', async () => {
-    // An open call is given up when its lease runs out, so that must outlast the restart, however slow the machine.
-    for (const member of room.members) {
-      await member.stop();
-      await member.start({ LEASE_MS: '120000', WORKER_CONCURRENCY: '24' });
-    }
-    const drill = new Drill(
-      provider,
-      async (marker, signal) => (await callers.generate(marker, { signal, timeoutMs: 120_000 })).status,
-    );
-    await drill.hold(20);
-    await room.postgres.stop();
-    const come = drill.come(20);
-    await room.restartPostgres();
-    await come;
-    drill.release();
-    await drill.judge(room.pool, 'Postgres restarted (LEASE_MS 120 s)');
   });
 
   /** So many that a statement is on its way when Postgres falls silent, and not only the wish for a connection. */

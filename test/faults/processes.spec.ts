@@ -1,11 +1,10 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { readAudit } from '../support/audit.js';
 import { blockEventLoop, INSPECTED } from '../support/block-event-loop.js';
-import { call, callersOf, newMarker, order, type Outcome } from '../support/fault-callers.js';
+import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom, type Member } from '../support/fault-room.js';
-import { counted } from '../support/figures.js';
 
-/** Processes that die, freeze and are replaced. `many-processes` has the workers' part, `shutdown` the orderly end. */
+/** Processes that die and freeze. `many-processes` has the workers' part, `shutdown` the orderly end. */
 describe('two APIs and two workers', () => {
   let room: FaultRoom;
   let callers: ReturnType<typeof callersOf>;
@@ -20,8 +19,6 @@ describe('two APIs and two workers', () => {
         LEASE_MS: '6000',
         SWEEP_INTERVAL_MS: '500',
         WORKER_CONCURRENCY: '4',
-        // A call that is sent after the answer "ready" arrives within this time, however busy the machine.
-        SHUTDOWN_DELAY_MS: '3000',
         // Nothing is written of a task that has ended, so what is would be a late worker's.
         THUMBNAILS: 'false',
         // A busy machine takes its time to open twelve connections, to flush a commit, and to hear an answer.
@@ -109,53 +106,4 @@ describe('two APIs and two workers', () => {
     expect(ended.at(-1)).toMatchObject({ status: 'completed', attempt: 2 });
     expect(victim.lives).toHaveLength(1);
   });
-
-  it('are replaced one after the other, and no caller notices', async () => {
-    const outcomes: { marker: string; outcome: Outcome }[] = [];
-    let going = true;
-    const caller = async (): Promise<void> => {
-      while (going) {
-        const marker = newMarker();
-        outcomes.push({ marker, outcome: await balanced(`${marker} [[latency=200ms]]`) });
-      }
-    };
-    const traffic = Promise.all(Array.from({ length: 4 }, caller));
-    for (const member of room.members) {
-      const exit = await member.stop();
-      expect(exit).toMatchObject({ code: 0 });
-      await member.start();
-    }
-    going = false;
-    await traffic;
-    expect(outcomes.length).toBeGreaterThan(8);
-    const failed = outcomes.filter(({ outcome }) => outcome.status !== 200);
-    expect(failed.map(({ outcome: { status, text, milliseconds } }) => ({ status, text, milliseconds }))).toEqual([]);
-    for (const { marker } of outcomes) {
-      expect(await callers.rowsOf(marker)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
-    }
-    const ids = outcomes.map(({ outcome }) => outcome.taskId ?? '');
-    const ends = (await readAudit(room.pool, ids)).filter(
-      (line) => line.statusBefore !== line.status && line.status !== 'pending',
-    );
-    expect(ends).toHaveLength(ids.length);
-    counted('Rolling restart of 2 APIs, 2 workers', 'calls, failed, lost, bought twice', `${ids.length}, 0, 0, 0`);
-  });
-
-  /**
-   * What a load balancer does: the next instance that says it is ready. It asks them again, since it does not ask all
-   * at one moment: after the first has said that it still starts, it may become ready and the second stop. Like an SDK,
-   * it also sends a call again that an instance turned away and says may be repeated.
-   */
-  async function balanced(prompt: string): Promise<Outcome> {
-    let answer: Outcome | undefined;
-    for (let round = 1; round <= 3; round++) {
-      for (const api of [...room.apis].sort(() => Math.random() - 0.5)) {
-        if ((await call(api, room.key, '/readyz')).status !== 200) continue;
-        answer = await call(api, room.key, '/v1/images/generations', { body: order(prompt) });
-        if (answer.status !== 503 || answer.headers.get('x-should-retry') !== 'true') return answer;
-      }
-    }
-    if (answer === undefined) throw new Error('no instance is ready');
-    return answer;
-  }
 });

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { Drill } from '../support/drill.js';
 import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
 import { httpAnswer, type Fault } from '../support/fault-proxy.js';
 import { FaultRoom } from '../support/fault-room.js';
@@ -120,22 +119,6 @@ describe('S3', () => {
     expect(await waitUntil(isServed, { timeoutMs: 20_000, everyMs: 200 })).toBe(true);
     return size;
   }
-
-  it('slow, but not too slow: every caller gets its one image', async () => {
-    for (const member of room.members) {
-      await member.stop();
-      await member.start({ S3_TIMEOUT_MS: '60000', WORKER_CONCURRENCY: '24' });
-    }
-    const drill = new Drill(
-      provider,
-      async (marker, signal) => (await callers.generate(marker, { signal, timeoutMs: 120_000 })).status,
-    );
-    await drill.hold(20);
-    room.worker.link('s3').fault = { bytesPerSecond: 10_000 };
-    drill.release();
-    await drill.come(20);
-    await drill.judge(room.pool, 'S3 at 10 kB/s (S3_TIMEOUT_MS 60 s)');
-  });
 });
 
 // A full disk is a small file system of its own, which only root may mount; a folder that is closed stops all but root.

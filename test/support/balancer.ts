@@ -6,17 +6,20 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
 
 interface BalancerOptions {
-  /** Ports of the APIs on this machine; or their common port, resolved by name as in Docker. */
-  readonly ports: readonly number[] | { readonly nameServer: number; readonly port: number };
+  /** URLs of the APIs on this machine; or their common port, resolved by name as in Docker. */
+  readonly apis: readonly string[] | { readonly nameServer: number; readonly port: number };
   /** The PROXY protocol identifies the caller. */
   readonly acceptProxy?: boolean;
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it is ready. */
-  readonly serves: (port: number) => Promise<boolean>;
+  /** Whether it is ready; by default, when an API is. */
+  readonly serves?: (port: number) => Promise<boolean>;
 }
 
 export interface TestBalancer {
   readonly port: number;
+  readonly url: string;
+  /** The number of APIs that get requests, by its metrics. */
+  readyApis(): Promise<number>;
   /** The metrics for Prometheus. */
   metrics(): Promise<string>;
   /** The requests logged so far. */
@@ -28,11 +31,16 @@ export interface TestBalancer {
  * HAProxy with the shipped configuration; only the addresses are changed. Throws with its log when it does not get
  * ready.
  */
-export async function startBalancer({ ports, acceptProxy, env, serves }: BalancerOptions): Promise<TestBalancer> {
+export async function startBalancer({
+  apis,
+  acceptProxy,
+  env,
+  serves = isReady,
+}: BalancerOptions): Promise<TestBalancer> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-balancer-'));
   const [port, metricsPort] = [await freePort(), await freePort()];
   const file = join(folder, 'haproxy.cfg');
-  await writeFile(file, await shippedFile(port, metricsPort, acceptProxy === true, ports));
+  await writeFile(file, await shippedFile(port, metricsPort, acceptProxy === true, apis));
   const log = join(folder, 'haproxy.log');
   const child = await startChild({
     ...{ command: process.env['TEST_HAPROXY'] ?? 'haproxy', args: ['-db', '-f', file], deathSignal: 'SIGKILL' },
@@ -49,10 +57,14 @@ export async function startBalancer({ ports, acceptProxy, env, serves }: Balance
     await stop();
     throw new Error(`HAProxy does not serve:\n${said}`);
   }
+  const metrics = async (): Promise<string> => await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   return {
     port,
+    url: `http://127.0.0.1:${port}`,
     stop,
-    metrics: async () => await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
+    metrics,
+    readyApis: async () =>
+      (await metrics().catch(() => '')).match(/^haproxy_server_status\{proxy="api",.*state="UP"\} 1$/gm)?.length ?? 0,
     requests: async () =>
       (await readFile(log, 'utf8'))
         .split('\n')
@@ -61,15 +73,19 @@ export async function startBalancer({ ports, acceptProxy, env, serves }: Balance
   };
 }
 
+async function isReady(port: number): Promise<boolean> {
+  return (await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(5_000) })).ok;
+}
+
 async function shippedFile(
   port: number,
   metricsPort: number,
   acceptProxy: boolean,
-  apis: BalancerOptions['ports'],
+  apis: BalancerOptions['apis'],
 ): Promise<string> {
   let text = await readFile('deploy/haproxy.cfg', 'utf8');
   const servers =
-    'nameServer' in apis ? '' : apis.map((at, index) => `server api${index} 127.0.0.1:${at}`).join('\n    ');
+    'nameServer' in apis ? '' : apis.map((url, index) => `server api${index} ${new URL(url).host}`).join('\n    ');
   const changes: readonly (readonly [RegExp, string])[] = [
     [/:8080" v4v6$/m, `:${port}" v4v6${acceptProxy ? ' accept-proxy' : ''}`],
     [/:8404" v4v6$/m, `:${await freePort()}" v4v6`],

@@ -93,7 +93,7 @@ export function order(prompt: string): { model: string; resolution: string; prom
 
 /** Common calls to a room's first API. */
 export function callersOf(room: FaultRoom) {
-  const ask = (path: string, options: CallOptions & { readonly at?: Member } = {}): Promise<Outcome> =>
+  const ask = (path: string, options: CallOptions & { readonly at?: Pick<Member, 'url'> } = {}): Promise<Outcome> =>
     call(options.at ?? room.api, room.key, path, options);
   const read = async (id: string, at?: Member): Promise<TaskData | undefined> => {
     const { body } = await ask(`/v1/tasks/${id}`, at === undefined ? {} : { at });
@@ -102,9 +102,9 @@ export function callersOf(room: FaultRoom) {
   return {
     ask,
     read,
-    generate: (prompt: string, options: CallOptions & { readonly at?: Member } = {}) =>
+    generate: (prompt: string, options: CallOptions & { readonly at?: Pick<Member, 'url'> } = {}) =>
       ask('/v1/images/generations', { body: order(prompt), ...options }),
-    submit: (prompt: string, options: CallOptions & { readonly at?: Member } = {}) =>
+    submit: (prompt: string, options: CallOptions & { readonly at?: Pick<Member, 'url'> } = {}) =>
       ask('/v1/images/generations/async', { body: order(prompt), ...options }),
     /** Reads from the database, so that it works whichever API is down. */
     async ended(ids: readonly string[], timeoutMs = 60_000): Promise<string[]> {

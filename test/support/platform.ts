@@ -49,6 +49,8 @@ export interface CallOptions {
   /** Objects are sent as JSON, everything else as it is. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  /** Where to call instead of the API itself: the balancer in front of it. */
+  readonly at?: { readonly url: string };
 }
 
 /** A real API and a real worker with their own database, Redis prefix and folder. */
@@ -132,7 +134,7 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
       await pool.query('INSERT INTO accounts (id, name) VALUES ($1, $1)', [id]);
       return id;
     },
-    call: (path, options = {}) => call(api.url + path, key, options),
+    call: (path, options = {}) => call((options.at ?? api).url + path, key, options),
     close: async () => {
       await api.stop();
       for (const close of closing) await close();

@@ -6,6 +6,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { connectRedis } from '#redis/connect-redis.js';
 import { freePort } from '../support/free-port.js';
 import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
+import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { Drill } from '../support/drill.js';
 import { order } from '../support/fault-callers.js';
 import { FaultProxy } from '../support/fault-proxy.js';
@@ -15,13 +16,14 @@ import { startPlatform, type Platform } from '../support/platform.js';
 const GENERATIONS = '/v1/images/generations';
 const PREFIX = '{sentinel}';
 
-/** Master, replica and a Sentinel of their own; the settings also name a Sentinel that is gone. */
+/** HAProxy with the file we ship; master, replica and a Sentinel of their own; the settings also name a Sentinel that is gone. */
 describe('Redis behind Sentinels', () => {
   let redis: OwnRedis;
   let servers: EmbeddedService[];
   let sentinel: Redis;
   let provider: LedgerProvider;
   let platform: Platform;
+  let balancer: TestBalancer;
 
   beforeAll(async () => {
     provider = await LedgerProvider.start();
@@ -52,8 +54,10 @@ describe('Redis behind Sentinels', () => {
       SWEEP_INTERVAL_MS: '500',
       ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '24' },
     });
+    balancer = await startBalancer({ apis: [platform.url], env: { SOURCE_REQUESTS: '100000' } });
   }, 120_000);
   afterAll(async () => {
+    await balancer.stop();
     await platform.close();
     await provider.close();
     sentinel.disconnect();
@@ -65,13 +69,13 @@ describe('Redis behind Sentinels', () => {
 
   async function submit(): Promise<{ status: number; id: string }> {
     const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a lighthouse' };
-    const response = await platform.call(`${GENERATIONS}/async`, { body });
+    const response = await platform.call(`${GENERATIONS}/async`, { at: balancer, body });
     await response.text();
     return { status: response.status, id: response.headers.get('x-task-id') ?? '' };
   }
 
   async function statusOf(id: string): Promise<string> {
-    const response = await platform.call(`/v1/tasks/${id}`);
+    const response = await platform.call(`/v1/tasks/${id}`, { at: balancer });
     return ((await response.json()) as { data: { status: string } }).data.status;
   }
 
@@ -81,7 +85,7 @@ describe('Redis behind Sentinels', () => {
    */
   async function acrossFailover(name: string, fail: () => Promise<unknown>): Promise<void> {
     const drill = new Drill(provider, async (marker, signal) => {
-      const response = await platform.call(GENERATIONS, { body: order(marker), signal });
+      const response = await platform.call(GENERATIONS, { at: balancer, body: order(marker), signal });
       await response.arrayBuffer();
       return response.status;
     });

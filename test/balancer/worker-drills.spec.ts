@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '#database/migrate.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { judge } from '../support/drill.js';
 import { newMarker, order } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
@@ -12,10 +13,11 @@ import { startWorker, type TestProcess } from '../support/processes.js';
 
 const CONCURRENCY = 24;
 
-// Real: an API, workers that come and go, a migration, and a provider that counts what it starts. No caller tries again.
+// Real: HAProxy with the file we ship, an API, workers that come and go, a migration, and a provider that counts what it starts. No caller tries again.
 describe('workers that come and go', () => {
   let provider: LedgerProvider;
   let platform: Platform;
+  let balancer: TestBalancer;
   let workers: TestProcess[];
 
   beforeAll(async () => {
@@ -24,9 +26,11 @@ describe('workers that come and go', () => {
       ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url },
       ...{ WORKER_CONCURRENCY: String(CONCURRENCY), SHUTDOWN_GRACE_MS: '90000' },
     });
+    balancer = await startBalancer({ apis: [platform.url], env: { SOURCE_REQUESTS: '100000' } });
     workers = [platform.worker];
   }, 120_000);
   afterAll(async () => {
+    await balancer.stop();
     await Promise.all(workers.map((worker) => worker.stop()));
     await platform.close();
     await provider.close();
@@ -38,6 +42,7 @@ describe('workers that come and go', () => {
     markers.push(marker);
     provider.plan(marker, { latencyMs });
     const response = await platform.call('/v1/images/generations', {
+      at: balancer,
       body: order(marker),
       signal: AbortSignal.timeout(150_000),
     });
