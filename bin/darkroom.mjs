@@ -2,6 +2,7 @@
 // The entry point of every role, in the container image and in a clone: darkroom api, worker, migrate, keys ...
 // Runs the role in this process, because a shell or parent in between would not pass on signals.
 import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -10,6 +11,10 @@ const ROLES = ['api', 'worker'];
 
 const [command = '', ...args] = process.argv.slice(2);
 const isRole = ROLES.includes(command);
+// In a container this process has PID 1, for which Linux ignores signals without a handler. While the program loads,
+// which takes seconds on a busy node, there is nothing to finish; then it receives signals itself.
+for (const signal of ['SIGTERM', 'SIGINT'])
+  process.on(signal, () => process.exit(isRole ? 0 : 128 + constants.signals[signal]));
 const program = join(import.meta.dirname, '..', 'dist', 'bin', `${isRole ? command : 'operator'}.js`);
 if (existsSync(program)) {
   process.argv = [process.execPath, import.meta.filename, ...(isRole ? args : process.argv.slice(2))];

@@ -4,10 +4,10 @@ export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 const STARTUP_GRACE_MS = 2_000;
 
 /**
- * Receives stop signals until Nest does. In a container the process has PID 1, for which Linux ignores signals without
- * a handler, so it would run until it is killed. Call the returned function once the shutdown hooks are in place: it
- * passes a received signal on to them. A process that is not ready within STARTUP_GRACE_MS has no work to lose,
- * and exits with code 0.
+ * Receives stop signals until Nest does, from now on instead of bin/darkroom.mjs. In a container the process has PID 1,
+ * for which Linux ignores signals without a handler, so it would run until it is killed. Call the returned function once
+ * the shutdown hooks are in place: it passes a received signal on to them. A process that is not ready within
+ * STARTUP_GRACE_MS has no work to lose, and exits with code 0.
  */
 export function deferStopSignals(): () => void {
   let received: NodeJS.Signals | undefined;
@@ -16,7 +16,12 @@ export function deferStopSignals(): () => void {
     received = signal;
     timer ??= setTimeout(() => process.exit(0), STARTUP_GRACE_MS);
   };
-  for (const signal of STOP_SIGNALS) process.on(signal, receive);
+  for (const signal of STOP_SIGNALS) {
+    // Added before the others are removed: without any listener, a signal that has just arrived would be lost.
+    const earlier = process.listeners(signal);
+    process.on(signal, receive);
+    for (const listener of earlier) process.off(signal, listener);
+  }
   return () => {
     clearTimeout(timer);
     for (const signal of STOP_SIGNALS) process.off(signal, receive);
