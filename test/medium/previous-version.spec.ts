@@ -1,11 +1,10 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { migrate } from '#database/migrate.js';
+import { copyMigrations, generateClient, lastRelease, type LastRelease } from '../support/last-release.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 /** What a version before may rely on in a database, one line each. */
@@ -32,22 +31,18 @@ function isReadable(model: unknown): model is Readable {
 }
 
 // Real: two databases, one as the last release left it, one with all migrations; Prisma's client of the last release. Its
-// SQL of its own is held against columns, functions and unique indexes: building and running all its code would take minutes.
+// SQL of its own is held against columns, functions and unique indexes; e2e/previous-version runs its API and worker.
 describe('the version before on the tables of this one', () => {
   let folder: string;
-  let schema: string;
+  let release: LastRelease;
   let before: TestDatabase;
   let now: TestDatabase;
   const pools: pg.Pool[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-previous-'));
-    const release = (await readdir('prisma/releases')).sort().at(-1) ?? '';
-    schema = await readFile(join('prisma', 'releases', release), 'utf8');
-    const last = /last migration is (\w+)\./.exec(schema)?.[1] ?? '';
-    const migrations = (await readdir('prisma/migrations')).filter((name) => name <= last);
-    for (const name of migrations)
-      await cp(join('prisma/migrations', name), join(folder, 'migrations', name), { recursive: true });
+    release = await lastRelease();
+    await copyMigrations(release, join(folder, 'migrations'));
     [before, now] = [await createEmptyDatabase(), await createTestDatabase()];
     await migrate(before.url, join(folder, 'migrations'));
   }, 120_000);
@@ -69,12 +64,9 @@ describe('the version before on the tables of this one', () => {
   async function previousClient(): Promise<Generated> {
     const output = join(folder, 'client');
     const file = join(folder, 'schema.prisma');
-    await writeFile(file, schema.replace(/output\s*=.*/, `output = ${JSON.stringify(output)}`));
+    await writeFile(file, release.schema.replace(/output\s*=.*/, `output = ${JSON.stringify(output)}`));
     await symlink(resolve('node_modules'), join(folder, 'node_modules'));
-    await promisify(execFile)(process.execPath, ['node_modules/prisma/build/index.js', 'generate', '--schema', file], {
-      // As in scripts/prepare.mjs: generating uses no native engine.
-      env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' },
-    });
+    await generateClient(file);
     return (await import(join(output, 'client.ts'))) as Generated;
   }
 

@@ -50,26 +50,40 @@ export async function startWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 
+/** Starts the API or worker of another version, compiled in `folder`, and waits for its /readyz. */
+export async function startVersion(app: 'api' | 'worker', folder: string, settings: Settings): Promise<TestProcess> {
+  const port = await freePort();
+  const ports = app === 'api' ? { HOST: '127.0.0.1', PORT: String(port) } : { WORKER_HEALTH_PORT: String(port) };
+  const script = join(folder, 'dist', 'apps', app, 'src', 'main.js');
+  return await start(app, port, { ...settings, ...ports }, { script, hasProbe: true });
+}
+
 /** Starts a worker that may never reach a service; waits for its own log line instead of /readyz. */
 export async function startUnreachedWorker(settings: Settings): Promise<TestProcess> {
-  return await start('worker', await freePort(), settings, resolve('dist', 'bin', 'worker.js'));
+  return await start('worker', await freePort(), settings, {
+    script: resolve('dist', 'bin', 'worker.js'),
+    hasProbe: false,
+  });
 }
 
 /** Starts a worker whose provider immediately returns one tiny image; only for requests of size `auto`. */
 export async function startInstantWorker(settings: Settings): Promise<TestProcess> {
-  return await start('worker', await freePort(), settings, resolve('bench', 'instant-worker.mjs'));
+  return await start('worker', await freePort(), settings, {
+    script: resolve('bench', 'instant-worker.mjs'),
+    hasProbe: false,
+  });
 }
 
 async function start(
   app: 'api' | 'worker',
   port: number,
   settings: Settings,
-  ownScript?: string,
+  { script, hasProbe } = { script: resolve('dist', 'bin', `${app}.js`), hasProbe: true },
 ): Promise<TestProcess> {
   const log = join(folder, `${app}-${port}-${Date.now()}.log`);
   const child = await startChild({
     command: process.execPath,
-    args: [ownScript ?? resolve('dist', 'bin', `${app}.js`)],
+    args: [script],
     env: { PATH: process.env['PATH'], DATA_DIR: folder, LOG_LEVEL: 'debug', ...settings },
     log,
     deathSignal: 'SIGKILL',
@@ -79,9 +93,9 @@ async function start(
   const logs = follow(log);
   const host = settings[app === 'api' ? 'HOST' : 'WORKER_HEALTH_HOST'] ?? '127.0.0.1';
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  // A script of its own opens no port, but logs when it is ready.
+  // Without a probe, its log says when it is ready.
   const isReady = async (): Promise<boolean> =>
-    ownScript === undefined ? await answers(`${url}/readyz`) : output().includes(`"${app}.started"`);
+    hasProbe ? await answers(`${url}/readyz`) : output().includes(`"${app}.started"`);
   const ready = await waitUntil(async () => !child.running || (await isReady()), { timeoutMs: READY_MS });
   if (!ready || !child.running) {
     await end(child);
