@@ -1,7 +1,9 @@
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin } from '../support/console.js';
+import { CountingProxy } from '../support/counting-proxy.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi } from '../support/processes.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 
 interface Answer {
@@ -72,5 +74,28 @@ describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => 
     const [image] = ((await edited.json()) as { data: { b64_json: string }[] }).data;
     const bytes = Buffer.from(image?.b64_json ?? '', 'base64');
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 256, height: 256 });
+  });
+
+  it('O10: probes ask nothing of the store, however many there are', async () => {
+    const proxy = await CountingProxy.start(s3.endpoint);
+    // One check, when it starts.
+    const watched = { S3_ENDPOINT: proxy.url, STORE_CHECK_INTERVAL_MS: '86400000' };
+    const api = await startApi({ ...platform.settings, ...watched });
+    const storage = async (): Promise<string | undefined> => {
+      const { dependencies } = (await (await fetch(`${api.url}/readyz`)).json()) as {
+        dependencies: Record<string, { state: string }>;
+      };
+      return dependencies['storage']?.state;
+    };
+    expect(await waitUntil(async () => (await storage()) === 'ok', { timeoutMs: 30_000 })).toBe(true);
+    const checked = proxy.roundTrips;
+    expect(checked).toBeGreaterThan(0);
+    for (let probe = 0; probe < 50; probe++) {
+      expect(await storage()).toBe('ok');
+      expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
+    }
+    expect(proxy.roundTrips).toBe(checked);
+    await api.stop();
+    await proxy.close();
   });
 });
