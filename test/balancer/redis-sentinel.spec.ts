@@ -144,7 +144,7 @@ describe('Redis behind Sentinels', () => {
     };
   }
 
-  it('a planned failover, which breaks no connection by itself, loses nothing', async () => {
+  it('O13: a planned failover, which breaks no connection by itself, loses nothing', async () => {
     const { connection, close } = await searching();
     try {
       await acrossFailover('Redis failover by Sentinel, planned', () => sentinel.call('SENTINEL', 'failover', 'main'));
@@ -160,7 +160,7 @@ describe('Redis behind Sentinels', () => {
     now.disconnect();
   }, 180_000);
 
-  it('a master that dies is replaced; requests are taken again, and nothing accepted is lost', async () => {
+  it('O13: a master that dies is replaced; requests are taken again, and nothing accepted is lost', async () => {
     const port = await masterPort();
     const master = servers.find((server) => server.port === port)!;
     const replica = servers.find((server) => server !== master)!;

@@ -50,7 +50,7 @@ if (programs === undefined) {
     return { pool, settings };
   }
 
-  it('loses nothing that had ended before it, and nothing that had not is bought again', async () => {
+  it('Also: loses nothing that had ended before it, and nothing that had not is bought again', async () => {
     await server.run('createdb', 'before');
     await migrate(server.url('before'), 'prisma/migrations');
     const source = place('before');

@@ -70,7 +70,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     return ((await response.json()) as { data: { status: string; created: number } }).data;
   }
 
-  it('serves callers, workers, sweeps and the console, though no two transactions share a session', async () => {
+  it('Also: serves callers, workers, sweeps and the console, though no two transactions share a session', async () => {
     const began = Math.floor(Date.now() / 1_000) - 1;
     const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => accepted({ prompt: `a mill ${n}` })));
     const cancelled = await accepted({ prompt: 'a mill [[latency=20s]]' });

@@ -35,7 +35,7 @@ describe('connections of all processes', () => {
     await expect(connectionBudget(command.pool, 10)).rejects.toThrow(/they may open 5027 of .*; lower DATABASE_POOL/);
   });
 
-  it('are counted as planned, each role with its own pools, and refused when they do not fit', async () => {
+  it('Also: are counted as planned, each role with its own pools, and refused when they do not fit', async () => {
     const { pool } = await connect('command', 2);
     const { rows } = await pool.query<{ available: number }>(
       `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS available`,

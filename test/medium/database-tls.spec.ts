@@ -54,7 +54,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
     return reason;
   }
 
-  it('is migrated and used with sslrootcert in DATABASE_URL', async () => {
+  it('Also: is migrated and used with sslrootcert in DATABASE_URL', async () => {
     const url = `${server.url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`;
     expect((await migrate(url, 'prisma/migrations')).length).toBeGreaterThan(10);
     const database = openPrisma(url);

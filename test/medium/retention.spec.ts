@@ -184,7 +184,7 @@ describe('retention', () => {
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
   });
 
-  it('removes charges, usage and audit entries after their days, and never what was spent', async () => {
+  it('O6: removes charges, usage and audit entries after their days, and never what was spent', async () => {
     const [config] = loadConfig([WorkerConfig], {});
     const [charges, usage] = [new ChargeRepository(room.database), new UsageRepository(room.database)];
     const expire = new ExpireLedger(charges, usage, room.logger);
@@ -229,7 +229,7 @@ describe('retention', () => {
     expect(await spent()).toEqual(new Map([['key', 30]]));
   });
 
-  it('collects what a check of the store left behind, of this version and of older ones', async () => {
+  it('O6: collects what a check of the store left behind, of this version and of older ones', async () => {
     for (const key of [`checks/check_${ulid()}`, 'checks/0b9f4f9e-5d3a-4a53-9c39-0d7ddba0b1e5']) await put(key);
     const orphans = orphanCollector();
     expect(await orphans.run(Date.now())).toBe(1);
