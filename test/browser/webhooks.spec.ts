@@ -128,7 +128,7 @@ describe('webhooks and the audit log in a browser', () => {
     // The page of the task says the same.
     await page().getByRole('link', { name: bad }).click();
     await page()
-      .getByRole('heading', { level: 1, name: /^(?!Task$)/ })
+      .getByRole('heading', { level: 1, name: /^(?!Webhooks$|Task$)/ })
       .waitFor();
     await page()
       .getByRole('button', { name: /Pending Task completed/ })
