@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { CancelingClient } from './canceling-client.js';
 import { isDatabaseUnavailable } from './database-errors.js';
@@ -18,6 +19,11 @@ export interface ServerState {
 
 /** Postgres' code for "not now"; callers are told to try again. */
 const STANDBY = '57P03';
+
+/** What the driver's types leave out. */
+interface Streaming {
+  readonly connection: { readonly stream: Duplex };
+}
 
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
@@ -106,7 +112,12 @@ async function askServer(url: string, timeoutMs: number): Promise<Server> {
     await client.connect();
     return { host: client.host, port: client.port, isStandby: await isStandby(client) };
   } finally {
-    await client.end().catch(() => undefined);
+    // Not waited for: a server that is cut off now would never close it, and every other connection waits for this answer.
+    const closing = setTimeout(() => (client as unknown as Streaming).connection.stream.destroy(), timeoutMs).unref();
+    void client.end().then(
+      () => clearTimeout(closing),
+      () => clearTimeout(closing),
+    );
   }
 }
 
