@@ -16,15 +16,17 @@ export function deferStopSignals(): () => void {
     received = signal;
     timer ??= setTimeout(() => process.exit(0), STARTUP_GRACE_MS);
   };
-  for (const signal of STOP_SIGNALS) {
-    // Added before the others are removed: without any listener, a signal that has just arrived would be lost.
-    const earlier = process.listeners(signal);
-    process.on(signal, receive);
-    for (const listener of earlier) process.off(signal, listener);
-  }
+  for (const signal of STOP_SIGNALS) replaceListeners(signal, receive);
   return () => {
     clearTimeout(timer);
     for (const signal of STOP_SIGNALS) process.off(signal, receive);
     if (received !== undefined) process.kill(process.pid, received);
   };
+}
+
+/** Adds the listener before it removes the others: without any, a signal that has just arrived would be lost. */
+export function replaceListeners(signal: NodeJS.Signals, listener: NodeJS.SignalsListener): void {
+  const earlier = process.listeners(signal);
+  process.on(signal, listener);
+  for (const other of earlier) process.off(signal, other);
 }

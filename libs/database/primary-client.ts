@@ -114,10 +114,10 @@ async function askServer(url: string, timeoutMs: number): Promise<Server> {
   } finally {
     // Not waited for: a server that is cut off now would never close it, and every other connection waits for this answer.
     const closing = setTimeout(() => (client as unknown as Streaming).connection.stream.destroy(), timeoutMs).unref();
-    void client.end().then(
-      () => clearTimeout(closing),
-      () => clearTimeout(closing),
-    );
+    void client
+      .end()
+      .catch(() => undefined)
+      .finally(() => clearTimeout(closing));
   }
 }
 

@@ -1,3 +1,5 @@
+import { replaceListeners } from '#config/stop-signals.js';
+
 /**
  * Signals this close together count as one, because npm forwards the signal that the terminal sends to every process.
  */
@@ -22,10 +24,7 @@ export function listenForStop(): StopSignals {
       stop.abort();
     } else if (performance.now() - since > SAME_SIGNAL_MS) force.abort();
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Earlier listeners were for the setup, which is over.
-    process.removeAllListeners(signal);
-    process.on(signal, onSignal);
-  }
+  // Earlier listeners were for the setup, which is over.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) replaceListeners(signal, onSignal);
   return { stop: stop.signal, force: force.signal };
 }
