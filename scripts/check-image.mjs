@@ -1,5 +1,5 @@
 // Builds deploy/Dockerfile and runs the image like docker-compose.yml: hardened, with a real Postgres, Redis and S3.
-// usage: node scripts/check-image.mjs, as root on Debian with buildah, podman, runc, conmon, catatonit and debootstrap.
+// usage: node scripts/check-image.mjs [--all-drills], as root on Debian with buildah, podman, runc, conmon, catatonit and debootstrap.
 // Exits with 1 when the image fails, and with 75 on a machine that can't run containers at all.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
@@ -14,6 +14,7 @@ import { startRedis } from '#embedded/redis.js';
 import { startS3Server } from '../test/support/s3-server.mjs';
 import { readCompose } from './deploy-rules/compose.mjs';
 import { makeBase } from './image/base.mjs';
+import { runDrills } from './image/drills.mjs';
 import { environmentOf, hardeningFlags, secondsOf } from './image/compose-service.mjs';
 import { Engine, removeFolder } from './image/engine.mjs';
 import { figuresOf, hardeningProblems } from './image/inspect-processes.mjs';
@@ -57,6 +58,7 @@ try {
   await step('first image', async () => [await generate(), ...(await memory())].join('; '));
   await step('doctor', checkSetUp);
   await step('stop', stopWithTaskInHand);
+  await step('drills', () => runDrills(engine, services, TAG, folder, { all: process.argv.includes('--all-drills') }));
 } catch (error) {
   console.log(error.message);
   for (const name of engine.containers.keys()) console.log(`-- last lines of the ${name}:\n${engine.linesOf(name)}`);

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { startChild, type Child, type ChildExit } from '#embedded/child.js';
+import { startChild, type ChildExit } from '#embedded/child.js';
+import { imageRun, startInContainer, type RunningProcess } from './container.js';
 import { freePort } from './free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 
@@ -27,7 +28,7 @@ export interface TestProcess {
 
 const READY_MS = 60_000;
 const STOP_MS = 30_000;
-const started = new Set<Child>();
+const started = new Set<RunningProcess>();
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-processes-'));
 
 // No test may leave a process behind: one that does not stop on request is a failure, and is killed.
@@ -61,7 +62,7 @@ export async function startVersion(app: 'api' | 'worker', folder: string, settin
 /** Starts a worker that may never reach a service; waits for its own log line instead of /readyz. */
 export async function startUnreachedWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', await freePort(), settings, {
-    script: resolve('dist', 'bin', 'worker.js'),
+    script: builtScript('worker'),
     hasProbe: false,
   });
 }
@@ -78,16 +79,12 @@ async function start(
   app: 'api' | 'worker',
   port: number,
   settings: Settings,
-  { script, hasProbe } = { script: resolve('dist', 'bin', `${app}.js`), hasProbe: true },
+  { script, hasProbe } = { script: builtScript(app), hasProbe: true },
 ): Promise<TestProcess> {
   const log = join(folder, `${app}-${port}-${Date.now()}.log`);
-  const child = await startChild({
-    command: process.execPath,
-    args: [script],
-    env: { PATH: process.env['PATH'], DATA_DIR: folder, LOG_LEVEL: 'debug', ...settings },
-    log,
-    deathSignal: 'SIGKILL',
-  });
+  const env = { DATA_DIR: folder, LOG_LEVEL: 'debug', ...settings };
+  const image = script === builtScript(app) ? imageRun() : undefined;
+  const child = await (image === undefined ? startHere(script, env, log) : startInContainer(image, app, env, log));
   started.add(child);
   const output = (): string => readFileSync(log, 'utf8');
   const logs = follow(log);
@@ -121,12 +118,37 @@ async function start(
   };
 }
 
-async function end(child: Child): Promise<ChildExit> {
+function builtScript(app: 'api' | 'worker'): string {
+  return resolve('dist', 'bin', `${app}.js`);
+}
+
+async function startHere(script: string, env: Settings, log: string): Promise<RunningProcess> {
+  const child = await startChild({
+    command: process.execPath,
+    args: [script],
+    env: { PATH: process.env['PATH'], ...env },
+    log,
+    deathSignal: 'SIGKILL',
+  });
+  return {
+    pid: child.pid,
+    get running() {
+      return child.running;
+    },
+    exited: child.exited,
+    kill: (signal) => {
+      child.kill(signal);
+    },
+    stop: (waitMs) => child.stop([['SIGTERM', waitMs]]),
+  };
+}
+
+async function end(child: RunningProcess): Promise<ChildExit> {
   started.delete(child);
   if (!child.running) return await child.exited;
   // A frozen process receives SIGTERM only once it is resumed.
   child.kill('SIGCONT');
-  return await child.stop([['SIGTERM', STOP_MS]]);
+  return await child.stop(STOP_MS);
 }
 
 async function answers(url: string): Promise<boolean> {
