@@ -22,9 +22,9 @@ export class PasswordHashLimiter {
   private readonly queues = new Map<string, (() => void)[]>();
 
   constructor(
-    @Optional() private readonly atOnce = AT_ONCE,
-    @Optional() private readonly maxWaiting = WAITING,
-    @Optional() private readonly maxOfOne = WAITING_OF_ONE,
+    @Optional() private readonly atOnce: number = AT_ONCE,
+    @Optional() private readonly maxWaiting: number = WAITING,
+    @Optional() private readonly maxOfOne: number = WAITING_OF_ONE,
   ) {}
 
   /** Runs `work` once there is a place. Throws AppError `server_is_overloaded` when too many wait already. */

@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { ConfigError } from '#config/load-config.js';
 import { Logger } from '#telemetry/logger.js';
 import { openAiCatalog, SANDBOX_CATALOG } from './built-in.js';
 import { CatalogError, type Catalog, type EntryProblem } from './catalog.js';
@@ -44,7 +45,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   private adapterProblems: AdapterProblems = () => [];
   private readonly listeners: (() => void)[] = [];
 
-  /** Throws CatalogError, or the file system's error when MODELS_FILE can't be read. */
+  /** Throws CatalogError, or ConfigError when MODELS_FILE can't be read. */
   constructor(
     private readonly config: CatalogConfig,
     @Inject(CATALOG_ENVIRONMENT) private readonly env: Environment,
@@ -189,8 +190,14 @@ function ownerOf({ modelsFile }: CatalogConfig): BaseEntries['owner'] {
   return modelsFile === undefined ? 'built-in' : 'file';
 }
 
+/** Throws ConfigError when the file can't be read; whoever only checks settings may not have it. */
 function textOf({ modelsFile }: CatalogConfig, env: Environment): string {
-  return modelsFile === undefined ? builtIn(env) : readFileSync(modelsFile, 'utf8');
+  if (modelsFile === undefined) return builtIn(env);
+  try {
+    return readFileSync(modelsFile, 'utf8');
+  } catch {
+    throw new ConfigError(['MODELS_FILE must name a file that can be read']);
+  }
 }
 
 function nameOf({ modelsFile }: CatalogConfig): string {

@@ -79,5 +79,7 @@ describe('loadConfig', () => {
       '  - ROOM_PROT is not a setting. Did you mean ROOM_PORT?',
     ]);
     expect(startFailure(new Error('no disk'), [FirstConfig], env)).toBe('Error: no disk');
+    const debug = startFailure(new Error('no disk'), [FirstConfig], { ...env, LOG_LEVEL: 'debug' });
+    expect(debug).toMatch(/^Error: no disk\n +at /);
   });
 });

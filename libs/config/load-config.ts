@@ -81,11 +81,18 @@ export function unknownText({ name, meant }: UnknownSetting): string {
   return `${name} is not a setting. Did you mean ${meant}?`;
 }
 
-/** Why a process can't start, for its standard error: all problems of its settings, and likely misspellings. */
+/**
+ * Why a process can't start, for its standard error: all problems of its settings, and likely misspellings; or any
+ * other error, with its stack if LOG_LEVEL is debug.
+ */
 export function startFailure(error: unknown, classes: readonly ConfigClass[], env: Environment): string {
-  if (!(error instanceof ConfigError)) return String(error);
+  if (!(error instanceof ConfigError)) return (env['LOG_LEVEL'] === 'debug' && stackOf(error)) || String(error);
   const misspelled = unknownSettings(classes, env).map((setting) => `  - ${unknownText(setting)}`);
   return [error.message, ...misspelled].join('\n');
+}
+
+function stackOf(error: unknown): string | undefined {
+  return error instanceof Error ? error.stack : undefined;
 }
 
 /** Problems and likely misspellings of settings, without values. */

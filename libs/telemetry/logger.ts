@@ -145,6 +145,12 @@ function describeError(value: unknown, depth = 0): unknown {
   };
 }
 
+/**
+ * Of NestFactory: its messages wait for our logger (`useLogger`, then `flushLogs`). When a process can't start, its main
+ * function says why; Nest would add its own lines, in color and with everything so far.
+ */
+export const START_OPTIONS = { bufferLogs: true, autoFlushLogs: false, abortOnError: false } as const;
+
 /** Sends Nest's own messages to our logger; its start-up messages are debug. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}

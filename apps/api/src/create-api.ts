@@ -7,7 +7,7 @@ import { PACKAGE_ROOT } from '#config/package.js';
 import { SessionStore } from '#accounts/session-store.js';
 import { foreignLinkOrigin } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { Logger, NestLogger } from '#telemetry/logger.js';
+import { Logger, NestLogger, START_OPTIONS } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { ApiModule } from './api.module.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
@@ -42,12 +42,12 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   const module = ApiModule.forRoot(env);
   const [{ trustedProxies }] = loadConfig([ApiConfig], env);
   const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(trustedProxies), {
+    ...START_OPTIONS,
     bodyParser: false,
-    bufferLogs: true,
-    abortOnError: false,
   });
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
+  app.flushLogs();
   const server = app.getHttpAdapter().getInstance();
   await app.register(cookie, { hook: false });
   prepareDocs(server);

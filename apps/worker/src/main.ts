@@ -4,7 +4,7 @@ import { reportSettings, startFailure, unknownSettings } from '#config/load-conf
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
-import { Logger, NestLogger } from '#telemetry/logger.js';
+import { Logger, NestLogger, START_OPTIONS } from '#telemetry/logger.js';
 import { Leases } from './images/leases.js';
 import { ShutdownGrace } from './images/shutdown-grace.js';
 import { WORKER_CONFIGS } from './worker-configs.js';
@@ -19,10 +19,11 @@ const LOOK_MS = 1_000;
 
 async function main(): Promise<void> {
   const forwardStopSignal = deferStopSignals();
-  const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), { bufferLogs: true });
+  const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), START_OPTIONS);
   if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
+  app.flushLogs();
   app.enableShutdownHooks([...STOP_SIGNALS], { useProcessExit: true });
   endInTime(app.get(ShutdownGrace), app.get(Leases), logger);
   forwardStopSignal();

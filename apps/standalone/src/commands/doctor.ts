@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig, unknownText } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
@@ -32,6 +33,7 @@ type Check = readonly [name: string, run: () => Promise<string> | string];
 
 const NOT_PRODUCTION =
   'NODE_ENV is not production: whoever has a key can steer the sandbox by directives in prompts (docs/sandbox.md)';
+const RELATIVE_FOLDER = 'DATA_DIR is relative: processes share their images only if all are started in the same folder';
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 1_000;
 
@@ -89,17 +91,25 @@ function nodeVersion(): string {
   return process.versions.node;
 }
 
-/**
- * Reports probable typos as warnings, not failures: another program may use such a name. The same goes for a
- * deployment without NODE_ENV=production.
- */
+/** Warns of probable typos, which another program may use, and of what a deployment should not be without. */
 async function settings(env: Environment, say: (line: string) => void): Promise<string> {
   const { problems, unknown } = await checkSettings(env);
-  for (const setting of unknown) say(`warn  ${'settings'.padEnd(18)}  ${unknownText(setting)}`);
-  if (env['DATABASE_URL'] !== undefined && env['NODE_ENV'] !== 'production')
-    say(`warn  ${'settings'.padEnd(18)}  ${NOT_PRODUCTION}`);
+  for (const warning of [...unknown.map(unknownText), ...(isDeployment(env) ? deploymentWarnings(env) : [])])
+    say(`warn  ${'settings'.padEnd(18)}  ${warning}`);
   if (problems.length > 0) throw new ConfigError(problems);
   return 'can be used';
+}
+
+/** `darkroom start` brings its own Postgres. */
+function isDeployment(env: Environment): boolean {
+  return env['DATABASE_URL'] !== undefined;
+}
+
+function deploymentWarnings(env: Environment): string[] {
+  return [
+    ...(env['NODE_ENV'] === 'production' ? [] : [NOT_PRODUCTION]),
+    ...(env['STORAGE'] === 's3' || isAbsolute(env['DATA_DIR'] ?? '') ? [] : [RELATIVE_FOLDER]),
+  ];
 }
 
 function secrets(config: StandaloneConfig, { secretKey }: Running): string {

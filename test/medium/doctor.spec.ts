@@ -1,0 +1,27 @@
+import { tmpdir } from 'node:os';
+import { doctor } from '../../apps/standalone/src/commands/doctor.js';
+
+const NOBODY = { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' };
+
+// Real: doctor, on a machine where nothing runs.
+describe('doctor', () => {
+  async function warnings(env: Record<string, string>): Promise<string[]> {
+    const lines: string[] = [];
+    await doctor({ ...NOBODY, SECRET_KEY: 's'.padEnd(40, 'x'), ...env }, (line) => lines.push(line));
+    return lines.filter((line) => line.startsWith('warn  settings'));
+  }
+
+  it('warns of a deployment that is open to directives, or whose processes may not share a folder', async () => {
+    expect(await warnings({ DATA_DIR: 'data' })).toEqual([
+      expect.stringContaining('NODE_ENV is not production'),
+      expect.stringContaining('DATA_DIR is relative'),
+    ]);
+  });
+
+  it.each([
+    ['an absolute folder', { DATA_DIR: tmpdir() }],
+    ['S3', { STORAGE: 's3', S3_BUCKET: 'images', S3_ENDPOINT: 'http://127.0.0.1:1' }],
+  ])('does not warn of one with %s', async (_, env) => {
+    expect(await warnings({ NODE_ENV: 'production', ...env })).toEqual([]);
+  });
+});

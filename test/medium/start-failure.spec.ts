@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+import { createTestRedis } from '../support/redis.js';
+
+// Real: both processes as operators start them, Postgres and Redis.
+describe('a process that cannot start', () => {
+  let database: TestDatabase;
+  let folder: string;
+  let taken: Server;
+  let settings: Record<string, string>;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-start-'));
+    taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const port = String((taken.address() as AddressInfo).port);
+    settings = {
+      ...{ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, SECRET_KEY: 's'.padEnd(40, 'x') },
+      ...{
+        DATA_DIR: folder,
+        HOST: '127.0.0.1',
+        PORT: port,
+        WORKER_HEALTH_PORT: port,
+      },
+    };
+  }, 60_000);
+  afterAll(async () => {
+    taken.close();
+    await database.drop();
+    await rm(folder, { recursive: true });
+  });
+
+  async function start(role: string, changes: Record<string, string>) {
+    const child = spawn(process.execPath, [resolve('dist', 'bin', `${role}.js`)], {
+      env: { PATH: process.env['PATH'], ...settings, ...changes },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [[code], output, error] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);
+    return { code: code as number, output, error };
+  }
+
+  const FILE = 'Invalid settings:\n  - MODELS_FILE must name a file that can be read\n';
+
+  it.each(['api', 'worker'])('the %s says in one line which file is missing, in plain text', async (role) => {
+    expect(await start(role, { MODELS_FILE: '/nowhere/models.yaml' })).toEqual({ code: 1, output: '', error: FILE });
+  });
+
+  it.each(['api', 'worker'])('the %s says in one line that its port is taken', async (role) => {
+    const { code, error } = await start(role, {});
+    expect(code).toBe(1);
+    expect(error).toMatch(/^Error: listen EADDRINUSE: address already in use \S+:\d+\n$/);
+  });
+});
