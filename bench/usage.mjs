@@ -36,6 +36,11 @@ export function socketsOf(pid) {
   return { files: names.length, sockets: seen.size, byPort };
 }
 
+/** Bytes that a process has written so far, to sockets and files; NaN without /proc. */
+export function writtenBy(pid) {
+  return Number(/^wchar: (\d+)$/m.exec(read(`/proc/${pid}/io`) ?? '')?.[1]);
+}
+
 function linkOf(path) {
   try {
     return readlinkSync(path);

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
 import { megabytes, milliseconds, seconds } from '../figures.mjs';
 import { generation } from '../requests.mjs';
-import { cpuDuring, memoryOf, memoryOfAll, socketsOf } from '../usage.mjs';
+import { cpuDuring, memoryOf, memoryOfAll, socketsOf, writtenBy } from '../usage.mjs';
 
 export const title = 'A thousand images a minute: 8,000 callers, two APIs, eight workers';
 
@@ -54,7 +54,7 @@ export async function measure({ stage, load, quick }) {
     apis.forEach((api, n) => {
       const total = AT_ONCE / apis.length;
       const requests = Array.from({ length: total }, (_, place) =>
-        requestOf(sent + place * apis.length + n, realEvery, keys),
+        requestOf(sent + n * total + place, realEvery, keys),
       );
       calls.push(
         load.count({ port: api.port, requests, connections: total, total, status: 200, timeoutMs: TIMEOUT_MS }),
@@ -78,6 +78,8 @@ export async function measure({ stage, load, quick }) {
   const connections = await services.connections(pids);
   const heldLoops = await loops(stage, processes);
 
+  const writtenOf = () => Object.fromEntries(Object.entries(watched).map(([name, pid]) => [name, writtenBy(pid)]));
+  const writtenHeld = writtenOf();
   const begunAt = performance.now();
   const { cpu, answers } = await cpuDuring(watched, async () => {
     await provider.begin();
@@ -85,6 +87,7 @@ export async function measure({ stage, load, quick }) {
   });
   const drainedMs = performance.now() - begunAt;
   const drainedLoops = await loops(stage, processes);
+  const written = writtenOf();
   await stage.untilIdle(stage.pool, 'tasks');
   const after = await services.read();
   const peaks = Object.fromEntries(
@@ -120,6 +123,7 @@ export async function measure({ stage, load, quick }) {
       'to Postgres',
       'to Redis',
       'to the provider',
+      'written, answering',
       'cpu, holding',
       'event loop p99, holding',
       'event loop p99, answering',
@@ -136,6 +140,7 @@ export async function measure({ stage, load, quick }) {
         ours ? most((name) => connections[name]) : '',
         ours ? most((name) => sockets[name].byPort.get(ports.redis) ?? 0) : '',
         ours ? most((name) => sockets[name].byPort.get(ports.provider) ?? 0) : '',
+        title === 'Postgres' ? '' : megabytes(most((name) => written[name] - writtenHeld[name])),
         `${((most((name) => heldCpu[name]) / quietMs) * 100).toFixed(1)} %`,
         ours ? milliseconds(most((name) => heldLoops[name].p99)) : '',
         ours ? milliseconds(most((name) => drainedLoops[name].p99)) : '',
@@ -180,6 +185,8 @@ export async function measure({ stage, load, quick }) {
       cpu,
       heldLoops,
       drainedLoops,
+      writtenHeld,
+      written,
       connections,
       empty,
       before,
