@@ -1,3 +1,8 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
 import { isDatabaseUnavailable, isUniqueViolation } from '#database/database-errors.js';
 import { DatabaseConfig } from '#database/database.config.js';
@@ -81,6 +86,22 @@ describe('what Prisma throws when the database is away', () => {
 
   it('is that a statement takes too long, which Postgres then stops', async () => {
     await giveUpStatement(room.databaseUrl);
+  }, 60_000);
+
+  it('is the same behind a Unix socket', async () => {
+    const server = new URL(room.databaseUrl);
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-socket-'));
+    const forwarder = createServer((client) => {
+      const onward = connect(Number(server.port), server.hostname);
+      client.pipe(onward).pipe(client);
+      for (const socket of [client, onward]) socket.on('error', () => socket.destroy());
+    }).listen(join(folder, '.s.PGSQL.5432'));
+    await once(forwarder, 'listening');
+    const { username, password, pathname } = server;
+    const address = `postgresql://${username}:${password}@localhost${pathname}?host=${encodeURIComponent(folder)}`;
+    await giveUpStatement(address, room.databaseUrl);
+    forwarder.close();
+    await rm(folder, { recursive: true });
   }, 60_000);
 
   it('is another thing than a row that is refused', async () => {
