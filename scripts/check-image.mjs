@@ -1,5 +1,5 @@
 // Builds deploy/Dockerfile and runs the image like docker-compose.yml: hardened, with a real Postgres, Redis and S3.
-// usage: node scripts/check-image.mjs [--all-drills], as root on Debian with buildah, podman, runc, conmon, catatonit and debootstrap.
+// usage: node scripts/check-image.mjs [--all-drills], as root on Debian with the PROGRAMS below.
 // Exits with 1 when the image fails, and with 75 on a machine that can't run containers at all.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ import { figuresOf, hardeningProblems } from './image/inspect-processes.mjs';
 import { interruption } from './image/run.mjs';
 import { ROOT } from './prepare.mjs';
 
-const PROGRAMS = ['buildah', 'podman', 'runc', 'conmon', 'catatonit', 'debootstrap'];
+const PROGRAMS = ['buildah', 'podman', 'runc', 'conmon', 'catatonit', 'debootstrap', 'haproxy'];
 /** From sysexits.h: the machine is the problem, not the image. */
 const EX_TEMPFAIL = 75;
 const MAX_BYTES = 350e6;
