@@ -195,8 +195,8 @@ function textOf({ modelsFile }: CatalogConfig, env: Environment): string {
   if (modelsFile === undefined) return builtIn(env);
   try {
     return readFileSync(modelsFile, 'utf8');
-  } catch {
-    throw new ConfigError(['MODELS_FILE must name a file that can be read']);
+  } catch (error) {
+    throw new ConfigError([`MODELS_FILE can't be read: ${(error as Error).message}`]);
   }
 }
 

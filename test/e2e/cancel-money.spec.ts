@@ -1,3 +1,5 @@
+import { Redis } from 'ioredis';
+import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { openHangUpRoom, type HangUpRoom, type Payer } from '../support/hang-ups.js';
 import { startUpstream, type Script, type ScriptedUpstream } from '../support/scripted-upstream.js';
@@ -14,6 +16,7 @@ describe('cancelling what costs money', () => {
   let room: HangUpRoom;
   let upstream: ScriptedUpstream;
   let partial: string;
+  let redis: Redis;
   beforeAll(async () => {
     upstream = await startUpstream();
     partial = (await gradientImage(64, 64, 'png')).toString('base64');
@@ -29,14 +32,21 @@ models:
     routes: [{ provider: up }]
     prices: [{ from: 2026-01-01, cancelled: 0.5, per_image: { 1k: 4, 2k: 4, 4k: 4 } }]
 `);
+    redis = new Redis(room.platform.settings['REDIS_URL'] ?? '');
   }, 120_000);
   afterAll(async () => {
+    redis.disconnect();
     await room.close();
     await upstream.close();
   }, 60_000);
 
+  /** Whether an API listens to the partial images of a task; it gets none from before. */
+  const isHeard = async (): Promise<boolean> =>
+    (await redis.pubsub('CHANNELS', `${room.platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`)).length > 0;
+
   /** All partial images, and then nothing more for as long as the caller is there. */
   const partialsThenSilence: Script = async (call, response) => {
+    await waitUntil(isHeard, { timeoutMs: 30_000 });
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const index of [0, 1, 2]) {
       const type = 'image_generation.partial_image';
@@ -88,6 +98,8 @@ models:
   it('H5: a price may forgive a share of what is cancelled', async () => {
     upstream.script(partialsThenSilence);
     const payer = await room.newPayer(5_000_000);
+    // Not those of the test before.
+    await waitUntil(async () => !(await isHeard()), { timeoutMs: 30_000 });
     expect((await lookAndCancel(payer, { model: 'half-forgiven' })).task.cost).toMatchObject({ amount: '2.000000' });
     expect(await payer.spent()).toBe(PRICE / 2);
   });

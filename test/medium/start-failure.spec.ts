@@ -46,7 +46,9 @@ describe('a process that cannot start', () => {
     return { code: code as number, output, error };
   }
 
-  const FILE = 'Invalid settings:\n  - MODELS_FILE must name a file that can be read\n';
+  const FILE = `Invalid settings:
+  - MODELS_FILE can't be read: ENOENT: no such file or directory, open '/nowhere/models.yaml'
+`;
 
   it.each(['api', 'worker'])('the %s says in one line which file is missing, in plain text', async (role) => {
     expect(await start(role, { MODELS_FILE: '/nowhere/models.yaml' })).toEqual({ code: 1, output: '', error: FILE });

@@ -17,10 +17,7 @@ export interface ImageRun {
 }
 
 /** What tests do with a process, here or in a container. */
-export type RunningProcess = Pick<Child, 'pid' | 'running' | 'exited' | 'kill'> & {
-  /** Stops it with SIGTERM, and by force after `waitMs`. */
-  stop(waitMs: number): Promise<ChildExit>;
-};
+export type RunningProcess = Pick<Child, 'pid' | 'running' | 'exited' | 'kill' | 'stop'>;
 
 /** The image that the tests were told to run, if any. */
 export function imageRun(): ImageRun | undefined {
@@ -51,7 +48,12 @@ export async function startInContainer(
   const pid = await pidIn(pidFile, engine);
   appendFileSync(started, `${role}\n`);
   const kill = (signal: NodeJS.Signals): void => {
-    if (engine.running) process.kill(pid, signal);
+    try {
+      if (engine.running) process.kill(pid, signal);
+    } catch (error) {
+      // The process has ended, and the engine is still removing its container.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   };
   return {
     pid,
@@ -60,9 +62,11 @@ export async function startInContainer(
     },
     exited: engine.exited.then(exitOf),
     kill,
-    stop: async (waitMs) => {
-      kill('SIGTERM');
-      await Promise.race([engine.exited, delay(waitMs, undefined, { ref: false })]);
+    stop: async (steps) => {
+      for (const [signal, waitMs] of steps) {
+        kill(signal);
+        await Promise.race([engine.exited, delay(waitMs, undefined, { ref: false })]);
+      }
       kill('SIGKILL');
       return exitOf(await engine.exited);
     },

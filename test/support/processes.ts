@@ -123,24 +123,13 @@ function builtScript(app: 'api' | 'worker'): string {
 }
 
 async function startHere(script: string, env: Settings, log: string): Promise<RunningProcess> {
-  const child = await startChild({
+  return await startChild({
     command: process.execPath,
     args: [script],
     env: { PATH: process.env['PATH'], ...env },
     log,
     deathSignal: 'SIGKILL',
   });
-  return {
-    pid: child.pid,
-    get running() {
-      return child.running;
-    },
-    exited: child.exited,
-    kill: (signal) => {
-      child.kill(signal);
-    },
-    stop: (waitMs) => child.stop([['SIGTERM', waitMs]]),
-  };
 }
 
 async function end(child: RunningProcess): Promise<ChildExit> {
@@ -148,7 +137,7 @@ async function end(child: RunningProcess): Promise<ChildExit> {
   if (!child.running) return await child.exited;
   // A frozen process receives SIGTERM only once it is resumed.
   child.kill('SIGCONT');
-  return await child.stop(STOP_MS);
+  return await child.stop([['SIGTERM', STOP_MS]]);
 }
 
 async function answers(url: string): Promise<boolean> {

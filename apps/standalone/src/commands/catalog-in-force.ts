@@ -4,13 +4,12 @@ import { readCatalog } from '#catalog/catalog-source.js';
 import { RevisionRepository } from '#catalog/revision.repository.js';
 import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
-import { SetupError } from '#embedded/setup-error.js';
 import { findRunning } from '../platform/running.js';
 import type { StandaloneConfig } from '../platform/standalone.config.js';
 
 /**
  * The current catalog: MODELS_FILE from the settings, or else from the running product, plus the console's entries.
- * Throws SetupError, ConfigError, CatalogError.
+ * Throws ConfigError, CatalogError.
  */
 export async function catalogInForce(
   config: StandaloneConfig,
@@ -20,11 +19,5 @@ export async function catalogInForce(
 ): Promise<Catalog> {
   const [catalog] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: findRunning(config).modelsFile });
   const added = await new RevisionRepository(database).find();
-  try {
-    return readCatalog(catalog, env, added?.entries, adapterProblems);
-  } catch (error) {
-    if (error instanceof Error && 'syscall' in error)
-      throw new SetupError(`MODELS_FILE can't be read: ${error.message}`);
-    throw error;
-  }
+  return readCatalog(catalog, env, added?.entries, adapterProblems);
 }
