@@ -4,7 +4,7 @@ import { settingsOf, type SettingDescription } from './setting.js';
 type ConfigClass<T extends object = object> = new () => T;
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** All problems of the settings, by name and without values. */
+/** All problems of the settings, by name; of values, paths alone are shown. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   constructor(readonly problems: readonly string[]) {

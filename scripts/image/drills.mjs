@@ -20,6 +20,8 @@ export async function runDrills(engine, services, image, folder, { all }) {
   writeFileSync(file, JSON.stringify({ env: engine.options.env, started, roles }));
   const output = await run(process.execPath, [join(ROOT, 'scripts', 'test.mjs'), ...jestArguments(all)], {
     env: { ...process.env, TEST_IMAGE_RUN: file, TMPDIR: shared },
+    // What failed stands before the summary.
+    lines: 300,
   });
   const [, passed] = /^(\d+) passed, 0 failed$/m.exec(output) ?? [];
   if (!(Number(passed) > 0)) throw new Error(`no drill ran:\n${output}`);
