@@ -56,6 +56,5 @@ export const JOB_WORKER_OPTIONS = {
 /** Starts taking jobs, up to `concurrency` at a time. */
 export function runJobs(worker: Worker, concurrency: number, logger: Logger): void {
   worker.concurrency = concurrency;
-  worker.on('error', (error) => logger.warn('queue.error', { error }));
   worker.run().catch((error: unknown) => logger.error('queue.stopped', { error }));
 }

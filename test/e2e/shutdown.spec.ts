@@ -123,7 +123,7 @@ describe('stopping an API process', () => {
   }, 60_000);
 });
 
-it('a worker that has never reached Redis ends soon after its grace time', async () => {
+it('a worker that has never reached Redis logs JSON lines alone, and ends soon after its grace time', async () => {
   const worker = await startUnreachedWorker({
     DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none',
     REDIS_URL: 'redis://127.0.0.1:1',
@@ -133,4 +133,7 @@ it('a worker that has never reached Redis ends soon after its grace time', async
   const exit = worker.stop();
   await worker.logged('shutdown.cut_short');
   expect(await exit).toMatchObject({ code: 1, signal: null });
+  const lines = worker.output().trimEnd().split('\n');
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([]);
+  expect(worker.logs()).toContainEqual(expect.objectContaining({ event: 'queue.error', level: 'warn' }));
 }, 60_000);

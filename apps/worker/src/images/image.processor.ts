@@ -1,4 +1,4 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import { FIRST_PRIORITY, type NextTask } from '#queue/fair-order.js';
@@ -29,6 +29,12 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
 
   onApplicationBootstrap(): void {
     runJobs(this.worker, this.config.concurrency, this.logger);
+  }
+
+  /** Also before `runJobs`: BullMQ prints errors that nothing listens for to stderr. */
+  @OnWorkerEvent('error')
+  warn(error: Error): void {
+    this.logger.warn('queue.error', { error });
   }
 
   async process(job: Job<unknown>, token?: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { Processor, WorkerHost } from '@nestjs/bullmq';
+import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import { DELIVER_WEBHOOK, parseDeliverWebhook, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
@@ -26,6 +26,12 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
 
   onApplicationBootstrap(): void {
     runJobs(this.worker, this.config.concurrency, this.logger);
+  }
+
+  /** Also before `runJobs`: BullMQ prints errors that nothing listens for to stderr. */
+  @OnWorkerEvent('error')
+  warn(error: Error): void {
+    this.logger.warn('queue.error', { error });
   }
 
   async process(job: Job<unknown>, token?: string): Promise<void> {
