@@ -43,6 +43,8 @@ const LAG = `SELECT extract(epoch FROM GREATEST(
 /** Adds due rows over a separate connection without triggers. */
 export class DueRows {
   #client;
+  /** Number of the next row; no two rows of a table have the same. */
+  #next = 0;
   #made = 0;
 
   constructor(client) {
@@ -63,11 +65,22 @@ export class DueRows {
 
   /** Adds all rows of this many tasks. */
   async add(count) {
-    const range = [this.#made, this.#made + count - 1];
-    for (const text of Object.values(DUE)) await this.#client.query(text, range);
+    await this.#insert(Object.values(DUE), count);
     this.#made += count;
   }
 
+  /** Adds tasks of which only the images are due. */
+  async addImages(count) {
+    await this.#insert([DUE.images], count);
+  }
+
+  async #insert(statements, count) {
+    const range = [this.#next, this.#next + count - 1];
+    for (const text of statements) await this.#client.query(text, range);
+    this.#next += count;
+  }
+
+  /** Tasks all of whose rows were added. */
   get made() {
     return this.#made;
   }

@@ -5,11 +5,20 @@ const NOBODY = { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', REDIS_URL
 
 // Real: doctor, on a machine where nothing runs.
 describe('doctor', () => {
-  async function warnings(env: Record<string, string>): Promise<string[]> {
+  async function report(env: Record<string, string> = {}): Promise<string[]> {
     const lines: string[] = [];
     await doctor({ ...NOBODY, SECRET_KEY: 's'.padEnd(40, 'x'), ...env }, (line) => lines.push(line));
-    return lines.filter((line) => line.startsWith('warn  settings'));
+    return lines;
   }
+
+  async function warnings(env: Record<string, string>): Promise<string[]> {
+    return (await report(env)).filter((line) => line.startsWith('warn  settings'));
+  }
+
+  it('advises on rights only a Redis that refused something', async () => {
+    const rights = (await report()).find((line) => line.startsWith('fail  redis rights'));
+    expect(rights).toMatch(/ connect ECONNREFUSED 127\.0\.0\.1:1$/);
+  });
 
   it('warns of a deployment that is open to directives, or whose processes may not share a folder', async () => {
     expect(await warnings({ DATA_DIR: 'data' })).toEqual([

@@ -219,7 +219,9 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
       'redis rights',
       async () => {
         await ask((redis, server) => new QueueHealth(redis, server).tryWrite()).catch((error: unknown) => {
-          throw new Error(`${reasonOf(error)}; allow the user the keys and channels of REDIS_PREFIX`);
+          const reason = reasonOf(error);
+          const hint = reason.includes('NOPERM') ? '; allow the user the keys and channels of REDIS_PREFIX' : '';
+          throw new Error(`${reason}${hint}`);
         });
         return 'keys and channels of REDIS_PREFIX can be used';
       },
