@@ -17,7 +17,8 @@ describe('doctor', () => {
 
   it('advises on rights only a Redis that refused something', async () => {
     const rights = (await report()).find((line) => line.startsWith('fail  redis rights'));
-    expect(rights).toMatch(/ connect ECONNREFUSED 127\.0\.0\.1:1$/);
+    expect(rights).toBeDefined();
+    expect(rights).not.toContain('allow the user');
   });
 
   it('warns of a deployment that is open to directives, or whose processes may not share a folder', async () => {
