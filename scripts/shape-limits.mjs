@@ -10,7 +10,7 @@ export const LIMITS = {
       'What is left belongs to the migrator, the doctor, and the connections themselves.',
   },
   sqlStatements: {
-    limit: 32,
+    limit: 30,
     goal: 30,
     what: 'raw statements in *.sql.ts files',
     why: 'Fences, leases, batches and keyset pages are more than Prisma can say; everything else is not.',

@@ -5,7 +5,6 @@ import { oneOf } from './one-of.js';
 import { JSON_PATH_MISSING } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
-import { restartDelivery } from './delivery.sql.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from './next-step.js';
 
 /** One attempt to deliver, and the receiver's answer. */
@@ -123,7 +122,16 @@ export class DeliveryLogStore {
    * a sweep finds the delivery within seconds.
    */
   async resend(accountId: string, id: string): Promise<WebhookEntry | undefined> {
-    return await restartDelivery(this.prisma, accountId, id);
+    const now = new Date();
+    const [row] = await this.prisma.webhookDelivery.updateManyAndReturn({
+      where: { id, accountId, OR: [{ leaseUntil: null }, { leaseUntil: { lt: now } }] },
+      data: {
+        ...{ state: 'pending', tries: 0, epoch: { increment: 1 } },
+        ...{ nextTryAt: now, leaseUntil: null, endedAt: null },
+      },
+      select: { id: true, epoch: true },
+    });
+    return row && { deliveryId: row.id, epoch: row.epoch };
   }
 
   private async placeOf(accountId: string, id: string): Promise<{ id: string; createdAt: Date } | null> {

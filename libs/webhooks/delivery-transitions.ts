@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { lockAccount } from '#accounts/accounts.sql.js';
 import { CHANNEL_KINDS, type AlertMessage, type ChannelKind } from '#contract/alert-message.js';
 import { SENT_EVENTS, type SentEventType } from '#contract/webhook-event.js';
 import { oneOf } from './one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { claimDelivery, finishDelivery, lockAccountOf } from './delivery.sql.js';
+import { claimDelivery, finishDelivery } from './delivery.sql.js';
 import type { AttemptResult, NextStep } from './next-step.js';
 import { WebhooksConfig } from './webhooks.config.js';
 
@@ -51,8 +52,10 @@ export class DeliveryTransitions {
    * endpoint has no slot free. In the last case, it is enqueued again when one of the account's ends (DeliveryLine).
    */
   async claim(id: string, leaseMs: number): Promise<ClaimedDelivery | undefined> {
+    const delivery = await this.prisma.webhookDelivery.findUnique({ where: { id }, select: { accountId: true } });
+    if (delivery === null) return undefined;
     const claimed = await this.prisma.$transaction(async (transaction) => {
-      await lockAccountOf(transaction, id);
+      await lockAccount(transaction, delivery.accountId);
       return await claimDelivery(transaction, id, leaseMs, this.config.concurrencyPerAccount);
     });
     if (claimed === undefined) return undefined;

@@ -52,13 +52,6 @@ export async function headsOfLines(database: Transaction, scope: LineScope, plac
     SELECT id AS "deliveryId", epoch FROM shared WHERE of_account <= ${places} ORDER BY of_account, next_try_at`;
 }
 
-/** Prevents other claims of the account's deliveries until the transaction has ended. Raw: an advisory lock. */
-export async function lockAccountOf(transaction: Transaction, deliveryId: string): Promise<void> {
-  await transaction.$executeRaw`
-    SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || account_id, 0)) FROM webhook_deliveries
-    WHERE id = ${deliveryId}`;
-}
-
 /** The columns of a delivery that a worker has claimed. */
 export interface ClaimedRow {
   readonly id: string;
@@ -148,18 +141,4 @@ export async function finishDelivery(
           OR (${status}::int IS NOT NULL AND timeouts > 0)))
     SELECT epoch FROM moved`;
   return rows[0]?.epoch;
-}
-
-/** Restarts the schedule of a delivery unless a worker holds it. Raw: leases end by the database's clock. */
-export async function restartDelivery(
-  database: Transaction,
-  accountId: string,
-  id: string,
-): Promise<WebhookEntry | undefined> {
-  const rows = await database.$queryRaw<WebhookEntry[]>`
-    UPDATE webhook_deliveries SET state = 'pending', tries = 0, epoch = epoch + 1, next_try_at = now(),
-      lease_until = NULL, ended_at = NULL
-    WHERE id = ${id} AND account_id = ${accountId} AND (lease_until IS NULL OR lease_until < now())
-    RETURNING id AS "deliveryId", epoch`;
-  return rows[0];
 }
