@@ -22,6 +22,7 @@ const TINY_CHUNKS = LONG ? 1_000_000 : 150_000;
 const GROWTH_MB = 268;
 const ROUTES = bodyRoutes();
 const CHAT: BodyRoute = { method: 'POST', path: '/v1/chat/completions', takesForms: false, isConsole: false };
+const IMAGES: BodyRoute = { ...CHAT, path: '/v1/images/generations?dry_run=true' };
 const REFUSED = ['invalid_json', 'request_too_large', 'server_is_overloaded', 'unsupported_media_type'];
 
 describe('H1, H2: bodies of any shape', () => {
@@ -42,6 +43,7 @@ describe('H1, H2: bodies of any shape', () => {
   up: { type: openai, base_url: "${upstream.url}", keys: [{ env: UP_KEY }] }
 models:
   gpt-image-2: { kind: image, routes: [{ provider: sandbox }] }
+  sample: { kind: chat, routes: [{ provider: sandbox }] }
   talk:
     kind: chat
     routes: [{ provider: up, model: other }]
@@ -181,6 +183,8 @@ models:
         part(file, BYTES),
         Buffer.alloc(BYTES, '\r\n--'),
         Buffer.alloc(BYTES, '-'),
+        Buffer.alloc(BYTES, '--b\r\n'),
+        Buffer.alloc(BYTES, '\r\n--b'),
       ];
       const seen = await watched(platform.api, async () => {
         for (const route of ROUTES.filter(({ takesForms }) => takesForms)) {
@@ -203,6 +207,40 @@ models:
       expectCalm(seen);
     },
     4 * PROPERTY_TIMEOUT_MS,
+  );
+
+  it(
+    'chats of the sandbox and requests for images cost what their size says, whatever they ask for',
+    async () => {
+      const nested = (depth: number): object =>
+        depth === 0 ? {} : { properties: { a: nested(depth - 1) }, required: Array.from({ length: 100 }, () => 'a') };
+      const messages = [
+        { role: 'user', content: 'hi' },
+        { role: 'tool', content: 'zy'.repeat(250_000) },
+      ];
+      const stop = Array.from({ length: 2_000 }, (_, index) => `zz${index}`);
+      const schema = { type: 'json_schema', json_schema: { name: 'x', schema: nested(8) } };
+      const tools = [{ type: 'function', function: { name: 'look', parameters: nested(8) } }];
+      const chats = [
+        { messages, stop, n: 8 },
+        { messages: messages.slice(0, 1), response_format: schema, n: 8 },
+        { messages: messages.slice(0, 1), tools, tool_choice: 'required', n: 8 },
+      ].map((chat) => [CHAT, { model: 'sample', ...chat }] as const);
+      const deep = JSON.parse(`${'['.repeat(29)}${'1,'.repeat(90_000)}1${']'.repeat(29)}`) as unknown;
+      const images = [
+        { x: deep },
+        { image_urls: [`data:image/png;base64,${'\r\n'.repeat(4_000_000)}`] },
+        { image_urls: [`data:image/png;base64,iVBORw0KGgo${'\n'.repeat(8_000_000)}`] },
+      ].map((image) => [IMAGES, { model: 'gpt-image-2', prompt: 'a house', ...image }] as const);
+      const seen = await watched(platform.api, async () => {
+        for (const [route, body] of [...chats, ...images]) {
+          const bytes = Buffer.from(JSON.stringify(body));
+          judge(route, await send(route, true, inPieces(bytes), { 'content-length': String(bytes.length) }));
+        }
+      });
+      expectCalm(seen);
+    },
+    PROPERTY_TIMEOUT_MS,
   );
 
   it('a query of thousands of names costs as little as the rest of the request', async () => {

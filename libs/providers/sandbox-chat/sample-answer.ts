@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { ChatChoice, ChatFinish, ChatToolCall, ChatUsage } from '#contract/chat-completion.js';
-import { sampleValue } from './sample-value.js';
+import { sampleJson } from './sample-value.js';
 
 const CHARACTERS_PER_TOKEN = 4;
 const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_IMAGE = 85;
 const MAX_QUOTED = 200;
+const MAX_TOOL_RESULT = 4_096;
 const MAX_CHOICES = 8;
+/** OpenAI's limits; what comes after them is ignored. */
+const [MAX_STOPS, MAX_TOOLS] = [4, 128];
+/** Characters of the user's text in which the name of a tool is looked for. */
+const MAX_SEARCHED = 16_384;
 
 /** The chat fields that the sandbox uses, not validated yet. */
 export interface SandboxChatFields {
@@ -52,10 +57,15 @@ export function readMessages(value: unknown): ChatContent {
 export function sampleChoices(fields: SandboxChatFields, said: ChatContent, text: string): ChatChoice[] {
   const tool = calledTool(fields, said, text);
   const count = Math.min(positive(fields.n) ?? 1, MAX_CHOICES);
-  return Array.from({ length: count }, (_, index) => {
-    if (tool !== undefined) return toolChoice(tool, `${text}\n${index}`);
-    return limited(sampleText(fields, said, text) + (index === 0 ? '' : ` Sample ${index + 1}.`), fields);
-  });
+  const seed = text.slice(0, MAX_SEARCHED);
+  if (tool !== undefined) {
+    const called = { name: tool.name, arguments: objectJson(tool.parameters) };
+    return Array.from({ length: count }, (_, index) => toolChoice(called, `${seed}\n${index}`));
+  }
+  const sample = sampleText(fields, said, text);
+  return Array.from({ length: count }, (_, index) =>
+    limited(sample + (index === 0 ? '' : ` Sample ${index + 1}.`), fields),
+  );
 }
 
 /** The usage that a provider would report; the same for the same chat. */
@@ -79,11 +89,14 @@ export function tokensOf(text: string): string[] {
 
 function sampleText(fields: SandboxChatFields, said: ChatContent, text: string): string {
   const format = fields.response_format as { type?: unknown; json_schema?: { schema?: unknown } } | null | undefined;
-  if (format?.type === 'json_schema') return JSON.stringify(sampleValue(format.json_schema?.schema));
+  if (format?.type === 'json_schema') return sampleJson(format.json_schema?.schema);
   if (format?.type === 'json_object') return JSON.stringify({ sandbox: true, you_said: text.slice(0, MAX_QUOTED) });
-  const quoted = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}...` : text;
+  const quoted = cut(text, MAX_QUOTED);
   const images = said.images === 0 ? '' : ` You sent ${said.images} ${said.images === 1 ? 'picture' : 'pictures'}.`;
-  const result = said.lastRole === 'tool' ? ` The tool said: "${textOf(said.messages.at(-1)?.['content'])}".` : '';
+  const result =
+    said.lastRole === 'tool'
+      ? ` The tool said: "${cut(textOf(said.messages.at(-1)?.['content']), MAX_TOOL_RESULT)}".`
+      : '';
   return `SANDBOX SAMPLE: no model was asked. You said: "${quoted}".${images}${result}`;
 }
 
@@ -93,32 +106,47 @@ function calledTool(
   said: ChatContent,
   text: string,
 ): SandboxTool | undefined {
-  const known = listOf(tools).flatMap(({ function: described }) => {
-    const { name, parameters } = (described ?? {}) as { name?: unknown; parameters?: unknown };
-    return typeof name === 'string' ? [{ name, parameters }] : [];
-  });
+  const known = listOf(tools)
+    .slice(0, MAX_TOOLS)
+    .flatMap(({ function: described }) => {
+      const { name, parameters } = (described ?? {}) as { name?: unknown; parameters?: unknown };
+      return typeof name === 'string' ? [{ name, parameters }] : [];
+    });
   if (choice === 'none' || said.lastRole === 'tool') return undefined;
   if (choice === 'required') return known[0];
   const named = (choice as { function?: { name?: unknown } } | null | undefined)?.function?.name;
   if (named !== undefined) return known.find(({ name }) => name === named);
-  return known.find(({ name }) => text.includes(name));
+  const searched = text.slice(0, MAX_SEARCHED);
+  return known.find(({ name }) => searched.includes(name));
 }
 
-function toolChoice({ name, parameters }: SandboxTool, seed: string): ChatChoice {
+/** Arguments of a call are an object, also without a schema. */
+function objectJson(schema: unknown): string {
+  const text = sampleJson(schema);
+  return text === 'null' ? '{}' : text;
+}
+
+function toolChoice(called: ChatToolCall['function'], seed: string): ChatChoice {
   const id = `call_sandbox_${createHash('sha256').update(seed).digest('hex').slice(0, 16)}`;
-  const called = { name, arguments: JSON.stringify(sampleValue(parameters) ?? {}) };
   const toolCalls: ChatToolCall[] = [{ id, type: 'function', function: called }];
   return { content: null, toolCalls, finish: 'tool_calls' };
 }
 
 function limited(text: string, fields: SandboxChatFields): ChatChoice {
-  const stops = [fields.stop ?? []].flat().filter((stop) => typeof stop === 'string' && stop !== '') as string[];
+  const stops = [fields.stop ?? []]
+    .flat()
+    .slice(0, MAX_STOPS)
+    .filter((stop) => typeof stop === 'string' && stop !== '') as string[];
   const ends = stops.map((stop) => text.indexOf(stop)).filter((at) => at !== -1);
   const stopped = ends.length === 0 ? text : text.slice(0, Math.min(...ends));
   const limit = positive(fields.max_completion_tokens) ?? positive(fields.max_tokens) ?? Infinity;
   const tokens = tokensOf(stopped);
   const finish: ChatFinish = tokens.length > limit ? 'length' : 'stop';
   return { content: finish === 'length' ? tokens.slice(0, limit).join('') : stopped, finish };
+}
+
+function cut(text: string, characters: number): string {
+  return text.length > characters ? `${text.slice(0, characters)}...` : text;
 }
 
 function textOf(content: unknown): string {

@@ -1,6 +1,17 @@
 const MAX_DEPTH = 8;
 
-/** A sample value that roughly fits a JSON schema, always the same. Never throws. */
+/** Characters of JSON that a sample may have; it becomes part of each choice. */
+const MAX_JSON = 16_384;
+
+/** The JSON of a sample value for a schema; `null` if that is too long. */
+export function sampleJson(schema: unknown): string {
+  const text = JSON.stringify(sampleValue(schema) ?? null);
+  return text.length > MAX_JSON ? 'null' : text;
+}
+
+/**
+ * A sample value that roughly fits a JSON schema, always the same. Never throws. Visits each part of the schema once.
+ */
 export function sampleValue(schema: unknown, depth = 0): unknown {
   if (typeof schema !== 'object' || schema === null || depth > MAX_DEPTH) return null;
   const rules = schema as Record<string, unknown>;
@@ -28,7 +39,9 @@ export function sampleValue(schema: unknown, depth = 0): unknown {
 function sampleObject(rules: Record<string, unknown>, depth: number): Record<string, unknown> {
   const properties = (rules['properties'] ?? {}) as Record<string, unknown>;
   const required = Array.isArray(rules['required']) ? (rules['required'] as unknown[]) : Object.keys(properties);
+  // A name given twice would double the work at each level.
+  const names = new Set(required.map(String));
   return Object.fromEntries(
-    required.map((name) => [String(name), sampleValue(properties[String(name)] ?? { type: 'string' }, depth + 1)]),
+    [...names].map((name) => [name, sampleValue(properties[name] ?? { type: 'string' }, depth + 1)]),
   );
 }

@@ -39,6 +39,8 @@ type Metered = Relaying & { readonly output: OutputMeter };
  * then closed), or when the caller disconnected and no more bytes may be read.
  */
 export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, relaying: Relaying): Promise<void> {
+  // `pump` finds an error of the moment between `holdUpTo` and itself, which would otherwise end the process.
+  answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
   const output = new OutputMeter(streamed);
   relaying.relayed.output = output;
@@ -164,6 +166,11 @@ function pump(
     target.on('drain', resume).on('close', onClose);
     if (target.destroyed && left <= 0) {
       stop();
+      return;
+    }
+    // A body whose last chunk was read before it was paused has ended since.
+    if (body.errored !== null || body.readableEnded) {
+      settle(body.errored ?? undefined);
       return;
     }
     body

@@ -1,11 +1,15 @@
 import { AppError } from '#contract/app-error.js';
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** Bytes of a rejected body that are still read, so that the caller sees the response instead of a reset connection. */
 const LINGER_BYTES = 268_435_456;
-/** Bytes that one connection may send before others are served; a single socket read may hold more chunks. */
-const BURST_BYTES = 262_144;
+/**
+ * Bytes that one connection may send before others are served: some 10 ms of work where each costs most. A single
+ * socket read may hold more chunks.
+ */
+const BURST_BYTES = 131_072;
 const BURST_PIECES = 1_024;
 /** A chunk costs as much as many bytes, so only so many may be smaller than SMALL_PIECE_BYTES on average. */
 const SMALL_PIECES = 16_384;
@@ -64,8 +68,7 @@ export function discardRest(payload: IncomingMessage): void {
       limitBurst(chunk);
     } catch {
       payload.off('data', onData);
-      // After any other handler that would resume the socket.
-      setImmediate(() => payload.socket.pause());
+      rest(payload.socket);
       setTimeout(() => payload.socket.destroy(), RESPONSE_READ_MS).unref();
     }
   };
@@ -90,12 +93,28 @@ export function burstLimiter(payload: IncomingMessage): (chunk: Buffer) => void 
     }
     if (isPaused || (bytes < BURST_BYTES && pieces < BURST_PIECES)) return;
     [bytes, pieces, isPaused] = [0, 0, true];
-    payload.socket.pause();
+    const wake = rest(payload.socket);
     setImmediate(() => {
       isPaused = false;
+      wake();
       // A reader that is behind resumes the socket itself. A complete body always resumes it, for the connection's next
       // request.
       if (payload.complete || payload.readableLength < payload.readableHighWaterMark) payload.socket.resume();
     });
+  };
+}
+
+/**
+ * Reads nothing more from a connection until the returned function is called. Pausing alone is not enough: a body
+ * resumes its socket for each read.
+ */
+function rest(socket: Socket): () => void {
+  const pause = (): void => {
+    socket.pause();
+  };
+  socket.on('resume', pause);
+  pause();
+  return () => {
+    socket.off('resume', pause);
   };
 }

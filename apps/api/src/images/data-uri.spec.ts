@@ -55,6 +55,12 @@ describe('decodeDataUri', () => {
     expect(Buffer.concat([...decodeDataUri(long, 'x')]).equals(bytes)).toBe(true);
   });
 
+  it('gives back an empty chunk for line breaks alone, so that its reader can let others in', () => {
+    const pieces = [...decodeDataUri(`data:image/png;base64,${'\r\n'.repeat(1_000_000)}QUJD`, 'x')];
+    expect(pieces.length).toBeGreaterThan(5);
+    expect(Buffer.concat(pieces).toString()).toBe('ABC');
+  });
+
   it.each(['A', 'AAAAA', 'AA=A', 'A===', 'AA A', 'AAA*', '====', 'AA-_', 'AAA%3D'])('refuses "%s"', (base64) => {
     expect(() => decode(base64)).toThrow(/not valid base64/);
   });

@@ -8,8 +8,8 @@ const FULL = /^[A-Za-z0-9+/]*$/;
 const LAST = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /**
- * Decodes a data URI chunk by chunk; its data may contain line breaks. Throws AppError `invalid_base64_image` at an
- * invalid character.
+ * Decodes a data URI chunk by chunk; its data may contain line breaks, and a chunk of nothing else is empty. Throws
+ * AppError `invalid_base64_image` at an invalid character.
  */
 export function* decodeDataUri(reference: Text, param: string): Generator<Buffer> {
   let skipped = dataUriStart(reference) ?? 0;
@@ -21,7 +21,7 @@ export function* decodeDataUri(reference: Text, param: string): Generator<Buffer
     const end = text.length - (text.length % 4 || Math.min(4, text.length));
     rest = text.slice(end);
     if (!FULL.test(text.slice(0, end))) throw invalid(param);
-    if (end > 0) yield Buffer.from(text.slice(0, end), 'base64');
+    yield Buffer.from(text.slice(0, end), 'base64');
   }
   if (!isLastGroup(rest)) throw invalid(param);
   if (rest !== '') yield Buffer.from(rest, 'base64');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { LongText, piecesOf } from '#contract/long-text.js';
+import { LongText, piecesOf, type Text } from '#contract/long-text.js';
 import type { RequestMark } from '#tasks/intake/task-intake.js';
 import type { EditForm } from './edit-form.js';
 
@@ -22,12 +22,18 @@ export async function fingerprintOf(
   const isUncounted = mark.kind === 'attempt' && !mark.counted;
   const hash = createHash('sha256').update(`POST /v1/images/${action}\n${isUncounted ? 'not counted\n' : ''}`);
   let turn = 0;
-  for (const piece of canonicalPieces(body)) {
-    hash.update(piece);
-    turn += piece.length;
-    if (turn < TURN) continue;
-    turn = 0;
-    await setImmediate();
+  for (const part of canonicalParts(body)) {
+    if (typeof part === 'string') {
+      hash.update(part);
+      continue;
+    }
+    for (const piece of piecesOf(part.long, STEP)) {
+      hash.update(JSON.stringify(piece));
+      turn += piece.length;
+      if (turn < TURN) continue;
+      turn = 0;
+      await setImmediate();
+    }
   }
   return hash.digest();
 }
@@ -40,28 +46,38 @@ export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): 
   return { form: form.texts, images, masks };
 }
 
-/** JSON with sorted keys. Long texts are split, so that images are not copied. */
-function* canonicalPieces(value: unknown): Generator<string> {
-  if (value === '') {
-    yield '""';
-  } else if (typeof value === 'string' || value instanceof LongText) {
-    for (const piece of piecesOf(value, STEP)) yield JSON.stringify(piece);
-  } else if (Array.isArray(value)) {
-    yield '[';
-    for (const item of value) {
-      yield* canonicalPieces(item);
-      yield ',';
+/**
+ * JSON with sorted keys, in a few strings. Long texts are apart, so that images are not copied. A generator that calls
+ * itself would cost each value as much as it is deep.
+ */
+function canonicalParts(body: unknown): (string | { readonly long: Text })[] {
+  const parts: (string | { readonly long: Text })[] = [];
+  let text = '';
+  const add = (value: unknown): void => {
+    if (value instanceof LongText || (typeof value === 'string' && value.length > STEP)) {
+      parts.push(text, { long: value });
+      text = '';
+    } else if (typeof value === 'string') {
+      text += JSON.stringify(value);
+    } else if (Array.isArray(value)) {
+      text += '[';
+      for (const item of value) {
+        add(item);
+        text += ',';
+      }
+      text += ']';
+    } else if (typeof value === 'object' && value !== null) {
+      text += '{';
+      for (const [name, item] of Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) {
+        text += `${JSON.stringify(name)}:`;
+        add(item);
+        text += ',';
+      }
+      text += '}';
+    } else {
+      text += String(value);
     }
-    yield ']';
-  } else if (typeof value === 'object' && value !== null) {
-    yield '{';
-    for (const [name, item] of Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) {
-      yield `${JSON.stringify(name)}:`;
-      yield* canonicalPieces(item);
-      yield ',';
-    }
-    yield '}';
-  } else {
-    yield String(value);
-  }
+  };
+  add(body);
+  return [...parts, text];
 }

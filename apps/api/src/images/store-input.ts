@@ -1,5 +1,6 @@
 import type { Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 import { FileWatch } from '#images/file-structure.js';
 import { ImageError } from '#images/image-error.js';
@@ -61,6 +62,8 @@ export async function storeInput(
 async function* limited(bytes: Bytes, { limit, hash }: StoreRequest): AsyncGenerator<Buffer, undefined> {
   let total = 0;
   for await (const piece of bytes) {
+    // Nothing is stored, so nothing else would give other requests a turn.
+    if (piece.length === 0) await setImmediate();
     total += piece.length;
     if (total > limit.bytes) throw limit.error();
     hash?.update(piece);

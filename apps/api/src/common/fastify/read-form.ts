@@ -18,7 +18,10 @@ const MAX_PARTS = 128;
 const PART_BUFFER_BYTES = 262_144;
 /** Memory of a form while it is read: one buffered part, and one incomplete text. */
 const FORM_BYTES = PART_BUFFER_BYTES + 2 * MAX_TEXT_BYTES;
-/** Smaller chunks are combined before they reach the parser, because each chunk costs more than its bytes. */
+/**
+ * Smaller chunks are combined before they reach the parser, because each chunk costs more than its bytes; larger ones
+ * are divided, because the parser reads a chunk to its end, even after the form is rejected.
+ */
 const PIECE_BYTES = 16_384;
 /** How long smaller chunks are collected, in ms. */
 const GATHER_MS = 20;
@@ -149,7 +152,7 @@ export function passBy(stream: Readable): void {
   stream.on('error', () => undefined).resume();
 }
 
-/** Combines small chunks into larger ones, and passes them on when no more arrive in time. */
+/** Combines small chunks into larger ones, and passes them on when no more arrive in time. Divides large ones. */
 function gathered(): Transform {
   let room = Buffer.alloc(0);
   let size = 0;
@@ -166,7 +169,8 @@ function gathered(): Transform {
       if (size + chunk.length > room.length) pass();
       if (chunk.length >= PIECE_BYTES) {
         pass();
-        done(null, chunk);
+        for (let at = 0; at < chunk.length; at += PIECE_BYTES) pieces.push(chunk.subarray(at, at + PIECE_BYTES));
+        done();
         return;
       }
       if (size === 0) room = Buffer.allocUnsafeSlow(PIECE_BYTES);
