@@ -7,16 +7,17 @@ import { UploadRepository } from '#uploads/upload.repository.js';
 
 const BATCH = 500;
 
-/** A row that names an object missing from the store. */
-export interface MissingObject {
+/** An object that a row names, and whether the store lacks it. */
+export interface NamedObject {
   readonly key: string;
   /** Id of the task or the upload. */
   readonly id: string;
   /** image, thumbnail: of an ended task; input: of a pending task, which will fail for it; upload. */
   readonly kind: 'image' | 'thumbnail' | 'input' | 'upload';
+  readonly isMissing: boolean;
 }
 
-/** Finds rows whose objects are missing, as after a database restore without all objects. */
+/** Finds and repairs rows whose objects are missing, as after a database restore without all objects. */
 @Injectable()
 export class MissingObjects {
   constructor(
@@ -25,34 +26,37 @@ export class MissingObjects {
     private readonly uploads: UploadRepository,
   ) {}
 
-  /** Checks all rows that name objects. Throws when the database or the store fails. */
-  async *find(): AsyncIterable<MissingObject> {
+  /** Looks up every object that a row names. Throws when the database or the store fails. */
+  async *lookUp(): AsyncIterable<NamedObject> {
     let tasks = await this.tasks.page('', BATCH);
     while (tasks.length > 0) {
-      for (const task of tasks) yield* this.missingOf(task);
+      for (const task of tasks) yield* this.objectsOf(task);
       tasks = await this.tasks.page(tasks.at(-1)?.id ?? '', BATCH);
     }
     let uploads = await this.uploads.page('', BATCH);
     while (uploads.length > 0) {
-      for (const id of uploads)
-        if (!(await this.exists(uploadKey(id)))) yield { key: uploadKey(id), id, kind: 'upload' };
+      for (const id of uploads) yield await this.looked(uploadKey(id), id, 'upload');
       uploads = await this.uploads.page(uploads.at(-1) ?? '', BATCH);
     }
   }
 
   /** Corrects the row. False for an input, which is settled only when its task ends. Throws when the database fails. */
-  async repair({ id, kind }: MissingObject): Promise<boolean> {
+  async repair({ id, kind }: NamedObject): Promise<boolean> {
     if (kind === 'image') await this.tasks.markDeleted(id);
     else if (kind === 'thumbnail') await this.tasks.markWithoutThumbnail(id);
     else if (kind === 'upload') await this.uploads.remove([id]);
     return kind !== 'input';
   }
 
-  private async *missingOf({ id, isPending, results, thumbnail, sent }: StoredTask): AsyncIterable<MissingObject> {
-    for (const key of results) if (!(await this.exists(key))) yield { key, id, kind: 'image' };
-    if (thumbnail !== undefined && !(await this.exists(thumbnail))) yield { key: thumbnail, id, kind: 'thumbnail' };
+  private async *objectsOf({ id, isPending, results, thumbnail, sent }: StoredTask): AsyncIterable<NamedObject> {
+    for (const key of results) yield await this.looked(key, id, 'image');
+    if (thumbnail !== undefined) yield await this.looked(thumbnail, id, 'thumbnail');
     // Inputs of an ended task are never read again.
-    if (isPending) for (const key of sent) if (!(await this.exists(key))) yield { key, id, kind: 'input' };
+    if (isPending) for (const key of sent) yield await this.looked(key, id, 'input');
+  }
+
+  private async looked(key: string, id: string, kind: NamedObject['kind']): Promise<NamedObject> {
+    return { key, id, kind, isMissing: !(await this.exists(key)) };
   }
 
   private async exists(key: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
+import { SetupError } from '#embedded/setup-error.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
@@ -9,14 +10,20 @@ import { UploadRepository } from '#uploads/upload.repository.js';
 import { DataFolder } from '../platform/data-folder.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { requireDatabaseUrl, withDatabase } from '../platform/running.js';
-import { runTerminalCommand, terminalCommand } from './terminal-command.js';
+import { commandLine, runTerminalCommand, terminalCommand } from './terminal-command.js';
 
 interface Options {
   readonly repair?: boolean;
+  readonly force?: boolean;
 }
 
+/** From this number of objects on, a store that has none of them is taken for the wrong one. */
+const ALL_OF = 10;
+/** The same for a store that has less than half of them. */
+const MOST_OF = 20;
+
 /**
- * `objects [--repair]`: finds rows without objects and objects without rows; returns how many remain. Throws
+ * `objects [--repair [--force]]`: finds rows without objects and objects without rows; returns how many remain. Throws
  * SetupError.
  */
 export async function objects(
@@ -33,7 +40,8 @@ export async function objects(
     say,
   )
     .option('--repair', 'delete objects without a row, and mark rows whose object is missing')
-    .action(async ({ repair = false }: Options) => {
+    .option('--force', 'repair even if most objects are missing')
+    .action(async ({ repair = false, force = false }: Options) => {
       const store = await createObjectStore(storage);
       left = await withDatabase(requireDatabaseUrl(config), async (database) => {
         const [tasks, uploads] = [new TaskObjects(database), new UploadRepository(database)];
@@ -44,7 +52,9 @@ export async function objects(
           say(`${what}${done ? ': repaired' : ''}`);
         };
         const missing = new MissingObjects(store, tasks, uploads);
-        for await (const one of missing.find()) {
+        if (repair && !force) await refuseWrongStore(missing, storage);
+        for await (const one of missing.lookUp()) {
+          if (!one.isMissing) continue;
           tell(`${one.key} is missing (${one.kind} of ${one.id})`, repair && (await missing.repair(one)));
         }
         const orphans = new CollectOrphans(store, tasks, uploads, storage, new Logger('command', 'silent'));
@@ -63,4 +73,21 @@ export async function objects(
     });
   await runTerminalCommand(program, args);
   return left;
+}
+
+/** Throws SetupError when the settings most likely name another store than the one with the objects. */
+async function refuseWrongStore(objects: MissingObjects, config: StorageConfig): Promise<void> {
+  let [named, missing] = [0, 0];
+  for await (const { isMissing } of objects.lookUp()) {
+    named++;
+    if (isMissing) missing++;
+  }
+  const isWrong = named === missing ? named >= ALL_OF : named >= MOST_OF && missing > named / 2;
+  if (!isWrong) return;
+  const store =
+    config.storage === 's3' ? `The bucket ${config.s3Bucket}` : `The folder ${config.dataDir}/objects`;
+  throw new SetupError(
+    `${store} lacks ${missing} of ${named} objects, so the settings may name the wrong store; nothing was repaired. ` +
+      `If these objects are lost, run \`${commandLine('objects')} --repair --force\`.`,
+  );
 }
