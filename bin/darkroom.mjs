@@ -10,7 +10,8 @@ import { pathToFileURL } from 'node:url';
 const ROLES = ['api', 'worker'];
 
 const [command = '', ...args] = process.argv.slice(2);
-const isRole = ROLES.includes(command);
+// The operator's program describes the roles too.
+const isRole = ROLES.includes(command) && !args.some((arg) => ['--help', '-h'].includes(arg));
 // In a container this process has PID 1, for which Linux ignores signals without a handler. While the program loads,
 // which takes seconds on a busy node, there is nothing to finish; then it receives signals itself.
 for (const signal of ['SIGTERM', 'SIGINT'])

@@ -8,7 +8,7 @@ await prepare();
 if (process.argv.includes('--watch')) watchSources();
 const entry = join(ROOT, 'bin', 'darkroom.mjs');
 // In this process, so that no process between npm and the product can lose a signal.
-process.argv = [process.execPath, entry, 'start'];
+process.argv = [process.execPath, entry, 'start', ...process.argv.slice(2).filter((arg) => arg !== '--watch')];
 await import(pathToFileURL(entry).href);
 
 function watchSources() {

@@ -12,6 +12,11 @@ const EXPECTED: ReadonlySet<string> = new Set([
 
 const COMMANDS = 'api, worker, start, doctor, keys, admin, webhooks, providers, objects, restored, migrate, bucket';
 
+const ROLES = {
+  api: 'Serves the API and the console. The environment contains its settings (docs/operations.md).',
+  worker: 'Runs image tasks and sends webhooks. The environment contains its settings (docs/operations.md).',
+};
+
 /** Runs one command and returns the exit code. Loads only that command. */
 async function run(command: string, args: readonly string[]): Promise<number> {
   switch (command) {
@@ -19,7 +24,9 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       // Before the rest is loaded, so that no signal is missed.
       const signals = listenForStop();
       const { start } = await import('./commands/start.js');
-      await start(process.env, signals, say);
+      await runPlain('start', 'Runs the whole product on this machine until it is stopped.', args, () =>
+        start(process.env, signals, say),
+      );
       return 0;
     }
     case 'doctor': {
@@ -57,7 +64,9 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     }
     case 'bucket': {
       const { createBucket } = await import('./commands/create-bucket.js');
-      await createBucket(process.env, say);
+      await runPlain('bucket', 'Creates the bucket of the storage settings unless it exists.', args, () =>
+        createBucket(process.env, say),
+      );
       return 0;
     }
     case 'objects': {
@@ -70,9 +79,16 @@ async function run(command: string, args: readonly string[]): Promise<number> {
     }
     case 'migrate': {
       const { migrateDatabase } = await import('./commands/migrate-database.js');
-      await migrateDatabase(process.env, say);
+      await runPlain('migrate', 'Applies pending migrations to the database.', args, () =>
+        migrateDatabase(process.env, say),
+      );
       return 0;
     }
+    // Only to describe them: bin/darkroom.mjs runs them as programs of their own.
+    case 'api':
+    case 'worker':
+      await runPlain(command, ROLES[command], args, () => Promise.resolve());
+      return 0;
     case '--help':
     case '-h':
     case 'help':
@@ -84,6 +100,17 @@ async function run(command: string, args: readonly string[]): Promise<number> {
       );
       return 1;
   }
+}
+
+/** Runs a command that has no options, or prints its help. Throws SetupError for arguments. */
+async function runPlain(
+  name: string,
+  description: string,
+  args: readonly string[],
+  work: () => Promise<void>,
+): Promise<void> {
+  const { runTerminalCommand, terminalCommand } = await import('./commands/terminal-command.js');
+  await runTerminalCommand(terminalCommand(name, description, say).action(work), args);
 }
 
 function say(line: string): void {

@@ -2,7 +2,7 @@ import { Command, CommanderError, type Option } from 'commander';
 import { SetupError } from '#embedded/setup-error.js';
 
 /** How to run one of our commands, the way this one was run: npm tells its scripts their names. */
-export function commandLine(name: string, script = `${name} --`): string {
+export function commandLine(name: string, script = `${name === 'migrate' ? 'db:migrate' : name} --`): string {
   // eslint-disable-next-line no-restricted-syntax -- npm's own variable, not a setting of ours
   return process.env['npm_lifecycle_event'] === undefined ? `darkroom ${name}` : `npm run ${script}`;
 }
