@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { loadConfig } from '#config/load-config.js';
-import { guessableSecrets, SecretsConfig } from './secrets.config.js';
+import { SecretsConfig } from './secrets.config.js';
 
-const guessable = (secretKey: string): string[] =>
-  guessableSecrets(loadConfig([SecretsConfig], { SECRET_KEY: secretKey })[0]);
+const load = (secret: string, nodeEnv = 'production', name = 'SECRET_KEY') =>
+  loadConfig([SecretsConfig], { SECRET_KEY: RANDOM, [name]: secret, NODE_ENV: nodeEnv })[0];
+const RANDOM = randomBytes(32).toString('hex');
 
 describe('SecretsConfig', () => {
   it('needs a SECRET_KEY of 32 characters, and never shows it', () => {
@@ -13,14 +14,19 @@ describe('SecretsConfig', () => {
   });
 
   it.each(['a'.repeat(40), 'please-change-me-please-change-me-please', '0123456789abcdef0123456789abcdef'])(
-    'names a secret that can be guessed: %s',
+    'refuses a secret in production that can be guessed: %s',
     (secret) => {
-      expect(guessable(secret)).toEqual(['SECRET_KEY']);
+      expect(() => load(secret)).toThrow(
+        /^Invalid settings:\n {2}- SECRET_KEY is easy to guess; generate a random one$/,
+      );
+      expect(() => load(secret, 'production', 'SECRET_KEY_PREVIOUS')).toThrow(/- SECRET_KEY_PREVIOUS is easy to guess/);
+      expect(load(secret, 'development').secretKey).toBe(secret);
     },
   );
 
   it('takes a random one', () => {
-    expect(guessable(randomBytes(32).toString('hex'))).toEqual([]);
-    expect(guessable(randomBytes(32).toString('base64url'))).toEqual([]);
+    expect(load(RANDOM).secretKey).toBe(RANDOM);
+    const other = randomBytes(32).toString('base64url');
+    expect(load(other).secretKey).toBe(other);
   });
 });

@@ -1,5 +1,11 @@
-import { IsOptional, IsString, MinLength } from 'class-validator';
-import { ConfigError } from '#config/load-config.js';
+import {
+  IsOptional,
+  IsString,
+  MinLength,
+  Validate,
+  ValidatorConstraint,
+  type ValidationArguments,
+} from 'class-validator';
 import { Setting } from '#config/setting.js';
 
 const MIN_LENGTH = 32;
@@ -7,8 +13,27 @@ const MIN_LENGTH = 32;
 const MIN_VARIETY = 10;
 const WELL_KNOWN = /change.?me|example|secret.?key|password|placeholder|your.?key|0123456789|abcdefgh/i;
 
+@ValidatorConstraint()
+class NotGuessable {
+  validate(secret: unknown, { object }: ValidationArguments): boolean {
+    return (object as SecretsConfig).nodeEnv !== 'production' || typeof secret !== 'string' || !isGuessable(secret);
+  }
+
+  defaultMessage(): string {
+    return '$property is easy to guess; generate a random one';
+  }
+}
+
+function isGuessable(secret: string): boolean {
+  return WELL_KNOWN.test(secret) || new Set(secret).size < MIN_VARIETY;
+}
+
 /** The key that signs, hashes and encrypts, and the previous one. */
 export class SecretsConfig {
+  @Setting('NODE_ENV', 'In production, a SECRET_KEY that is easy to guess is refused.')
+  @IsOptional()
+  readonly nodeEnv?: string;
+
   @Setting(
     'SECRET_KEY',
     'Key for signing links, hashing API keys, and encrypting secrets; at least 32 random characters, the same for every process.',
@@ -18,6 +43,7 @@ export class SecretsConfig {
   )
   @IsString({ message: 'SECRET_KEY is required' })
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY must have at least ${MIN_LENGTH} characters` })
+  @Validate(NotGuessable)
   readonly secretKey!: string;
 
   @Setting(
@@ -27,20 +53,6 @@ export class SecretsConfig {
   )
   @IsOptional()
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY_PREVIOUS must have at least ${MIN_LENGTH} characters` })
+  @Validate(NotGuessable)
   readonly secretKeyPrevious?: string;
-}
-
-/** Rejects guessable secrets in production. Throws ConfigError, which names them. */
-export function refuseGuessableSecrets(secrets: SecretsConfig): void {
-  const guessable = guessableSecrets(secrets);
-  if (guessable.length > 0)
-    throw new ConfigError(guessable.map((name) => `${name} is easy to guess; generate a random one`));
-}
-
-/** Names of the settings whose secrets are guessable. */
-export function guessableSecrets(secrets: SecretsConfig): string[] {
-  const named = { SECRET_KEY: secrets.secretKey, SECRET_KEY_PREVIOUS: secrets.secretKeyPrevious };
-  return Object.entries(named).flatMap(([name, value]) =>
-    value !== undefined && (WELL_KNOWN.test(value) || new Set(value).size < MIN_VARIETY) ? [name] : [],
-  );
 }

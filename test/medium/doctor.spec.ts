@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 
@@ -19,6 +20,17 @@ describe('doctor', () => {
     const rights = (await report()).find((line) => line.startsWith('fail  redis rights'));
     expect(rights).toBeDefined();
     expect(rights).not.toContain('allow the user');
+  });
+
+  it('fails for a secret that production refuses, in the same words', async () => {
+    const settings = async (env: Record<string, string>) => (await report(env)).find((l) => l.includes('  settings  '));
+    const production = { NODE_ENV: 'production', DATA_DIR: tmpdir() };
+    expect(await settings({ ...production, SECRET_KEY: 'change-me-'.repeat(4), DATABASE_POOL: 'x' })).toMatch(
+      /^fail {2}settings .*DATABASE_POOL must be a number; SECRET_KEY is easy to guess; generate a random one$/,
+    );
+    expect(await settings({ ...production, SECRET_KEY: randomBytes(32).toString('hex') })).toMatch(/^ok /);
+    // `npm start` generates its own.
+    expect(await settings({ ...production, SECRET_KEY: '' })).toMatch(/^ok /);
   });
 
   it('warns of a deployment that is open to directives, or whose processes may not share a folder', async () => {

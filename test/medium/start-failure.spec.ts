@@ -54,6 +54,15 @@ describe('a process that cannot start', () => {
     expect(await start(role, { MODELS_FILE: '/nowhere/models.yaml' })).toEqual({ code: 1, output: '', error: FILE });
   });
 
+  it.each(['api', 'worker'])('the %s names a guessable secret together with its other settings', async (role) => {
+    const changes = { NODE_ENV: 'production', SECRET_KEY: 'a'.repeat(40), DATABASE_POOL: 'x' };
+    const problems = `Invalid settings:
+  - DATABASE_POOL must be a number
+  - SECRET_KEY is easy to guess; generate a random one
+`;
+    expect(await start(role, changes)).toEqual({ code: 1, output: '', error: problems });
+  });
+
   it.each(['api', 'worker'])('the %s says in one line that its port is taken', async (role) => {
     const { code, error } = await start(role, {});
     expect(code).toBe(1);

@@ -2,17 +2,14 @@ import 'reflect-metadata';
 import { reportSettings, startFailure, unknownSettings } from '#config/load-config.js';
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { EgressConfig } from '#egress/egress.config.js';
 import { Logger } from '#telemetry/logger.js';
 import { API_CONFIGS } from './api-configs.js';
-import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { createApi } from './create-api.js';
 import { ApiConfig } from './common/api.config.js';
 
 async function main(): Promise<void> {
   const forwardStopSignal = deferStopSignals();
   const app = await createApi(process.env);
-  if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   for (const setting of unknownSettings(API_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });

@@ -2,8 +2,6 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { reportSettings, startFailure, unknownSettings } from '#config/load-config.js';
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
-import { EgressConfig } from '#egress/egress.config.js';
-import { refuseGuessableSecrets, SecretsConfig } from '#secrets/secrets.config.js';
 import { Logger, NestLogger, START_OPTIONS } from '#telemetry/logger.js';
 import { Leases } from './images/leases.js';
 import { ShutdownGrace } from './images/shutdown-grace.js';
@@ -20,7 +18,6 @@ const LOOK_MS = 1_000;
 async function main(): Promise<void> {
   const forwardStopSignal = deferStopSignals();
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(process.env), START_OPTIONS);
-  if (app.get(EgressConfig).nodeEnv === 'production') refuseGuessableSecrets(app.get(SecretsConfig));
   const logger = app.get(Logger);
   app.useLogger(new NestLogger(logger));
   app.flushLogs();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type SettingsReport } from '#config/load-config.js';
 import { PACKAGE_ROOT } from '#config/package.js';
@@ -13,7 +14,7 @@ const TIMEOUT_MS = 30_000;
 const ADDED = {
   DATABASE_URL: 'postgresql://localhost/darkroom',
   REDIS_URL: 'redis://localhost',
-  SECRET_KEY: 'x'.repeat(32),
+  SECRET_KEY: randomBytes(32).toString('hex'),
   PUBLIC_URL: 'http://localhost',
 };
 
