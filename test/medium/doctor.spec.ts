@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 
 const NOBODY = { DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' };
@@ -31,6 +33,37 @@ describe('doctor', () => {
     expect(await settings({ ...production, SECRET_KEY: randomBytes(32).toString('hex') })).toMatch(/^ok /);
     // `npm start` generates its own.
     expect(await settings({ ...production, SECRET_KEY: '' })).toMatch(/^ok /);
+  });
+
+  it('goes on with the other checks when settings are invalid, and names them all', async () => {
+    const lines = await report({ SECRET_KEY: 'short', WORKERS: '0', DATABASE_POOL: 'x', DATA_DIR: tmpdir() });
+    const problems = [
+      'DATABASE_POOL must be a number',
+      'SECRET_KEY must have at least 32 characters',
+      'WORKERS must not be less than 1',
+    ];
+    expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^fail {2}settings {12}${problems.join('; ')}$`)));
+    expect(lines).toContainEqual(expect.stringMatching(/^fail {2}secrets .* SECRET_KEY must have at least 32/));
+    expect(lines).toContainEqual(expect.stringMatching(/^fail {2}redis {2}/));
+    expect(lines).toContainEqual(expect.stringMatching(/^ok {4}storage /));
+  });
+
+  it('goes on with the other checks when the state of a running product can’t be read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
+    // A folder can't be read as a file, not even by root.
+    await mkdir(join(folder, 'standalone.json'));
+    const failed = async (env: Record<string, string>) =>
+      (await report({ DATA_DIR: folder, ...env })).filter((line) =>
+        /^fail .*standalone\.json can't be read/.test(line),
+      );
+    expect(await failed({})).toEqual([
+      expect.stringMatching(/^fail {2}models /),
+      expect.stringMatching(/^fail {2}public url /),
+    ]);
+    expect(await failed({ MODELS_FILE: 'models.yaml', PUBLIC_URL: 'http://127.0.0.1:1' })).toEqual([]);
+    expect(await failed({ REDIS_URL: '' })).toContainEqual(expect.stringMatching(/^fail {2}redis /));
+    expect(await failed({ DATABASE_URL: '' })).toEqual([expect.stringMatching(/^fail {2}darkroom /)]);
+    await rm(folder, { recursive: true });
   });
 
   it('warns of a deployment that is open to directives, or whose processes may not share a folder', async () => {

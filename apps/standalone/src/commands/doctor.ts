@@ -1,7 +1,8 @@
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import type { Redis } from 'ioredis';
-import { ConfigError, loadConfig, unknownText } from '#config/load-config.js';
+import { ConfigError, loadConfig, reportSettings, unknownText } from '#config/load-config.js';
+import { settingsOf } from '#config/setting.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { MIGRATIONS, pendingMigrations } from '#database/migrate.js';
 import type { PrismaService } from '#database/prisma.service.js';
@@ -37,17 +38,14 @@ const RELATIVE_FOLDER = 'DATA_DIR is relative: processes share their images only
 const TIMEOUT_MS = 15_000;
 const MAX_SKEW_MS = 1_000;
 
-/**
- * Checks the installation and the planned processes, one line per check; true when nothing failed. Throws ConfigError.
- */
+/** Checks the installation and the planned processes, one line per check; true when nothing failed. */
 export async function doctor(env: Environment, say: (line: string) => void, plan: PlanOptions = {}): Promise<boolean> {
-  const [config] = loadConfig([StandaloneConfig], env);
+  const config = usableConfig(env);
   const running = findRunning(config);
-  const known = [running.databaseUrl, running.redisUrl, running.url].some((address) => address !== undefined);
   const checks: Check[] = [
     ['node version', nodeVersion],
     ['settings', () => settings(env, say)],
-    ...(known ? checksOf(env, config, running, plan) : nothingToCheck(config)),
+    ...possible('darkroom', () => checksOf(env, config, running, plan)),
     ...signInChecks(env),
     ...mailChecks(env),
   ];
@@ -64,13 +62,39 @@ export async function doctor(env: Environment, say: (line: string) => void, plan
   return well;
 }
 
+/** The settings that can be used: 'settings' fails for the others, and the rest can be checked nevertheless. */
+function usableConfig(env: Environment): StandaloneConfig {
+  const usable = settingsOf(StandaloneConfig).flatMap(({ env: name }) => {
+    const one = { [name]: env[name] };
+    return reportSettings([StandaloneConfig], one).problems.length === 0 ? [one] : [];
+  });
+  return loadConfig([StandaloneConfig], Object.assign({}, ...usable) as Environment)[0];
+}
+
+/** The checks, or one that fails with the reason why they can't be made. */
+function possible(name: string, checks: () => Check[]): Check[] {
+  try {
+    return checks();
+  } catch (error) {
+    return [
+      [
+        name,
+        () => {
+          throw error;
+        },
+      ],
+    ];
+  }
+}
+
 function checksOf(env: Environment, config: StandaloneConfig, running: Running, plan: PlanOptions): Check[] {
+  if ((running.databaseUrl ?? running.redisUrl ?? running.url) === undefined) return nothingToCheck(config);
   return [
-    ['secrets', () => secrets(config, running)],
+    ['secrets', () => secrets(env, config, running)],
     ...postgresChecks(config, running),
     ...poolChecks(env, running, plan),
-    ...secretChecks(config, running),
-    ...redisChecks(env, config, running),
+    ...possible('secret rotation', () => secretChecks(config, running)),
+    ...possible('redis', () => redisChecks(env, config, running)),
     ['storage', () => storage(env, config)],
     ['models', () => models(env, running)],
     ...graceChecks(env, config, running),
@@ -93,7 +117,8 @@ function nodeVersion(): string {
 
 /** Warns of probable typos, which another program may use, and of what a deployment should not be without. */
 async function settings(env: Environment, say: (line: string) => void): Promise<string> {
-  const { problems, unknown } = await checkSettings(env);
+  const { problems: ofRoles, unknown } = await checkSettings(env);
+  const problems = [...new Set([...ofRoles, ...reportSettings([StandaloneConfig], env).problems])];
   for (const warning of [...unknown.map(unknownText), ...(isDeployment(env) ? deploymentWarnings(env) : [])])
     say(`warn  ${'settings'.padEnd(18)}  ${warning}`);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -112,8 +137,9 @@ function deploymentWarnings(env: Environment): string[] {
   ];
 }
 
-function secrets(config: StandaloneConfig, { secretKey }: Running): string {
-  if (config.secretKey !== undefined) return 'SECRET_KEY is set';
+function secrets({ SECRET_KEY }: Environment, config: StandaloneConfig, running: Running): string {
+  if (loadConfig([StandaloneConfig], { SECRET_KEY })[0].secretKey !== undefined) return 'SECRET_KEY is set';
+  const { secretKey } = running;
   const file = new DataFolder(config.dataDir).secrets;
   if (secretKey === undefined) throw new Error(`${file} is missing and SECRET_KEY is not set`);
   const mode = statSync(file).mode & 0o777;

@@ -18,17 +18,37 @@ export interface Running {
   readonly url: string | undefined;
 }
 
-/** Takes values from the settings first, then from the product that runs on DATA_DIR. */
+interface State {
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  readonly url?: string;
+  readonly modelsFile?: string;
+}
+
+/**
+ * Takes values from the settings first, then from the product that runs on DATA_DIR. Reading a value that only the
+ * product's file can tell throws SetupError when the file can't be read.
+ */
 export function findRunning(config: StandaloneConfig): Running {
   const folder = new DataFolder(config.dataDir);
-  const state = readWhole(folder.state) as
-    { databaseUrl?: string; redisUrl?: string; url?: string; modelsFile?: string } | undefined;
+  // Read only when needed: in a deployment, the folder may be another user's.
+  const state = (): State | undefined => readWhole(folder.state);
   return {
-    databaseUrl: config.databaseDirectUrl ?? config.databaseUrl ?? state?.databaseUrl,
-    redisUrl: config.redisUrl ?? state?.redisUrl,
-    secretKey: config.secretKey ?? readSecrets(folder.secrets)?.secretKey,
-    modelsFile: config.modelsFile ?? state?.modelsFile,
-    url: config.publicUrl ?? state?.url,
+    get databaseUrl() {
+      return config.databaseDirectUrl ?? config.databaseUrl ?? state()?.databaseUrl;
+    },
+    get redisUrl() {
+      return config.redisUrl ?? state()?.redisUrl;
+    },
+    get secretKey() {
+      return config.secretKey ?? readSecrets(folder.secrets)?.secretKey;
+    },
+    get modelsFile() {
+      return config.modelsFile ?? state()?.modelsFile;
+    },
+    get url() {
+      return config.publicUrl ?? state()?.url;
+    },
   };
 }
 
