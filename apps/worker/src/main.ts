@@ -4,15 +4,13 @@ import { reportSettings, startFailure, unknownSettings } from '#config/load-conf
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { Logger, NestLogger, START_OPTIONS } from '#telemetry/logger.js';
 import { Leases } from './images/leases.js';
-import { ShutdownGrace } from './images/shutdown-grace.js';
+import { DeliverWebhook } from './webhooks/deliver-webhook.js';
 import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
-/** Time to return unfinished tasks after the grace time; the compose file waits 10 s longer than the grace time. */
+/** Time to end connections and to return unfinished tasks; the compose file waits 10 s longer than the grace time. */
 const GIVE_BACK_MS = 8_000;
-/** Longer than any webhook delivery takes; besides tasks, only deliveries can still be running. */
-const IDLE_MS = 25_000;
 const LOOK_MS = 1_000;
 
 async function main(): Promise<void> {
@@ -22,7 +20,7 @@ async function main(): Promise<void> {
   app.useLogger(new NestLogger(logger));
   app.flushLogs();
   app.enableShutdownHooks([...STOP_SIGNALS], { useProcessExit: true });
-  endInTime(app.get(ShutdownGrace), app.get(Leases), logger);
+  endInTime([app.get(Leases), app.get(DeliverWebhook)], logger);
   forwardStopSignal();
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
     logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
@@ -32,18 +30,17 @@ async function main(): Promise<void> {
 }
 
 /**
- * BullMQ waits indefinitely for a Redis that it never reached. The process waits for running tasks, whose images may be
- * paid for; without any, it ends, however long its grace time is.
+ * BullMQ waits indefinitely for a Redis that is away. The process waits for running tasks, whose images may be paid for,
+ * and for deliveries; without any, it ends, however long its grace time is.
  */
-function endInTime(grace: ShutdownGrace, leases: Leases, logger: Logger): void {
+function endInTime(works: readonly { readonly size: number }[], logger: Logger): void {
   const begin = (): void => {
-    const patienceMs = Math.min(grace.ms, IDLE_MS) + GIVE_BACK_MS;
     let idleSince = performance.now();
     const look = (): void => {
-      if (leases.size > 0) idleSince = performance.now();
-      if (performance.now() - idleSince < patienceMs) return;
-      logger.error('shutdown.cut_short');
-      process.exit(1);
+      if (works.some(({ size }) => size > 0)) idleSince = performance.now();
+      if (performance.now() - idleSince < GIVE_BACK_MS) return;
+      logger.warn('shutdown.cut_short', { reason: 'no task or delivery is running, but connections do not close' });
+      process.exit(0);
     };
     setInterval(look, LOOK_MS).unref();
   };

@@ -15,6 +15,7 @@ const MARGIN_MS = 10_000;
 @Injectable()
 export class DeliverWebhook {
   private readonly retrySeconds: readonly number[];
+  private running = 0;
 
   constructor(
     private readonly transitions: DeliveryTransitions,
@@ -26,11 +27,25 @@ export class DeliverWebhook {
     this.retrySeconds = config.retrySeconds.map(Number);
   }
 
+  /** How many attempts are running. */
+  get size(): number {
+    return this.running;
+  }
+
   /**
    * Throws only when the database does not answer. Then, or when this process dies, the delivery is attempted again
    * after its lease expires: a receiver may get an event twice, but never misses one.
    */
   async run(deliveryId: string): Promise<void> {
+    this.running++;
+    try {
+      await this.attempt(deliveryId);
+    } finally {
+      this.running--;
+    }
+  }
+
+  private async attempt(deliveryId: string): Promise<void> {
     const claimed = await this.transitions.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
     if (claimed === undefined) return;
     const begun = performance.now();
