@@ -58,3 +58,21 @@ export function runJobs(worker: Worker, concurrency: number, logger: Logger): vo
   worker.concurrency = concurrency;
   worker.run().catch((error: unknown) => logger.error('queue.stopped', { error }));
 }
+
+/** How long an error is not repeated in the log. */
+const QUIET_MS = 30_000;
+
+/** Tells which errors of a BullMQ worker to log: while Redis is away, it emits the same ones with every try. */
+export class QueueErrors {
+  /** When each message was last logged, by performance.now(). */
+  private readonly logged = new Map<string, number>();
+
+  /** True once per message and 30 s. */
+  isNew({ message }: Error): boolean {
+    const now = performance.now();
+    for (const [old, at] of this.logged) if (now - at >= QUIET_MS) this.logged.delete(old);
+    if (this.logged.has(message)) return false;
+    this.logged.set(message, now);
+    return true;
+  }
+}

@@ -4,7 +4,7 @@ import { DelayedError, type Job } from 'bullmq';
 import { FIRST_PRIORITY, type NextTask } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { IMAGE_QUEUE, imageJobId, parseRunImageTask, RUN_IMAGE_TASK, taskIdOf } from '#queue/job-catalog.js';
-import { HandlesJob, JOB_WORKER_OPTIONS, runJobs } from '#queue/job-handlers.js';
+import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job-handlers.js';
 import { Logger } from '#telemetry/logger.js';
 import { Leases } from './leases.js';
 import { RunImageTask } from './run-image-task.js';
@@ -17,6 +17,8 @@ const DATABASE_RETRY_MS = 1_000;
 @Processor(IMAGE_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(RUN_IMAGE_TASK)
 export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly errors = new QueueErrors();
+
   constructor(
     private readonly tasks: RunImageTask,
     private readonly leases: Leases,
@@ -34,7 +36,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   /** Also before `runJobs`: BullMQ prints errors that nothing listens for to stderr. */
   @OnWorkerEvent('error')
   warn(error: Error): void {
-    this.logger.warn('queue.error', { error });
+    if (this.errors.isNew(error)) this.logger.warn('queue.error', { error });
   }
 
   async process(job: Job<unknown>, token?: string): Promise<void> {

@@ -2,7 +2,7 @@ import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import { DELIVER_WEBHOOK, parseDeliverWebhook, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
-import { HandlesJob, JOB_WORKER_OPTIONS, runJobs } from '#queue/job-handlers.js';
+import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job-handlers.js';
 import { Logger } from '#telemetry/logger.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { DeliverWebhook } from './deliver-webhook.js';
@@ -15,6 +15,8 @@ const DATABASE_RETRY_MS = 1_000;
 @Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(DELIVER_WEBHOOK)
 export class WebhookProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly errors = new QueueErrors();
+
   constructor(
     private readonly deliveries: DeliverWebhook,
     private readonly config: WebhooksConfig,
@@ -31,7 +33,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   /** Also before `runJobs`: BullMQ prints errors that nothing listens for to stderr. */
   @OnWorkerEvent('error')
   warn(error: Error): void {
-    this.logger.warn('queue.error', { error });
+    if (this.errors.isNew(error)) this.logger.warn('queue.error', { error });
   }
 
   async process(job: Job<unknown>, token?: string): Promise<void> {
