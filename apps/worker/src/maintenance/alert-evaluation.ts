@@ -21,8 +21,8 @@ export class AlertEvaluation implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     const everyMs = this.config.evaluateSeconds * 1_000;
-    this.retention.every(everyMs, () => this.alerts.run(everyMs * DUE_SHARE));
+    this.retention.every(everyMs, 'alert_evaluation', () => this.alerts.run(everyMs * DUE_SHARE));
     this.retention.watch('alerts', () => this.events.dueSince(this.worker));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.events.expire(this.worker));
+    this.retention.every(EXPIRE_EVERY_MS, 'alerts', () => this.events.expire(this.worker));
   }
 }

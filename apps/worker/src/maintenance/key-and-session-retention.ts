@@ -15,7 +15,7 @@ export class KeyAndSessionRetention implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.retention.watch('idempotency_keys', () => this.keys.dueSince());
     this.retention.watch('sign_ins', () => this.signIns.dueSince());
-    this.retention.every(EXPIRE_EVERY_MS, () => this.keys.run());
-    this.retention.every(EXPIRE_EVERY_MS, () => this.signIns.run());
+    this.retention.every(EXPIRE_EVERY_MS, 'idempotency_keys', () => this.keys.run());
+    this.retention.every(EXPIRE_EVERY_MS, 'sign_ins', () => this.signIns.run());
   }
 }

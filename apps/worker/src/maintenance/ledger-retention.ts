@@ -21,7 +21,7 @@ export class LedgerRetention implements OnApplicationBootstrap {
     this.retention.watch('usage_hours', () => this.lag.usage('hour', usageHourRetentionDays));
     this.retention.watch('usage_days', () => this.lag.usage('day', usageDayRetentionDays));
     this.retention.watch('audit_entries', () => this.audit.dueSince(this.config));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.ledger.run(this.config));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.audit.expire(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'ledger', () => this.ledger.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'audit_entries', () => this.audit.expire(this.config));
   }
 }

@@ -17,7 +17,7 @@ export class LogRetention implements OnApplicationBootstrap {
   onApplicationBootstrap(): void {
     this.retention.watch('chats', () => this.chats.dueSince(this.config));
     this.retention.watch('deliveries', () => this.webhooks.dueSince(this.config));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.chats.run(this.config));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.webhooks.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'chats', () => this.chats.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'deliveries', () => this.webhooks.run(this.config));
   }
 }

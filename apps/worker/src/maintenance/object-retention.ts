@@ -21,7 +21,7 @@ export class ObjectRetention implements OnApplicationBootstrap {
     this.retention.watch('images', () => this.tasks.imagesDueSince(this.config));
     this.retention.watch('tasks', () => this.tasks.rowsDueSince(this.config, idempotencyKeyRetentionHours));
     this.retention.watch('uploads', () => this.uploads.dueSince());
-    this.retention.every(EXPIRE_EVERY_MS, () => this.tasks.run(this.config));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.uploads.run());
+    this.retention.every(EXPIRE_EVERY_MS, 'tasks', () => this.tasks.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'uploads', () => this.uploads.run());
   }
 }

@@ -44,14 +44,17 @@ export class Retention implements OnModuleInit, OnModuleDestroy {
     return lags;
   }
 
-  /** Runs the work at a random time within the first interval, then `intervalMs` after each run ends. Logs errors. */
-  every(intervalMs: number, work: () => Promise<unknown>): void {
+  /**
+   * Runs the work at a random time within the first interval, then `intervalMs` after each run ends. Logs errors with the
+   * job's name.
+   */
+  every(intervalMs: number, job: string, work: () => Promise<unknown>): void {
     const index = this.timers.length;
     const next = (delayMs: number): void => {
       if (this.stopped) return;
       this.timers[index] = setTimeout(() => {
         work()
-          .catch((error: unknown) => this.logger.warn('retention.failed', { error }))
+          .catch((error: unknown) => this.logger.warn('retention.failed', { code: job, error }))
           .finally(() => next(intervalMs));
       }, delayMs).unref();
     };

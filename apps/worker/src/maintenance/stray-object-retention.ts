@@ -18,7 +18,7 @@ export class StrayObjectRetention implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     this.retention.watch('stray_objects', () => Promise.resolve(new Date(this.walkAt)));
-    this.retention.every(EXPIRE_EVERY_MS, () => this.walk());
+    this.retention.every(EXPIRE_EVERY_MS, 'stray_objects', () => this.walk());
   }
 
   /** Stays due when it fails, so that it is tried again in ten minutes. */

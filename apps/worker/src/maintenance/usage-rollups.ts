@@ -14,6 +14,6 @@ export class UsageRollups implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.retention.every(ROLL_UP_EVERY_MS, () => this.usage.run());
+    this.retention.every(ROLL_UP_EVERY_MS, 'usage_rollup', () => this.usage.run());
   }
 }
