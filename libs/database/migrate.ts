@@ -45,6 +45,9 @@ const LOCK = 72_707_369;
 
 const CONNECT_MS = 10_000;
 
+/** SQLSTATE of a role without the right. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
 /** SQLSTATE of a lock that was not available in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -87,6 +90,8 @@ export async function migrate(databaseUrl: string, folder: string, options: Migr
     const pending = pendingOf(migrations, await readApplied(client));
     for (const migration of pending) await apply(client, migration, options);
     return pending.map(({ name }) => name);
+  } catch (error) {
+    throw isForbidden(error) ? notAllowed(error) : error;
   } finally {
     // Ending the session also releases the lock.
     await client.end().catch(() => undefined);
@@ -226,6 +231,15 @@ async function changeTables(client: pg.Client, sql: string, options: MigrateOpti
       await delay(500);
     }
   }
+}
+
+function isForbidden(error: unknown): boolean {
+  return (error as { code?: string }).code === INSUFFICIENT_PRIVILEGE;
+}
+
+function notAllowed(cause: unknown): MigrationError {
+  const message = `The database can't be migrated: ${describe(cause)}. Connect as the owner of its tables.`;
+  return new MigrationError(message, { cause });
 }
 
 function isLockTimeout(error: unknown): boolean {

@@ -154,3 +154,15 @@ it('knows our own migrations as applied to the template of the tests', async () 
   expect(applied.length).toBeGreaterThan(0);
   expect(await rows('SELECT id FROM accounts')).toEqual([{ id: 'acct_default' }]);
 });
+
+it('says in one sentence that a role may not migrate', async () => {
+  const reader = new URL(database.url);
+  [reader.username, reader.password] = [`reader_${process.pid}`, 'reads'];
+  await client.query(`CREATE ROLE ${reader.username} LOGIN PASSWORD '${reader.password}'`);
+  await write('1_first', 'CREATE TABLE a (id int);');
+  await expect(migrate(reader.href, folder)).rejects.toMatchObject({
+    name: 'MigrationError',
+    message: "The database can't be migrated: permission denied for schema public. Connect as the owner of its tables.",
+  });
+  await client.query(`DROP ROLE ${reader.username}`);
+});
