@@ -210,5 +210,7 @@ function codeOf(error: unknown): string | undefined {
 
 function asStorageError(doing: string, error: unknown): StorageError {
   if (error instanceof StorageError) return error;
-  return new StorageError(`object store: ${doing} failed (${codeOf(error) ?? 'unknown'})`, { cause: error });
+  return new StorageError(`object store: ${doing} in DATA_DIR failed (${codeOf(error) ?? 'unknown'})`, {
+    cause: error,
+  });
 }

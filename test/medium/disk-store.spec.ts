@@ -100,7 +100,7 @@ describe('DiskStore', () => {
     const error = await store.put(freshKey(), some('x'), PNG).catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({
       name: 'StorageError',
-      message: expect.stringMatching(/^object store: writing failed \(E\w+\)$/),
+      message: expect.stringMatching(/^object store: writing in DATA_DIR failed \(E\w+\)$/),
     });
   });
 });
