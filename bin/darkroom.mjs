@@ -9,6 +9,9 @@ import { pathToFileURL } from 'node:url';
 /** Separate programs; every other name is an operator command. */
 const ROLES = ['api', 'worker'];
 
+// The reminder about later Node versions, 8 lines that are not JSON, concerns changes of "engines", not every start.
+process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED = 'true';
+
 const [command = '', ...args] = process.argv.slice(2);
 // The operator's program describes the roles too.
 const isRole = ROLES.includes(command) && !args.some((arg) => ['--help', '-h'].includes(arg));

@@ -31,7 +31,9 @@ export class StorageConfig {
 
   @Setting('S3_BUCKET', 'Bucket for the images; required if STORAGE is s3.')
   @onS3
-  @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { message: 'S3_BUCKET must name a bucket when STORAGE is s3' })
+  @Matches(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {
+    message: 'S3_BUCKET must name a bucket, of 3 to 63 lowercase letters, digits, dots and hyphens, when STORAGE is s3',
+  })
   readonly s3Bucket!: string;
 
   @Setting('S3_ACCESS_KEY_ID', 'Access key of the store; required if STORAGE is s3.', { secret: true })

@@ -59,4 +59,14 @@ describe('help of a command', () => {
     });
     expect(await tables()).toBe(0);
   });
+
+  it('bucket with S3 settings prints nothing of the SDK, and says which bucket name is too short', async () => {
+    const s3 = { STORAGE: 's3', S3_ENDPOINT: 'http://127.0.0.1:1', S3_ACCESS_KEY_ID: 'a', S3_SECRET_ACCESS_KEY: 'b' };
+    const { code, problem } = await run(['bucket'], { ...s3, S3_BUCKET: 'images' });
+    expect(code).toBe(1);
+    expect(problem).toMatch(/^The bucket images can't be reached: .*\n$/);
+    expect((await run(['bucket'], { ...s3, S3_BUCKET: 'b' })).problem).toMatch(
+      /S3_BUCKET must name a bucket, of 3 to 63 /,
+    );
+  });
 });
