@@ -84,8 +84,7 @@ async function refuseWrongStore(objects: MissingObjects, config: StorageConfig):
   }
   const isWrong = named === missing ? named >= ALL_OF : named >= MOST_OF && missing > named / 2;
   if (!isWrong) return;
-  const store =
-    config.storage === 's3' ? `The bucket ${config.s3Bucket}` : `The folder ${config.dataDir}/objects`;
+  const store = config.storage === 's3' ? `The bucket ${config.s3Bucket}` : `The folder ${config.dataDir}/objects`;
   throw new SetupError(
     `${store} lacks ${missing} of ${named} objects, so the settings may name the wrong store; nothing was repaired. ` +
       `If these objects are lost, run \`${commandLine('objects')} --repair --force\`.`,
