@@ -12,7 +12,7 @@ export function sampleJson(schema: unknown): string {
 /**
  * A sample value that roughly fits a JSON schema, always the same. Never throws. Visits each part of the schema once.
  */
-export function sampleValue(schema: unknown, depth = 0): unknown {
+function sampleValue(schema: unknown, depth = 0): unknown {
   if (typeof schema !== 'object' || schema === null || depth > MAX_DEPTH) return null;
   const rules = schema as Record<string, unknown>;
   if ('const' in rules) return rules['const'];
