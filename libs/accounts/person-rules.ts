@@ -29,7 +29,7 @@ export const ABILITIES = {
   'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
   'webhooks.read': {
     roles: ['owner', 'admin', 'member'],
-    what: 'webhook endpoints; see and resend deliveries; members: of their own tasks',
+    what: 'webhook endpoints; see and resend deliveries; members: own tasks, and tests',
   },
   'webhooks.manage': { roles: ['owner', 'admin'], what: 'change webhook endpoints and secrets' },
   'alerts.manage': { roles: ['owner', 'admin'], what: 'alerts: rules, channels, and history' },
