@@ -78,8 +78,8 @@ export function discardRest(payload: IncomingMessage): void {
 
 /**
  * Returns a function to call with every chunk. A connection that sends at full speed, or in very small chunks, pauses
- * now and then, so that others are served after at most one read's worth of its work. The returned function throws
- * AppError `invalid_value` when nearly all chunks are only a few bytes long.
+ * now and then, so that others are served after a burst and the socket read that completed it. The returned function
+ * throws AppError `invalid_value` when nearly all chunks are only a few bytes long.
  */
 export function burstLimiter(payload: IncomingMessage): (chunk: Buffer) => void {
   let [bytes, pieces, isPaused] = [0, 0, false];
