@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
+import type { Prisma } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { roleOf, type Role } from './person-rules.js';
@@ -13,6 +14,11 @@ export const MAX_AGE_DAYS = 7;
 const TOUCH_MS = 60_000;
 const MAX_USER_AGENT = 200;
 const HOUR_MS = 3_600_000;
+const WITH_PERSON = {
+  person: { include: { account: { select: { name: true, requireTwoFactor: true } }, signIn: true } },
+} satisfies Prisma.SessionInclude;
+
+type SessionWithPerson = Prisma.SessionGetPayload<{ include: typeof WITH_PERSON }>;
 
 /** The user who makes a request of the console. */
 export interface Session {
@@ -76,26 +82,11 @@ export class SessionStore {
 
   /** The session of a cookie; undefined when it is unknown or has ended, or when its person can't enter the account. */
   async find(token: string): Promise<Session | undefined> {
-    const row = await this.prisma.session.findFirst({
-      where: {
-        ...aliveSessions(),
-        tokenHash: { in: tokenHashes(this.secrets, 'session', token) },
-        person: CAN_ENTER,
-      },
-      include: { person: { include: { account: { select: { name: true, requireTwoFactor: true } }, signIn: true } } },
-    });
+    const row = await this.findRow({ tokenHash: { in: tokenHashes(this.secrets, 'session', token) } });
     if (row === null) return undefined;
-    const { id, personId, lastSeenAt, person } = row;
     await this.renewHash(token, row);
-    if (Date.now() - lastSeenAt.getTime() > TOUCH_MS) await this.touch(id, personId);
-    const { accountId, account, email, name } = person;
-    const { id: signInId, passwordHash, openidSubject } = person.signIn ?? person;
-    const hasPassword = passwordHash !== null;
-    return {
-      ...{ id, personId, signInId, accountId, accountName: account.name, email, name, role: roleOf(person) },
-      ...{ hasPassword, hasIdentity: openidSubject !== null },
-      lacksTwoFactor: account.requireTwoFactor && hasPassword && !(await this.hasTwoFactor(signInId)),
-    };
+    if (Date.now() - row.lastSeenAt.getTime() > TOUCH_MS) await this.touch(row.id, row.personId);
+    return await this.sessionOf(row);
   }
 
   /** The accounts that the user of a sign-in may open, by name. */
@@ -121,23 +112,24 @@ export class SessionStore {
   }
 
   /**
-   * Switches a session to another account of the user; it gets a new token and keeps its end. Undefined when the user
-   * can't open that account, or the session has ended.
+   * Switches a session to another account of the user. Undefined when the user can't open that account, or the session
+   * has ended. The token stays: with a new one, requests in flight would be answered as signed out.
    */
-  async move({ id, personId, signInId }: Session, accountId: string): Promise<string | undefined> {
+  async move({ id, personId, signInId }: Session, accountId: string): Promise<Session | undefined> {
     const where = { accountId, ...withSignIn(signInId), ...CAN_ENTER };
     const target = await this.prisma.person.findFirst({ where, select: { id: true } });
     if (target === null) return undefined;
-    const [token, now] = [newToken(), new Date()];
-    const columns = { personId: target.id, lastSeenAt: now, ...tokenColumns(this.secrets, 'session', token) };
-    return await this.prisma.$transaction(async ({ person, session }) => {
+    const now = new Date();
+    const isMoved = await this.prisma.$transaction(async ({ person, session }) => {
       // First, for its lock: removing the person from the sign-in at the same time ends this session either way.
       const member = { id: target.id, ...withSignIn(signInId) };
       const { count } = await person.updateMany({ where: member, data: { seenAt: now } });
-      if (count === 0) return undefined;
-      const moved = await session.updateMany({ where: { id, personId }, data: columns });
-      return moved.count === 0 ? undefined : token;
+      if (count === 0) return false;
+      const data = { personId: target.id, lastSeenAt: now };
+      return (await session.updateMany({ where: { id, personId }, data })).count === 1;
     });
+    const row = isMoved ? await this.findRow({ id }) : null;
+    return row === null ? undefined : await this.sessionOf(row);
   }
 
   /** The active sessions of a sign-in, newest first. */
@@ -153,6 +145,24 @@ export class SessionStore {
   async end(signInId: string, id: string): Promise<boolean> {
     const { count } = await this.prisma.session.deleteMany({ where: { id, person: withSignIn(signInId) } });
     return count === 1;
+  }
+
+  private async findRow(where: Prisma.SessionWhereInput): Promise<SessionWithPerson | null> {
+    return await this.prisma.session.findFirst({
+      where: { ...aliveSessions(), ...where, person: CAN_ENTER },
+      include: WITH_PERSON,
+    });
+  }
+
+  private async sessionOf({ id, personId, person }: SessionWithPerson): Promise<Session> {
+    const { accountId, account, email, name } = person;
+    const { id: signInId, passwordHash, openidSubject } = person.signIn ?? person;
+    const hasPassword = passwordHash !== null;
+    return {
+      ...{ id, personId, signInId, accountId, accountName: account.name, email, name, role: roleOf(person) },
+      ...{ hasPassword, hasIdentity: openidSubject !== null },
+      lacksTwoFactor: account.requireTwoFactor && hasPassword && !(await this.hasTwoFactor(signInId)),
+    };
   }
 
   /** Rehashes the token with the current SECRET_KEY, so that the previous one can be removed. */

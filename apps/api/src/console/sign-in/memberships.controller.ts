@@ -29,10 +29,7 @@ export class MembershipsController {
   @Post('session/account')
   @HttpCode(200)
   @ApiResponse({ status: 200, type: SessionView, description: 'The account the session has switched to.' })
-  async open(
-    @Session() session: Session,
-    @Body() { account_id: accountId }: SwitchBody,
-  ): Promise<WithCookies<SessionView>> {
+  async open(@Session() session: Session, @Body() { account_id: accountId }: SwitchBody): Promise<SessionView> {
     return await this.session.switchTo(session, accountId);
   }
 

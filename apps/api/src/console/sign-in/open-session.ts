@@ -48,13 +48,11 @@ export class OpenSession {
   }
 
   /** Switches to another account of the user. Throws AppError `not_found`. */
-  async switchTo(before: Session, accountId: string): Promise<WithCookies<SessionView>> {
-    const token = await this.sessions.move(before, accountId);
-    const session = token === undefined ? undefined : await this.sessions.find(token);
-    if (token === undefined || session === undefined)
-      throw new AppError('not_found', 'You are not a member of this account.');
+  async switchTo(before: Session, accountId: string): Promise<SessionView> {
+    const session = await this.sessions.move(before, accountId);
+    if (session === undefined) throw new AppError('not_found', 'You are not a member of this account.');
     await this.audit.record(session, 'person.signed_in', session.personId, { by: 'switch' });
-    return new WithCookies(await this.view(session), [this.cookie.set(token)]);
+    return await this.view(session);
   }
 
   async view(session: Session): Promise<SessionView> {
