@@ -24,7 +24,11 @@ describe('H1: event streams that nobody reads', () => {
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
-    platform = await startApiPlatform({ ...LONG_TIMEOUTS, BODY_MEMORY: String(BODY_MEMORY) });
+    platform = await startApiPlatform({
+      ...{ ...LONG_TIMEOUTS, BODY_MEMORY: String(BODY_MEMORY) },
+      // They read on once all partial images were sent, however long that takes.
+      SEND_TIMEOUT_MS: '0',
+    });
     admin = await signInFirstAdmin(platform);
     redis = new Redis(platform.settings['REDIS_URL'] ?? '', { commandTimeout: 20_000 });
   }, 120_000);

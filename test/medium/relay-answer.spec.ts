@@ -1,9 +1,15 @@
 import { fastify, type FastifyInstance } from 'fastify';
 import { Readable } from 'node:stream';
+import { waitUntil } from '#embedded/wait-until.js';
+import { timeLimit } from '#egress/time-limit.js';
 import { relayAnswer, type Relayed } from '../../apps/api/src/chat/relay-answer.js';
+import { ApiConfig } from '../../apps/api/src/common/api.config.js';
+import { BodyMemory, BodyReservation } from '../../apps/api/src/common/fastify/body-memory.js';
 
 // Real: a server of Fastify, its connections, and streams of Node.
-describe('a response that is longer than what is held back', () => {
+describe('a response that is passed on', () => {
+  /** One caller may hold two thirds of it. */
+  const memory = new BodyMemory({ ...new ApiConfig(), bodyMemory: 6_000_000, jsonBodyLimit: 0 });
   const long = Buffer.alloc(1_500_000, 'x');
   let server: FastifyInstance;
   let url: string;
@@ -16,17 +22,22 @@ describe('a response that is longer than what is held back', () => {
       relayed = { whole: false };
       reply.hijack();
       const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
-      await relayAnswer(reply, answer, { hideUsage: false, relayed, afterHangupBytes: 0 }).catch(() => undefined);
+      const relaying = { hideUsage: false, relayed, afterHangupBytes: 0, memory: new BodyReservation(memory, 'one') };
+      await relayAnswer(reply, answer, relaying).catch(() => undefined);
     });
     url = await server.listen({ port: 0, host: '127.0.0.1' });
   });
-  afterAll(() => server.close());
+  afterAll(async () => {
+    // A canceled request leaves a new connection, which the server waits for.
+    server.server.closeAllConnections();
+    await server.close();
+  });
 
   it.each([
     ['in one chunk', () => Readable.from([long], { objectMode: false })],
     ['in chunks', () => Readable.from([long.subarray(0, 1_100_000), long.subarray(1_100_000)], { objectMode: false })],
     ['from a buffer that is full at the end', () => buffered(long)],
-  ])('reaches the caller whole, %s', async (_, make) => {
+  ])('reaches the caller whole, %s, though it is longer than what is held back', async (_, make) => {
     body = make;
     const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
     expect((await response.arrayBuffer()).byteLength).toBe(long.length);
@@ -45,7 +56,38 @@ describe('a response that is longer than what is held back', () => {
     await expect(response).rejects.toThrow();
     expect(relayed.whole).toBe(false);
   });
+
+  it('H1: counts in the memory for bodies while it is held back, and until it has been read', async () => {
+    const answer = open(500_000);
+    body = () => answer;
+    const response = fetch(url, { signal: AbortSignal.timeout(30_000) }).then((read) => read.arrayBuffer());
+    expect(await waitUntil(() => memory.held === 500_000, { timeoutMs: 20_000 })).toBe(true);
+    answer.push(null);
+    expect((await response).byteLength).toBe(500_000);
+    expect(await waitUntil(() => memory.held === 0, { timeoutMs: 20_000 })).toBe(true);
+  });
+
+  it('H1: is passed on at once when that memory is used up, and counts until its caller leaves', async () => {
+    const used = new BodyReservation(memory, 'one');
+    used.reserve(3_850_000);
+    const answer = open(400_000);
+    body = () => answer;
+    const leaving = new AbortController();
+    const response = await fetch(url, { signal: timeLimit(30_000, leaving.signal) });
+    expect([response.status, memory.held]).toEqual([200, 3_950_000]);
+    leaving.abort();
+    expect(await waitUntil(() => memory.held === 3_850_000, { timeoutMs: 20_000 })).toBe(true);
+    used.release();
+    expect([memory.held, relayed.whole]).toEqual([0, false]);
+  });
 });
+
+/** A stream that has so many bytes, in pieces, and does not end yet. */
+function open(bytes: number): Readable {
+  const stream = new Readable({ read: () => undefined });
+  for (let sent = 0; sent < bytes; sent += 100_000) stream.push(Buffer.alloc(100_000, 'x'));
+  return stream;
+}
 
 /** A stream that holds everything before it is read. */
 function buffered(bytes: Buffer): Readable {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** A call received by the upstream. */
 interface ReceivedChat {
@@ -55,6 +56,14 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return (response) => void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text);
+}
+
+/** The same response, this much later. */
+export function late(ms: number, script: Script): Script {
+  return async (response, request) => {
+    await delay(ms);
+    await script(response, request);
+  };
 }
 
 /** Streams the given pieces, each in its own turn of the event loop. */

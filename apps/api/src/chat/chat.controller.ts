@@ -8,6 +8,8 @@ import { chatPrices } from '#billing/quote.js';
 import { AppError } from '#contract/app-error.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
+import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
+import { sourceOf } from '../common/fastify/json-body.js';
 import { assertCovered } from './chat-members.js';
 import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
@@ -26,6 +28,7 @@ export class ChatController {
     private readonly chats: PassChat,
     private readonly images: GenerateInChat,
     private readonly budget: ChatBudget,
+    private readonly memory: BodyMemory,
   ) {}
 
   /** A model that the key may not use gets the same response as a nonexistent one. */
@@ -46,7 +49,8 @@ export class ChatController {
     if (prices) assertCovered(chat, prices);
     await this.budget.admit(request.id, caller, chat, prices);
     const unused = (): void => this.budget.release(request.id, caller);
-    const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused });
+    const memory = new BodyReservation(this.memory, sourceOf(request));
+    const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused, memory });
     // Keeps the body alive while a provider reads it, even if the caller disconnects.
     await (request.received?.during(pass) ?? pass());
   }

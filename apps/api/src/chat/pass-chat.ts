@@ -6,6 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { Draining } from '../common/draining.js';
+import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { CallUpstreams, type CallState, type Outcome } from './call-upstreams.js';
 import { costOfChat } from './chat-estimate.js';
 import { ChatConfig } from './chat.config.js';
@@ -24,6 +25,8 @@ interface ChatService {
   readonly prices: ChatPrices;
   /** Called when no provider was called, so nothing was used. */
   readonly unused: () => void;
+  /** Counts what is held of the response. */
+  readonly memory: BodyReservation;
 }
 
 /** A chat in progress. */
@@ -154,7 +157,8 @@ export class PassChat {
       await relayAnswer(reply, outcome.answer, {
         hideUsage: !active.chat.wantsUsage,
         relayed,
-        afterHangupBytes: afterHangupBytes,
+        afterHangupBytes,
+        memory: active.memory,
       });
       end = 'completed';
     } catch (error) {

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
+import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { beginAnswer } from './answer-headers.js';
 import { OutputMeter } from './chat-estimate.js';
 import { usageOfCompletion, tokenUsage, type TokenUsage } from './token-usage.js';
@@ -10,7 +11,7 @@ import { UsageFilter } from './usage-filter.js';
 
 /**
  * Bytes of a non-streamed response that are held back until it is complete, so that a broken one can still be reported
- * as an error.
+ * as an error; fewer when the memory for bodies is used up.
  */
 const MAX_HELD = 1_048_576;
 /** Bytes at the end of a longer response that are searched for its usage. */
@@ -30,6 +31,8 @@ interface Relaying {
   readonly relayed: Relayed;
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
+  /** Counts what is held back, until the caller has read the response. */
+  readonly memory: BodyReservation;
 }
 type Metered = Relaying & { readonly output: OutputMeter };
 
@@ -39,18 +42,24 @@ type Metered = Relaying & { readonly output: OutputMeter };
  * then closed), or when the caller disconnected and no more bytes may be read.
  */
 export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, relaying: Relaying): Promise<void> {
-  // `pump` finds an error of the moment between `holdUpTo` and itself, which would otherwise end the process.
+  // `pump` finds an error of the moment between `hold` and itself, which would otherwise end the process.
   answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
   const output = new OutputMeter(streamed);
   relaying.relayed.output = output;
-  await (streamed ? relayEvents : relayWhole)(reply, answer, { ...relaying, output });
+  try {
+    await (streamed ? relayEvents : relayWhole)(reply, answer, { ...relaying, output });
+  } finally {
+    const release = (): void => relaying.memory.release();
+    if (reply.raw.closed) release();
+    else reply.raw.once('close', release);
+  }
 }
 
 async function relayEvents(
   reply: FastifyReply,
   answer: ChatResponse,
-  { hideUsage, relayed: relayed, afterHangupBytes: afterHangupBytes, output }: Metered,
+  { hideUsage, relayed, afterHangupBytes, output }: Metered,
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
   if (!reply.raw.destroyed) {
@@ -74,9 +83,9 @@ async function relayEvents(
 async function relayWhole(
   reply: FastifyReply,
   answer: ChatResponse,
-  { relayed: relayed, afterHangupBytes: afterHangupBytes, output }: Metered,
+  { relayed, afterHangupBytes, memory, output }: Metered,
 ): Promise<void> {
-  const held = await holdUpTo(answer.body, MAX_HELD, output).catch((cause: unknown) => {
+  const held = await hold(answer.body, memory, output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
   if (held.whole) {
@@ -110,8 +119,12 @@ function endAnswer(reply: FastifyReply, rest: Buffer = Buffer.alloc(0)): void {
   reply.raw.end(rest.length > 0 ? rest : undefined);
 }
 
-/** The body's first bytes: all of them, or more than `limit`, with the body paused. */
-function holdUpTo(body: Readable, limit: number, output: OutputMeter): Promise<{ whole: boolean; bytes: Buffer }> {
+/** The body's first bytes: all of them, or those that exceeded MAX_HELD or the memory, with the body paused. */
+function hold(
+  body: Readable,
+  memory: BodyReservation,
+  output: OutputMeter,
+): Promise<{ whole: boolean; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -123,7 +136,7 @@ function holdUpTo(body: Readable, limit: number, output: OutputMeter): Promise<{
       chunks.push(chunk);
       output.push(chunk);
       bytes += chunk.length;
-      if (bytes <= limit) return;
+      if (bytes <= MAX_HELD && memory.tryReserve(chunk.length)) return;
       body.pause();
       stop(false);
     };

@@ -81,8 +81,16 @@ export class ApiConfig {
   readonly requestTimeoutMs: number = 120_000;
 
   @Setting(
+    'SEND_TIMEOUT_MS',
+    'A connection whose client has read nothing of a waiting response for this long is closed; 0 = never.',
+    { unit: 'ms' },
+  )
+  @Within(0, 3_600_000)
+  readonly sendTimeoutMs: number = 120_000;
+
+  @Setting(
     'BODY_MEMORY',
-    'Maximum memory of one process for request bodies and for partial images waiting for slow readers. One account or network may use two thirds of it; requests beyond that are rejected. At least 1.5 x JSON_BODY_LIMIT.',
+    'Maximum memory of one process for request bodies, and for partial images and chats waiting for slow readers. One account or network may use two thirds of it; requests beyond that are rejected. At least 1.5 x JSON_BODY_LIMIT.',
     { unit: 'bytes' },
   )
   @Within(1_048_576)

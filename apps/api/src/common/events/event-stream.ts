@@ -58,12 +58,7 @@ export class EventStream {
     if (!this.body.writable) return;
     this.settle();
     const text = textOf(name, data);
-    try {
-      this.memory?.reserve(text.length);
-    } catch {
-      return;
-    }
-    this.write(text);
+    if (this.memory?.tryReserve(text.length) !== false) this.write(text);
   }
 
   /** An event without a name, as in chat streams. */

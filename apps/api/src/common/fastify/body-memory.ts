@@ -62,6 +62,16 @@ export class BodyReservation {
     this.bytes += bytes;
   }
 
+  /** Like `reserve`, for bytes that the response can do without: false when they don't fit. */
+  tryReserve(bytes: number): boolean {
+    try {
+      this.reserve(bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   release(): void {
     if (this.bytes > 0) this.memory.release(this.bytes, this.source);
     this.bytes = 0;

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -89,6 +89,7 @@ export function prepareServer(
   server.addHook('onRoute', (route) => routes.add(route));
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
+    closeUnread(reply.raw, config);
     // At an unknown URL, the response is always 404, whatever the content type.
     if (request.is404) delete request.headers['content-type'];
     // Many clients send a content type without a body.
@@ -118,6 +119,13 @@ export function prepareServer(
 export function limitArrival(server: Server, { requestTimeoutMs }: Pick<ApiConfig, 'requestTimeoutMs'>): void {
   server.requestTimeout = requestTimeoutMs;
   server.headersTimeout = Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs);
+}
+
+/** Closes the connection of a client that stopped reading; one that waits for its response is kept. */
+function closeUnread(response: ServerResponse, { sendTimeoutMs }: Pick<ApiConfig, 'sendTimeoutMs'>): void {
+  response.setTimeout(sendTimeoutMs, () => {
+    if ((response.socket?.writableLength ?? 0) > 0) response.socket?.destroy();
+  });
 }
 
 /** Accepts JSON everywhere, and multipart on the routes that allow it. */
