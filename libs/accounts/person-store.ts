@@ -9,7 +9,7 @@ import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleColumns, roleOf, type Role } from './person-rules.js';
 import { deleteSecondFactors } from './second-factor-store.js';
-import { CAN_SIGN_IN, leaveSignIn, withSignIn } from './shared-sign-in.js';
+import { CAN_SIGN_IN, credentialsDigest, leaveSignIn, withSignIn } from './shared-sign-in.js';
 import { tokenHashes } from './tokens.js';
 
 /** A user of the console, in one account. */
@@ -30,6 +30,8 @@ export interface Person {
   readonly hasIdentity: boolean;
   /** The person who holds their sign-in: themselves, or a person of another account. */
   readonly signInId: string;
+  /** Of their sign-in, when it was read. */
+  readonly credentialsDigest: string;
 }
 
 /** What others may change about a person. */
@@ -158,18 +160,24 @@ export class PersonStore {
       if (!allAccounts) await leaveSignIn(transaction, person.id);
       await transaction.person.update({ where: { id: signInId }, data: columnsOf(credential, email) });
       await transaction.session.deleteMany({ where: { person: withSignIn(signInId) } });
+      await endPasswordLinks(transaction, signInId, email);
       if (credential.passwordHash === undefined) await deleteSecondFactors(transaction, { id: signInId });
       return await transaction.person.findUniqueOrThrow({ where: { id: person.id }, include: SIGN_IN });
     });
   }
 
-  /** Sets the password of a sign-in and ends all its other sessions. */
+  /** Sets the password of a sign-in, and ends all its other sessions and its links for a new password. */
   async changePassword(signInId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
     const others = { person: withSignIn(signInId), id: { not: sessionToKeep } };
-    await this.prisma.$transaction([
-      this.prisma.person.updateMany({ where: { id: signInId }, data: { passwordHash } }),
-      this.prisma.session.deleteMany({ where: others }),
-    ]);
+    await this.prisma.$transaction(async (transaction) => {
+      const [holder] = await transaction.person.updateManyAndReturn({
+        where: { id: signInId },
+        data: { passwordHash },
+        select: { email: true },
+      });
+      await transaction.session.deleteMany({ where: others });
+      if (holder !== undefined) await endPasswordLinks(transaction, signInId, holder.email);
+    });
   }
 
   /**
@@ -311,6 +319,12 @@ export async function writePerson(
   }
 }
 
+/** The people of a sign-in share an address. */
+async function endPasswordLinks(transaction: Transaction, signInId: string, email: string): Promise<void> {
+  const where = { purpose: 'password', email, usedAt: null, account: { people: { some: withSignIn(signInId) } } };
+  await transaction.signInLink.updateMany({ where, data: { usedAt: new Date() } });
+}
+
 /** Uses a link that still works; of two concurrent requests, only one gets it. */
 export async function useLink(transaction: Transaction, where: Prisma.SignInLinkWhereInput) {
   const now = new Date();
@@ -326,9 +340,11 @@ type CredentialColumns = Pick<PersonRow, 'passwordHash' | 'openidSubject'>;
 /** A person's row as the console shows it. */
 export function personOf(row: PersonRow & { readonly signIn?: CredentialColumns | null }): Person {
   const { id, accountId, email, name, createdAt, seenAt, disabledAt } = row;
-  const { passwordHash, openidSubject } = row.signIn ?? row;
+  const credentials = row.signIn ?? row;
+  const { passwordHash, openidSubject } = credentials;
   return {
     ...{ id, accountId, email, name, role: roleOf(row), createdAt, seenAt, disabledAt },
+    credentialsDigest: credentialsDigest(credentials),
     ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null, signInId: row.signsInAs ?? id },
   };
 }

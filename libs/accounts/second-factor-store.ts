@@ -97,6 +97,8 @@ export class SecondFactorStore {
   async renewRecoveryCodes(personId: string): Promise<string[]> {
     const [codes, handle] = [newRecoveryCodes(), await this.handleOf(personId)];
     await this.prisma.$transaction([
+      // A write, for its lock: of two concurrent calls, the second replaces the codes of the first.
+      this.prisma.secondFactor.updateMany({ where: { personId }, data: { personId } }),
       this.prisma.recoveryCode.deleteMany({ where: { personId } }),
       this.prisma.recoveryCode.createMany({
         data: codes.map((code) => ({ personId, codeHash: recoveryHash(handle, code) })),

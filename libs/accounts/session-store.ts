@@ -4,7 +4,8 @@ import type { Prisma } from '#database/generated/client.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { roleOf, type Role } from './person-rules.js';
-import { CAN_ENTER, withSignIn } from './shared-sign-in.js';
+import type { Person } from './person-store.js';
+import { CAN_ENTER, credentialsDigest, withSignIn } from './shared-sign-in.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** A session ends this long after its last request, or this long after its sign-in, whichever is first. */
@@ -78,6 +79,20 @@ export class SessionStore {
       }),
     ]);
     return { id, token };
+  }
+
+  /**
+   * Whether a sign-in still has the credentials that a new session was opened with. Waits for a change in progress, which
+   * may not see the session; a later one ends it.
+   */
+  async isCurrent({ signInId, credentialsDigest: digest }: Person): Promise<boolean> {
+    // A write, for its lock.
+    const [holder] = await this.prisma.person.updateManyAndReturn({
+      where: { id: signInId, signsInAs: null },
+      data: { signsInAs: null },
+      select: { passwordHash: true, openidSubject: true },
+    });
+    return holder !== undefined && credentialsDigest(holder) === digest;
   }
 
   /** The session of a cookie; undefined when it is unknown or has ended, or when its person can't enter the account. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Transaction } from '#database/queryable.js';
 
@@ -10,6 +11,16 @@ export const CAN_SIGN_IN = { signsInAs: null, OR: [CAN_ENTER, { linked: { some: 
 /** Filter for all people of a sign-in, including its holder: one user in several accounts. */
 export function withSignIn(holderId: string) {
   return { OR: [{ id: holderId }, { signsInAs: holderId }] };
+}
+
+/** A digest of what a sign-in is proven with: another one once its password or identity has changed. */
+export function credentialsDigest(row: {
+  readonly passwordHash: string | null;
+  readonly openidSubject: string | null;
+}): string {
+  return createHash('sha256')
+    .update(JSON.stringify([row.passwordHash, row.openidSubject]))
+    .digest('base64url');
 }
 
 /**

@@ -1,5 +1,6 @@
 import { ABILITIES } from '#accounts/person-rules.js';
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
+import { waitForLockWait } from '../support/lock-waits.js';
 import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const codeOf = async (response: Response): Promise<string> =>
@@ -336,5 +337,38 @@ describe('signing in to the console', () => {
       ...['person.became_first_admin', 'person.changed_password', 'person.joined', 'person.reset_password'],
       ...['person.sign_in_failed', 'person.signed_in', 'person.signed_out', 'session.ended'],
     ]);
+  });
+
+  it('lets nobody in with a password that is changed while they sign in', async () => {
+    const email = 'eve@example.org';
+    await signInInvited(platform, { email, role: 'member' });
+    const thief = browser();
+    const change = await platform.pool.connect();
+    try {
+      await change.query('BEGIN');
+      await change.query('UPDATE people SET password_hash = NULL WHERE email = $1', [email]);
+      const entering = signIn(email, PASSWORD, thief);
+      await waitForLockWait(platform.pool);
+      await change.query('DELETE FROM sessions USING people WHERE people.id = person_id AND email = $1', [email]);
+      await change.query('COMMIT');
+      expect((await entering).status).toBe(401);
+    } finally {
+      change.release();
+    }
+    expect((await thief.call('/session')).status).toBe(401);
+    const text = 'SELECT 1 FROM sessions JOIN people ON people.id = person_id WHERE email = $1';
+    expect((await platform.pool.query(text, [email])).rowCount).toBe(0);
+  });
+
+  it('ends links for a new password once the password has changed', async () => {
+    const email = 'kay@example.org';
+    const kay = await signInInvited(platform, { email, role: 'member' });
+    const link = () => linkToken(platform, { purpose: 'password', email, role: 'member' });
+    const [before, used] = [await link(), await link()];
+    await kay.ask('/password', { body: { current_password: PASSWORD, password: 'umbrella sandwiches in june' } });
+    const reset = (token: string) =>
+      browser().call('/reset-password', { body: { token, password: 'seven marble staircases' } });
+    expect([(await reset(before)).status, (await reset(used)).status]).toEqual([410, 410]);
+    expect((await reset(await link())).status).toBe(201);
   });
 });

@@ -145,6 +145,28 @@ describe('two-factor authentication', () => {
     expect(data[0]).toMatchObject({ who: 'Ada', sentence: 'reset two-factor authentication for “Somebody”' });
   });
 
+  it('is not asked for any more once the password of the first step has changed', async () => {
+    const { browser, email, app } = await join('ian');
+    const thief = new Browser(platform.url);
+    expect(await (await enter(email, thief)).json()).toEqual({ second_step: true });
+    const change = { current_password: PASSWORD, password: 'umbrella sandwiches in june' };
+    await browser.ask('/password', { body: change });
+    expect(await codeOf(await give(thief, app.recovery_codes[0]!))).toEqual([401, 'not_signed_in']);
+    await enter(email, thief, change.password);
+    expect((await give(thief, app.recovery_codes[0]!)).status).toBe(200);
+  });
+
+  it('keeps ten recovery codes, those of one call, when several renew them at the same time', async () => {
+    const { browser, app } = await join('uwe');
+    const renewals = await Promise.all(
+      app.recovery_codes
+        .slice(0, 4)
+        .map((code) => browser.ask<Codes>('/two-factor/recovery-codes', { body: { code } })),
+    );
+    expect(renewals).toHaveLength(4);
+    expect(await browser.ask('/two-factor')).toMatchObject({ recovery_codes: 10 });
+  });
+
   it('is erased with its user', async () => {
     const { browser } = await join('ola');
     const id = await idOf(browser);

@@ -69,6 +69,28 @@ describe('bodies that were found to exhaust the API', () => {
     expect((await platform.call('/v1/models')).status).toBe(200);
   }, 300_000);
 
+  it('H1: requests that come in one piece begin one after the other, once the response before has been sent', async () => {
+    const { port, hostname, host } = new URL(platform.url);
+    const request = (path: string, prompt: string): string => {
+      const body = JSON.stringify({ model: 'gpt-image-2', prompt, size: '1024x1024' });
+      const head = [`host: ${host}`, `authorization: Bearer ${platform.key}`, 'content-type: application/json'];
+      return [`POST ${path} HTTP/1.1`, ...head, `content-length: ${body.length}`, '', body].join('\r\n');
+    };
+    const socket = connect(Number(port), hostname);
+    socket.resume().write(request('/v1/images/generations', 'first') + request(SUBMIT, 'second'));
+    const text = `SELECT id, prompt, created_at, finished_at FROM tasks WHERE prompt IN ('first', 'second') ORDER BY id`;
+    let rows: { prompt: string; created_at: Date; finished_at: Date | null }[] = [];
+    const areBoth = async (): Promise<boolean> => {
+      ({ rows } = await platform.pool.query(text));
+      return rows.length === 2;
+    };
+    expect(await waitUntil(areBoth, { timeoutMs: 45_000 })).toBe(true);
+    socket.destroy();
+    const [first, second] = rows;
+    expect([first?.prompt, second?.prompt]).toEqual(['first', 'second']);
+    expect(Number(second?.created_at)).toBeGreaterThanOrEqual(first?.finished_at?.getTime() ?? Infinity);
+  });
+
   it('H1: a stranger may send the console 16 KiB, its people 64 KiB, and nobody anything to no address', async () => {
     const { cookie = '' } = await signInFirstAdmin(platform);
     const ask = async (method: string, path: string, bytes: number, headers: Record<string, string> = {}) => {

@@ -82,7 +82,7 @@ export class ApiConfig {
 
   @Setting(
     'SEND_TIMEOUT_MS',
-    'A connection whose client has read nothing of a waiting response for this long is closed; 0 = never.',
+    'A connection whose client reads nothing of a waiting response is closed within this time; 0 = never.',
     { unit: 'ms' },
   )
   @Within(0, 3_600_000)

@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onSendHookHandler } from 'fastify';
 import { DOCS_MARK, DOCS_SCRIPT, DOCS_STYLE } from './docs-look.js';
 import { consoleFont } from '../console/serve-console.js';
 import { openApiDocument } from './openapi-document.js';
@@ -34,7 +34,17 @@ export function prepareDocs(server: FastifyInstance): void {
       done();
     };
     route.onRequest = [route.onRequest ?? [], protect].flat();
+    if (route.url === `${DOCS}/swagger-ui-init.js`) route.onSend = sharedText();
   });
+}
+
+/** Sends the same bytes each time: a long text would be copied for every client that does not read it. */
+function sharedText(): onSendHookHandler {
+  let bytes: Buffer | undefined;
+  return (_request, reply, payload, done) => {
+    if (typeof payload !== 'string' || reply.statusCode !== 200) done(null, payload);
+    else done(null, (bytes ??= Buffer.from(payload)));
+  };
 }
 
 /**

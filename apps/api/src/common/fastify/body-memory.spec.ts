@@ -1,8 +1,10 @@
 import fc from 'fast-check';
+import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { ApiConfig } from '../api.config.js';
 import { BodyBytes } from './body-bytes.js';
 import { BodyReservation, BodyMemory } from './body-memory.js';
+import { sourceOf } from './json-body.js';
 
 /** A memory of so many bytes. */
 function memoryOf(bytes: number): BodyMemory {
@@ -29,6 +31,27 @@ describe('BodyMemory', () => {
     expect(filled(memory, 'three')).toBe(66);
     memory.release(600, 'one');
     expect(filled(memory, 'three')).toBeGreaterThan(300);
+  });
+
+  it('H1: what a response can do without leaves room for requests of the same source', () => {
+    const memory = memoryOf(900);
+    const response = new BodyReservation(memory, 'one');
+    let held = 0;
+    while (response.tryReserve(10)) held += 10;
+    expect([held, memory.held]).toEqual([450, 450]);
+    expect(filled(memory, 'one')).toBe(150);
+    response.release();
+    expect(memory.held).toBe(150);
+  });
+
+  it('H1: a user of the console is a source of their own, except for what they draw', () => {
+    const session = { personId: 'person_1', accountId: 'acct_1' };
+    const from = (config: object, who: object) =>
+      sourceOf({ ip: '192.0.2.1', routeOptions: { config }, ...who } as unknown as FastifyRequest);
+    expect(from({}, { session })).toBe('person person_1');
+    expect(from({ largeBody: true }, { session })).toBe('account acct_1');
+    expect(from({}, { caller: { accountId: 'acct_1' } })).toBe('account acct_1');
+    expect(from({}, {})).toMatch(/^network 192\.0\.2\./);
   });
 
   it('never holds more than its limit, and nothing once all is given back', () => {

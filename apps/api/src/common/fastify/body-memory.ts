@@ -4,6 +4,7 @@ import { ApiConfig, bodyMemoryOf } from '../api.config.js';
 
 /** One source may hold this many times the bytes that remain free. */
 const SHARE = 2;
+const OPTIONAL_SHARE = 1;
 
 /**
  * Limits the memory for request bodies in one process, and always leaves some for other sources: a source may hold at
@@ -27,15 +28,24 @@ export class BodyMemory {
 
   /** Throws AppError `server_is_overloaded` when the bytes do not fit now or exceed the source's share. */
   reserve(bytes: number, source: string): void {
-    const own = (this.bySource.get(source) ?? 0) + bytes;
-    const total = this.total + bytes;
-    if (own > SHARE * (this.limit - total)) {
+    if (!this.tryReserve(bytes, source, SHARE)) {
       throw new AppError('server_is_overloaded', 'Too many large requests are being read. Please try again shortly.', {
         retryAfter: 2,
       });
     }
+  }
+
+  /**
+   * For bytes that a response can do without: false when they do not fit. They get a smaller share, so that they leave
+   * the source room for its requests.
+   */
+  tryReserve(bytes: number, source: string, share = OPTIONAL_SHARE): boolean {
+    const own = (this.bySource.get(source) ?? 0) + bytes;
+    const total = this.total + bytes;
+    if (own > share * (this.limit - total)) return false;
     this.total = total;
     this.bySource.set(source, own);
+    return true;
   }
 
   /** Releases bytes of the source. */
@@ -64,12 +74,9 @@ export class BodyReservation {
 
   /** Like `reserve`, for bytes that the response can do without: false when they don't fit. */
   tryReserve(bytes: number): boolean {
-    try {
-      this.reserve(bytes);
-      return true;
-    } catch {
-      return false;
-    }
+    const fits = this.memory.tryReserve(bytes, this.source);
+    if (fits) this.bytes += bytes;
+    return fits;
   }
 
   release(): void {

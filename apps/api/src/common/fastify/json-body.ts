@@ -113,7 +113,10 @@ export function releaseBody(request: FastifyRequest): void {
 
 /** The source that a request's body counts for: its account, or its network while the account is unknown. */
 export function sourceOf(request: FastifyRequest): string {
-  const accountId = request.caller?.accountId ?? request.session?.accountId;
+  const { session, routeOptions } = request;
+  // Whatever an account's keys send, its users can still disable them.
+  if (session !== undefined && routeOptions.config.largeBody !== true) return `person ${session.personId}`;
+  const accountId = request.caller?.accountId ?? session?.accountId;
   return accountId === undefined ? `network ${networkOf(request.ip)}` : `account ${accountId}`;
 }
 

@@ -26,7 +26,8 @@ export class OpenSession {
 
   /**
    * Always creates a session with a new token; the browser's previous session ends. The user lands in the account they
-   * used last, of those that share the sign-in. Throws AppError `sign_in_failed` for a disabled user or account.
+   * used last, of those that share the sign-in. Throws AppError `sign_in_failed` for a disabled user or account, and
+   * when the credentials have changed since they were checked.
    */
   async open(
     browser: Browser,
@@ -37,8 +38,8 @@ export class OpenSession {
     const personId = action === 'person.signed_in' ? await this.sessions.lastUsed(person.signInId) : person.id;
     const { id, token } = await this.sessions.begin(personId, browser.userAgent);
     const session = await this.sessions.find(token);
-    if (session === undefined) {
-      await this.sessions.end(personId, id);
+    if (session === undefined || !(await this.sessions.isCurrent(person))) {
+      await this.sessions.end(person.signInId, id);
       throw signInFailed();
     }
     const before = browser.session;

@@ -25,7 +25,8 @@ export class SecondStep {
   ): Promise<WithCookies<SessionView | SecondStepView>> {
     const { since } = await this.factors.state(person.signInId);
     if (since === null) return await this.session.open(browser, person, action);
-    const { id: personId, accountId } = person;
-    return new WithCookies({ second_step: true }, [this.cookie.set({ personId, accountId, action })]);
+    const { id: personId, accountId, credentialsDigest } = person;
+    const step = { personId, accountId, credentialsDigest, action };
+    return new WithCookies({ second_step: true }, [this.cookie.set(step)]);
   }
 }

@@ -26,6 +26,9 @@ export class CodeSignIn {
     if (step === undefined) throw new AppError('not_signed_in', 'You took too long to enter the code. Sign in again.');
     const person = await this.people.find(step.accountId, step.personId);
     if (person === undefined) throw signInFailed();
+    if (person.credentialsDigest !== step.credentialsDigest) {
+      throw new AppError('not_signed_in', 'Your password has changed. Sign in again.');
+    }
     const details = { second_factor: await this.check.take(browser.address, person, code) };
     const { body, cookies: opened } = await this.session.open(browser, person, step.action, details);
     return new WithCookies(body, [...opened, this.cookie.clear()]);
