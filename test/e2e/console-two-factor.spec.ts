@@ -1,6 +1,7 @@
 import { totpCode } from '#accounts/totp.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, PASSWORD, linkToken, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { waitForLockWait } from '../support/lock-waits.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
@@ -158,12 +159,27 @@ describe('two-factor authentication', () => {
 
   it('keeps ten recovery codes, those of one call, when several renew them at the same time', async () => {
     const { browser, app } = await join('uwe');
-    const renewals = await Promise.all(
-      app.recovery_codes
-        .slice(0, 4)
-        .map((code) => browser.ask<Codes>('/two-factor/recovery-codes', { body: { code } })),
+    const id = await idOf(browser);
+    const { rows } = await platform.pool.query<{ code_hash: Buffer }>(
+      'DELETE FROM recovery_codes WHERE person_id = $1 RETURNING code_hash',
+      [id],
     );
-    expect(renewals).toHaveLength(4);
+    // Before all others one that nobody uses, held so that all calls have used theirs before one replaces the others.
+    await platform.pool.query('INSERT INTO recovery_codes (person_id, code_hash) SELECT $1, unnest($2::bytea[])', [
+      id,
+      [Buffer.from([0]), ...rows.map((row) => row.code_hash)],
+    ]);
+    const hold = await platform.pool.connect();
+    try {
+      await hold.query('BEGIN');
+      await hold.query(`SELECT 1 FROM recovery_codes WHERE person_id = $1 AND code_hash = '\\x00' FOR UPDATE`, [id]);
+      const renewals = app.recovery_codes.slice(0, 4).map((code) => give(browser, code, '/two-factor/recovery-codes'));
+      await waitForLockWait(platform.pool, 4);
+      await hold.query('ROLLBACK');
+      expect((await Promise.all(renewals)).map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    } finally {
+      hold.release();
+    }
     expect(await browser.ask('/two-factor')).toMatchObject({ recovery_codes: 10 });
   });
 
