@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
-import type { FastifyInstance, onSendHookHandler } from 'fastify';
+import type { FastifyInstance, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { DOCS_MARK, DOCS_SCRIPT, DOCS_STYLE } from './docs-look.js';
 import { consoleFont } from '../console/serve-console.js';
 import { openApiDocument } from './openapi-document.js';
@@ -34,17 +34,25 @@ export function prepareDocs(server: FastifyInstance): void {
       done();
     };
     route.onRequest = [route.onRequest ?? [], protect].flat();
-    if (route.url === `${DOCS}/swagger-ui-init.js`) route.onSend = sharedText();
+    if (route.url === `${DOCS}/swagger-ui-init.js` && route.method === 'GET') keepText(route);
   });
 }
 
-/** Sends the same bytes each time: a long text would be copied for every client that does not read it. */
-function sharedText(): onSendHookHandler {
-  let bytes: Buffer | undefined;
-  return (_request, reply, payload, done) => {
-    if (typeof payload !== 'string' || reply.statusCode !== 200) done(null, payload);
-    else done(null, (bytes ??= Buffer.from(payload)));
+/** Sends the bytes of the first response each time: Nest makes this long text, and Node copies it, for every client. */
+function keepText(route: RouteOptions): void {
+  let kept: { readonly bytes: Buffer; readonly type: string } | undefined;
+  const sendKept: preHandlerHookHandler = (_request, reply, done) => {
+    if (kept === undefined) done();
+    else void reply.type(kept.type).send(kept.bytes);
   };
+  const keep: onSendHookHandler = (_request, reply, payload, done) => {
+    if (typeof payload === 'string' && reply.statusCode === 200) {
+      kept = { bytes: Buffer.from(payload), type: String(reply.getHeader('content-type')) };
+    }
+    done(null, kept?.bytes ?? payload);
+  };
+  route.preHandler = [route.preHandler ?? [], sendKept].flat();
+  route.onSend = [route.onSend ?? [], keep].flat();
 }
 
 /**
