@@ -4,7 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { ApiConfig } from '../api.config.js';
 import { BodyBytes } from './body-bytes.js';
 import { BodyReservation, BodyMemory } from './body-memory.js';
-import { sourceOf } from './json-body.js';
+import { bodySourceOf } from './json-body.js';
 
 /** A memory of so many bytes. */
 function memoryOf(bytes: number): BodyMemory {
@@ -47,7 +47,7 @@ describe('BodyMemory', () => {
   it('H1: a user of the console is a source of their own, except for what they draw', () => {
     const session = { personId: 'person_1', accountId: 'acct_1' };
     const from = (config: object, who: object) =>
-      sourceOf({ ip: '192.0.2.1', routeOptions: { config }, ...who } as unknown as FastifyRequest);
+      bodySourceOf({ ip: '192.0.2.1', routeOptions: { config }, ...who } as unknown as FastifyRequest);
     expect(from({}, { session })).toBe('person person_1');
     expect(from({ largeBody: true }, { session })).toBe('account acct_1');
     expect(from({}, { caller: { accountId: 'acct_1' } })).toBe('account acct_1');

@@ -85,7 +85,7 @@ export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIM
     discardRest(payload);
     throw tooLarge(limit);
   }
-  const received = new BodyBytes(limit, announced, new BodyReservation(source.memory, sourceOf(request)));
+  const received = new BodyBytes(limit, announced, new BodyReservation(source.memory, bodySourceOf(request)));
   const scan = new JsonScan(limits);
   let isMarked: boolean | undefined;
   try {
@@ -111,12 +111,16 @@ export function releaseBody(request: FastifyRequest): void {
   request.received?.free();
 }
 
-/** The source that a request's body counts for: its account, or its network while the account is unknown. */
-export function sourceOf(request: FastifyRequest): string {
+/** The source of a body: a user of the console for small ones, so that they can disable a key whatever it sends. */
+export function bodySourceOf(request: FastifyRequest): string {
   const { session, routeOptions } = request;
-  // Whatever an account's keys send, its users can still disable them.
-  if (session !== undefined && routeOptions.config.largeBody !== true) return `person ${session.personId}`;
-  const accountId = request.caller?.accountId ?? session?.accountId;
+  const isSmall = routeOptions.config.largeBody !== true;
+  return session !== undefined && isSmall ? `person ${session.personId}` : sourceOf(request);
+}
+
+/** Who a request counts for: its account, or its network while the account is unknown. */
+export function sourceOf(request: FastifyRequest): string {
+  const accountId = request.caller?.accountId ?? request.session?.accountId;
   return accountId === undefined ? `network ${networkOf(request.ip)}` : `account ${accountId}`;
 }
 
