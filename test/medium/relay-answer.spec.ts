@@ -8,7 +8,7 @@ import { BodyMemory, BodyReservation } from '../../apps/api/src/common/fastify/b
 
 // Real: a server of Fastify, its connections, and streams of Node.
 describe('a response that is passed on', () => {
-  /** One caller may hold two thirds of it. */
+  /** Responses to one caller may hold half of it. */
   const memory = new BodyMemory({ ...new ApiConfig(), bodyMemory: 6_000_000, jsonBodyLimit: 0 });
   const long = Buffer.alloc(1_500_000, 'x');
   let server: FastifyInstance;
@@ -69,14 +69,14 @@ describe('a response that is passed on', () => {
 
   it('H1: is passed on at once when that memory is used up, and counts until its caller leaves', async () => {
     const used = new BodyReservation(memory, 'one');
-    used.reserve(3_850_000);
+    used.reserve(2_850_000);
     const answer = open(400_000);
     body = () => answer;
     const leaving = new AbortController();
     const response = await fetch(url, { signal: timeLimit(30_000, leaving.signal) });
-    expect([response.status, memory.held]).toEqual([200, 3_950_000]);
+    expect([response.status, memory.held]).toEqual([200, 2_950_000]);
     leaving.abort();
-    expect(await waitUntil(() => memory.held === 3_850_000, { timeoutMs: 20_000 })).toBe(true);
+    expect(await waitUntil(() => memory.held === 2_850_000, { timeoutMs: 20_000 })).toBe(true);
     used.release();
     expect([memory.held, relayed.whole]).toEqual([0, false]);
   });
