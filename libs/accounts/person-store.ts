@@ -157,10 +157,10 @@ export class PersonStore {
       const person = await transaction.person.findFirst({ where: { accountId, email } });
       if (person === null) return undefined;
       const signInId = allAccounts ? (person.signsInAs ?? person.id) : person.id;
+      await endPasswordLinks(transaction, email, allAccounts ? withSignIn(signInId) : { id: signInId });
       if (!allAccounts) await leaveSignIn(transaction, person.id);
       await transaction.person.update({ where: { id: signInId }, data: columnsOf(credential, email) });
       await transaction.session.deleteMany({ where: { person: withSignIn(signInId) } });
-      await endPasswordLinks(transaction, signInId, email);
       if (credential.passwordHash === undefined) await deleteSecondFactors(transaction, { id: signInId });
       return await transaction.person.findUniqueOrThrow({ where: { id: person.id }, include: SIGN_IN });
     });
@@ -170,13 +170,10 @@ export class PersonStore {
   async changePassword(signInId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
     const others = { person: withSignIn(signInId), id: { not: sessionToKeep } };
     await this.prisma.$transaction(async (transaction) => {
-      const [holder] = await transaction.person.updateManyAndReturn({
-        where: { id: signInId },
-        data: { passwordHash },
-        select: { email: true },
-      });
+      const holder = await transaction.person.findUnique({ where: { id: signInId }, select: { email: true } });
+      if (holder !== null) await endPasswordLinks(transaction, holder.email, withSignIn(signInId));
+      await transaction.person.updateMany({ where: { id: signInId }, data: { passwordHash } });
       await transaction.session.deleteMany({ where: others });
-      if (holder !== undefined) await endPasswordLinks(transaction, signInId, holder.email);
     });
   }
 
@@ -319,9 +316,16 @@ export async function writePerson(
   }
 }
 
-/** The people of a sign-in share an address. */
-async function endPasswordLinks(transaction: Transaction, signInId: string, email: string): Promise<void> {
-  const where = { purpose: 'password', email, usedAt: null, account: { people: { some: withSignIn(signInId) } } };
+/**
+ * Ends links for a new password in the accounts of these people, who share an address. Before their rows are written,
+ * as when a link is used: the other way round, both could wait for each other.
+ */
+async function endPasswordLinks(
+  transaction: Transaction,
+  email: string,
+  people: Prisma.PersonWhereInput,
+): Promise<void> {
+  const where = { purpose: 'password', email, usedAt: null, account: { people: { some: people } } };
   await transaction.signInLink.updateMany({ where, data: { usedAt: new Date() } });
 }
 

@@ -4,6 +4,7 @@ import { ApiConfig, bodyMemoryOf } from '../api.config.js';
 
 /** One source may hold this many times the bytes that remain free. */
 const SHARE = 2;
+/** The same for bytes that a response can do without. */
 const OPTIONAL_SHARE = 1;
 
 /**

@@ -29,8 +29,9 @@ export function boundPipelining(server: Server): void {
     });
     response.once('close', () => {
       line.shift();
-      // Other connections get a turn.
-      setImmediate(() => line[0]?.());
+      // Other connections get a turn. A request that comes before that begins by itself when none waits.
+      const [next] = line;
+      if (next !== undefined) setImmediate(next);
     });
     if (line.length === 1) line[0]?.();
   });
