@@ -26,7 +26,7 @@ describe('behind the balancer', () => {
     });
     doomed = await startApi(platform.settings);
     balancer = await startBalancer({ apis: [platform.url, doomed.url] });
-  }, 120_000);
+  });
   afterAll(async () => {
     await balancer.stop();
     await doomed.stop();
@@ -52,5 +52,5 @@ describe('behind the balancer', () => {
     expect(rows).toEqual(markers.map(() => ({ status: 'completed', starts: 1 })));
     expect(markers.map((marker) => provider.startsOf(marker).length)).toEqual(markers.map(() => 1));
     counted('API killed with 50 SDK callers', 'calls, failed, lost, bought twice', `${CALLERS}, 0, 0, 0`);
-  }, 120_000);
+  });
 });

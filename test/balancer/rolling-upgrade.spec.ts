@@ -54,7 +54,7 @@ describe('a rolling upgrade', () => {
     });
     expect(await isServed(2)).toBe(true);
     folder = await mkdtemp(join(tmpdir(), 'darkroom-upgrade-'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await balancer.stop();
     names.stop();
@@ -165,5 +165,5 @@ describe('a rolling upgrade', () => {
     expect(await rows()).toEqual([{ status: 'completed', starts: 1, count: markers.length }]);
     expect(provider.ledger).toHaveLength(markers.length);
     counted('Rolling upgrade with a migration', 'calls, failed, lost, bought twice', `${2 * markers.length}, 0, 0, 0`);
-  }, 180_000);
+  });
 });

@@ -38,13 +38,13 @@ describe('behind the balancer', () => {
     balancer = await startBalancer({ apis: room.apis.map(addressOf), env: { SOURCE_REQUESTS: '100000' } });
     callers = callersOf(room);
     expect(await bothAreReady()).toBe(true);
-  }, 120_000);
+  });
   afterAll(async () => {
     await balancer.stop();
     await room.close();
     await provider.close();
     await s3.stop();
-  }, 60_000);
+  });
 
   const bothAreReady = (): Promise<boolean> =>
     waitUntil(async () => (await balancer.readyApis()) === 2, { timeoutMs: 60_000 });
@@ -82,7 +82,7 @@ describe('behind the balancer', () => {
       (line) => line.statusBefore !== line.status && line.status !== 'pending',
     );
     expect(ends).toHaveLength(ids.length);
-  }, 180_000);
+  });
 
   it('Postgres is restarted while callers wait for paid images, and others come: each gets its one image', async () => {
     const restart = drill();
@@ -93,7 +93,7 @@ describe('behind the balancer', () => {
     await come;
     restart.release();
     await restart.judge(room.pool, 'Postgres restarted (LEASE_MS 120 s)');
-  }, 180_000);
+  });
 
   it('S3 is slow, but not too slow: every caller gets its one image', async () => {
     const slow = drill();
@@ -103,5 +103,5 @@ describe('behind the balancer', () => {
     await slow.come(20);
     await slow.judge(room.pool, 'S3 at 10 kB/s (S3_TIMEOUT_MS 60 s)');
     room.breakLinks('s3', 'pass');
-  }, 180_000);
+  });
 });

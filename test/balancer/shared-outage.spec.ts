@@ -42,7 +42,7 @@ describe('what all instances share', () => {
     const { pathname, search } = new URL((made.body as { data: { url: string }[] }).data[0]?.url ?? '');
     link = pathname + search;
     poll = `/v1/tasks/${made.taskId}`;
-  }, 120_000);
+  });
   afterAll(async () => {
     await balancer.stop();
     await api.stop();
@@ -115,13 +115,13 @@ describe('what all instances share', () => {
     }
     expect(submits.filter(isBalancers)).toEqual([]);
     expect(await waitUntil(async () => (await submit()).status === 202, { timeoutMs: 20_000 })).toBe(true);
-  }, 60_000);
+  });
 
   it('O10: a store that takes longer for each call than a probe may take makes no instance unready', async () => {
     const calls = [() => ask('GET', poll), () => ask('GET', link), submit, () => ask('GET', '/readyz')];
     const found = await during(lines.store, { delayMs: SLOW_STORE_MS }, calls);
     expect(found.map(statuses)).toEqual([[200], [200], [202], [200]]);
-  }, 60_000);
+  });
 
   it('O9: while Postgres is away, links to images work and the rest gets the error of an instance', async () => {
     const isTaken = async (): Promise<boolean> =>
@@ -132,5 +132,5 @@ describe('what all instances share', () => {
     expect([statuses(links), statuses(polls).filter((status) => status !== 200)]).toEqual([[200], [503]]);
     expect(polls.filter(isBalancers)).toEqual([]);
     expect(await waitUntil(async () => (await ask('GET', poll)).status === 200, { timeoutMs: 20_000 })).toBe(true);
-  }, 60_000);
+  });
 });

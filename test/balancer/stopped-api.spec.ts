@@ -58,7 +58,7 @@ models:
     next = await startApi({ ...platform.settings, HOST: NEW });
     names = await startNameServer([OLD]);
     balancer = await startBalancer({ apis: { nameServer: names.port, port } });
-  }, 120_000);
+  });
   afterAll(async () => {
     await balancer.stop();
     names.stop();
@@ -145,5 +145,5 @@ models:
     expect([...(await serversOf('/v1/chat/completions', 1))]).toEqual([stopped]);
     const others = await serversOf('/v1/tasks', later.length);
     expect([others.size, others.has(stopped)]).toEqual([1, false]);
-  }, 120_000);
+  });
 });

@@ -28,13 +28,13 @@ describe('workers that come and go', () => {
     });
     balancer = await startBalancer({ apis: [platform.url], env: { SOURCE_REQUESTS: '100000' } });
     workers = [platform.worker];
-  }, 120_000);
+  });
   afterAll(async () => {
     await balancer.stop();
     await Promise.all(workers.map((worker) => worker.stop()));
     await platform.close();
     await provider.close();
-  }, 120_000);
+  });
 
   /** One order, which its provider works on for so long; answers with the status. */
   async function call(markers: string[], latencyMs: number): Promise<number> {
@@ -61,7 +61,7 @@ describe('workers that come and go', () => {
     old?.kill('SIGTERM');
     expect(await old?.exited).toMatchObject({ code: 0 });
     await judge(platform.pool, provider, 'Worker replaced during 24 paid calls', markers, await Promise.all(calls));
-  }, 180_000);
+  });
 
   it('one becomes eight and one again under load', async () => {
     const [markers, statuses]: [string[], number[]] = [[], []];
@@ -82,7 +82,7 @@ describe('workers that come and go', () => {
     going = false;
     await Promise.all(callers);
     await judge(platform.pool, provider, 'Workers 1, 8, 1', markers, statuses);
-  }, 180_000);
+  });
 
   it('O7: a migration waits behind an open reader of its table, and callers do not', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-reader-'));
@@ -116,5 +116,5 @@ describe('workers that come and go', () => {
     await judge(platform.pool, provider, 'Migration behind an open reader', markers, statuses);
     await reader.end();
     await rm(folder, { recursive: true });
-  }, 180_000);
+  });
 });

@@ -87,7 +87,7 @@ models:
 `,
     );
     platform = await startPlatform({ MODELS_FILE: models, UP_KEY: 'sk-upstream-secret-key' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await provider.close();
@@ -116,6 +116,5 @@ models:
         expect([step, starts.length]).toEqual([step, rows.length]);
       }
     },
-    180_000,
   );
 });

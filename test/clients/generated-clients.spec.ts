@@ -63,6 +63,5 @@ describe('generated clients', () => {
         expect([step, provider.startsOf(marker).length]).toEqual([step, 1]);
       }
     },
-    180_000,
   );
 });

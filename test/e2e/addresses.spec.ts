@@ -18,7 +18,7 @@ describe('addresses', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
     platform = await startApiPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const heading = (method: string, path: string, headers: readonly string[]): string =>

@@ -52,12 +52,12 @@ describe('alerts', () => {
     ada = await signInFirstAdmin(room.platform);
     other = await room.platform.newAccount();
     eve = await signInInvited(room.platform, { email: 'eve@example.org', role: 'admin', accountId: other });
-  }, 120_000);
+  });
   afterAll(async () => {
     await second.stop();
     await room.close();
     await mail.close();
-  }, 60_000);
+  });
 
   const sql = (text: string, values: unknown[] = []) => room.platform.pool.query(text, values);
   const set = (kind: string, body: object, who = ada) =>
@@ -155,7 +155,7 @@ describe('alerts', () => {
     expect(await room.receiver.arrived('/slack', 3)).toHaveLength(3);
     await set('budget', { enabled: false });
     await remove(...channels);
-  }, 120_000);
+  });
 
   it('repeat what goes on after so many hours, and close without a word when they are turned off', async () => {
     const channel = await add('/repeat');
@@ -173,7 +173,7 @@ describe('alerts', () => {
     await looks(0);
     expect(room.receiver.at('/repeat')).toHaveLength(2);
     await remove(channel);
-  }, 120_000);
+  });
 
   it('are told again under the same id when their worker is killed in the middle', async () => {
     const channel = await add('/killed');
@@ -198,7 +198,7 @@ describe('alerts', () => {
     expect(room.receiver.at('/killed')).toHaveLength(2);
     await set('budget', { enabled: false });
     await remove(channel);
-  }, 120_000);
+  });
 
   it('of failures and of a provider that is down fire together, each with the page of its cause, without a prompt', async () => {
     const channel = await add('/down');
@@ -233,7 +233,7 @@ describe('alerts', () => {
     expect(over.every(({ type }) => type === 'alert.resolved')).toBe(true);
     for (const kind of byKind.keys()) await set(kind, { enabled: false });
     await remove(channel);
-  }, 120_000);
+  });
 
   it('of the queue fire when tasks have waited for long enough, and not before', async () => {
     const channel = await add('/queue');
@@ -260,7 +260,7 @@ describe('alerts', () => {
     expect(toldOf(over!).type).toBe('alert.resolved');
     await set('queue_wait', { enabled: false });
     await remove(channel);
-  }, 120_000);
+  });
 
   it('go to the channels that a rule names, which show how a test went', async () => {
     const [wanted, unwanted] = [await add('/wanted'), await add('/unwanted?token=abc')];
@@ -300,7 +300,7 @@ describe('alerts', () => {
       'turned on the alert “budget”',
       expect.stringMatching(/^sent a test to the alert channel “.*\/unwanted”$/),
     ]);
-  }, 120_000);
+  });
 
   it('go by email, once with two workers, and again only if the server refuses it for a while', async () => {
     const { id, address } = await ada.ask<{ id: string; address: string }>('/alerts/channels', {
@@ -339,7 +339,7 @@ describe('alerts', () => {
     expect(mail.mails).toHaveLength(2);
     await set('budget', { enabled: false });
     await remove(id);
-  }, 120_000);
+  });
 
   it('keep accounts apart, and what is about the installation from all but operators', async () => {
     const mine = await add('/mine');
@@ -361,7 +361,7 @@ describe('alerts', () => {
     const mo = await signInInvited(room.platform, { email: 'mo@example.org', role: 'member' });
     expect((await mo.call('/alerts')).status).toBe(403);
     expect(hers).not.toBe(mine);
-  }, 60_000);
+  });
 
   it.each([
     [{ kind: 'webhook', address: 'https://10.0.0.1:PORT/x' }, 'address', 'public address'],

@@ -9,7 +9,7 @@ describe('API keys', () => {
 
   beforeAll(async () => {
     platform = await startPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const bodyOf = async (response: Response): Promise<unknown> => {
@@ -123,7 +123,7 @@ describe('API keys', () => {
       ({ status } = await platform.call('/v1/models', { key }));
     }
     expect(status).toBe(401);
-  }, 20_000);
+  });
 
   it.each([
     [['images'], ['images', 'tasks']],

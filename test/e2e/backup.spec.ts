@@ -28,7 +28,7 @@ if (programs === undefined) {
   beforeAll(async () => {
     server = await startDebianPostgres(programs ?? '');
     folder = await mkdtemp(join(tmpdir(), 'darkroom-backup-'));
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const pool of pools) await pool.end();
     for (const step of clean) await step();

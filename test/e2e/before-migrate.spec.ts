@@ -56,4 +56,4 @@ it('O12: an API and a worker that are started before their migrations say so, wa
   await redis.clean();
   await database.drop();
   await rm(folder, { recursive: true });
-}, 120_000);
+});

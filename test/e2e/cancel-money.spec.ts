@@ -33,12 +33,12 @@ models:
     prices: [{ from: 2026-01-01, cancelled: 0.5, per_image: { 1k: 4, 2k: 4, 4k: 4 } }]
 `);
     redis = new Redis(room.platform.settings['REDIS_URL'] ?? '');
-  }, 120_000);
+  });
   afterAll(async () => {
     redis.disconnect();
     await room.close();
     await upstream.close();
-  }, 60_000);
+  });
 
   /** Whether an API listens to the partial images of a task; it gets none from before. */
   const isHeard = async (): Promise<boolean> =>

@@ -19,7 +19,7 @@ describe('cancelling tasks', () => {
     // A lease so long that nothing of it runs out in these tests.
     platform = await startPlatform({ ...LONG_TIMEOUTS, LEASE_MS: '120000' });
     otherApi = await startApi(platform.settings);
-  }, 120_000);
+  });
   afterAll(async () => {
     await otherApi.stop();
     await platform.close();

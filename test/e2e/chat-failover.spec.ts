@@ -35,7 +35,7 @@ models:
   alone: { kind: chat, routes: [{ provider: narrow }] }
 `,
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all([first?.close(), second?.close()]);
     await rm(folder, { recursive: true, force: true });
@@ -51,8 +51,8 @@ models:
     for (const upstream of [first, second]) {
       if (upstream !== undefined) [upstream.received.length, upstream.answer] = [0, GOOD];
     }
-  }, 120_000);
-  afterEach(() => platform.close(), 60_000);
+  });
+  afterEach(() => platform.close());
 
   const ask = (model: string, fields: object = {}): Promise<Response> =>
     platform.call('/v1/chat/completions', { body: { model, messages: [{ role: 'user', content: 'hi' }], ...fields } });

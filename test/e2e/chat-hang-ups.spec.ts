@@ -43,11 +43,11 @@ models:
 `,
       { CHAT_AFTER_HANGUP_MS: '2000', CHAT_AFTER_HANGUP_BYTES: '200000' },
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await upstream.close();
-  }, 60_000);
+  });
   beforeEach(() => {
     upstream.received.length = 0;
   });

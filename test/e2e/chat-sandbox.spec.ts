@@ -24,8 +24,8 @@ describe('a chat without any provider', () => {
   beforeAll(async () => {
     platform = await startPlatform({ STREAM_PING_MS: '100' });
     client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
-  }, 120_000);
-  afterAll(() => platform.close(), 60_000);
+  });
+  afterAll(() => platform.close());
 
   const imageAt = (url: string): object => ({ type: 'image_url', image_url: { url }, index: 0 });
 
@@ -111,7 +111,7 @@ describe('a chat without any provider', () => {
     const refused = await send('gpt-5.5');
     expect([refused.status, refused.headers.get('ratelimit-policy')]).toEqual([429, '"chats";q=2;w=60']);
     await limited.close();
-  }, 120_000);
+  });
 
   it('draws with an image model and answers with the picture as a link', async () => {
     const { data, response } = await client.chat.completions

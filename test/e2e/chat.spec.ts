@@ -51,12 +51,12 @@ models:
       CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
     });
     client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
   beforeEach(() => {
     upstream.received.length = 0;
   });

@@ -108,7 +108,7 @@ describe('recorded requests of clients', () => {
     platform = await startPlatform({});
     png = await gradientImage(128, 128, 'png');
     mask = await gradientImage(128, 128, 'png', 4);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const shared = (client: string) => ({ model: 'gpt-image-2', prompt: `a house for ${client}` });

@@ -35,7 +35,7 @@ describe('the accounts of an installation', () => {
     platform = await startPlatform();
     ada = await signInFirstAdmin(platform);
     member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('are made with a budget and a link for their first admin', async () => {
@@ -153,7 +153,7 @@ describe('the accounts of an installation', () => {
       return rows[0]?.status === 'completed';
     };
     expect(await waitUntil(hasEnded, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
-  }, 60_000);
+  });
 
   it('let nobody join while they are disabled, and are enabled again', async () => {
     const invited = await ada.ask<{ link: string }>(`/accounts/${account.id}/admins`, {
@@ -257,5 +257,5 @@ describe('the accounts of an installation', () => {
     expect((await remove('Atelier B')).status).toBe(404);
     // The address is free again, there and elsewhere.
     await ada.ask('/people', { body: { email: 'grace@example.org', role: 'member' } });
-  }, 60_000);
+  });
 });

@@ -23,7 +23,7 @@ describe('usage, operation and team in the console', () => {
     eve = await signInInvited(platform, {
       ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
     });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('counts images, failures, spend and times of known tasks', async () => {

@@ -30,7 +30,7 @@ describe('the audit log in the console', () => {
     eve = await signInInvited(platform, {
       ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
     });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const log = (query = '', who = ada) => who.ask<Page>(`/audit${query}`);

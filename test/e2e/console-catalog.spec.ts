@@ -49,13 +49,13 @@ describe('providers and models that are edited in the console', () => {
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml'), LOG_LEVEL: 'debug' });
     second = await startApi(platform.settings);
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(async () => {
     await second.stop();
     await platform.close();
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const catalog = (who = ada): Promise<Catalog> => who.ask<Catalog>('/catalog');
   const put = async (path: string, body: object): Promise<Response> =>
@@ -193,7 +193,7 @@ describe('providers and models that are edited in the console', () => {
     const elsewhere = stored({ ...main().entry, base_url: `${upstream.url}/elsewhere` });
     expect((await refused(await ada.call('/catalog/connection', elsewhere)))[2]).toBe('keys');
     upstream.script(image(png));
-  }, 60_000);
+  });
 
   it.each<[string, string, () => object, string, string]>([
     ['an unknown type', 'providers/x', () => ({ entry: { type: 'openia' } }), 'must be equal to one of', 'type'],
@@ -329,7 +329,7 @@ describe('providers and models that are edited in the console', () => {
       ],
     ]);
     expect(audit.data[3]?.['details']).toEqual({ revision, fields: ['limits'] });
-  }, 60_000);
+  });
 
   it('may go while a task is with their provider, which ends as it would', async () => {
     const { revision } = await catalog();
@@ -353,7 +353,7 @@ describe('providers and models that are edited in the console', () => {
     expect(await answer).toBe(200);
     await done(await restore(revision));
     upstream.script(image(png));
-  }, 60_000);
+  });
 
   it('give way to a file that gains their name, and come back when it loses it', async () => {
     const shadow = FILE.replace('models:', 'models:\n  vivid: { kind: image, routes: [{ provider: house }] }');
@@ -368,7 +368,7 @@ describe('providers and models that are edited in the console', () => {
     await writeFile(join(folder, 'models.yaml'), FILE);
     expect(await waitUntil(async () => !(await isShadowed()), { timeoutMs: 20_000 })).toBe(true);
     expect(await owners()).toEqual(['console']);
-  }, 60_000);
+  });
 
   it('open their keys after a rotation of SECRET_KEY, and say so where they can not', async () => {
     const seen = async (secrets: Readonly<Record<string, string>>): Promise<string[]> => {
@@ -395,7 +395,7 @@ describe('providers and models that are edited in the console', () => {
     expect(await keyIds()).toBe(1);
     const after = await platform.pool.query<Json>('SELECT key_id FROM provider_keys');
     expect(after.rows[0]?.['key_id']).not.toBe(rows[0]?.['key_id']);
-  }, 60_000);
+  });
 
   it('show the key nowhere: not in the database, a log, the audit log, or an answer', async () => {
     const { rows: tables } = await platform.pool.query<{ name: string }>(

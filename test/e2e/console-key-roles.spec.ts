@@ -56,7 +56,7 @@ describe('who may do what with keys', () => {
     shop = await create(admin, { name: 'shop', budget: '5', submits_per_minute: 10 });
     own = await create(member, { name: 'own' });
     others = await create(other, { name: 'others' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('H6: a member removes no budget and lifts no limit or weight of an admin’s key, which is none to them', async () => {

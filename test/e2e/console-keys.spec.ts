@@ -26,7 +26,7 @@ describe('keys in the console', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('makes a key that works at once, shows it only then, and tells its last use and its spend', async () => {
@@ -78,7 +78,7 @@ describe('keys in the console', () => {
     const revoked = await ada.ask<Key>(`/keys/${key.id}/revoke`, { method: 'POST' });
     expect(revoked['revoked_at']).toEqual(expect.any(String));
     expect(await waitUntil(async () => (await draw(secret)).status === 401, { timeoutMs: 10_000 })).toBe(true);
-  }, 60_000);
+  });
 
   it('changes limits and takes them back', async () => {
     const { key } = await ada.ask<MadeKey>('/keys', { body: { name: 'limits', models: ['gpt-image-2'] } });
@@ -134,7 +134,7 @@ describe('keys in the console', () => {
     await ada.ask(`/keys/${rotated.key.id}/rotate`, { body: { overlap_hours: 0 } });
     expect(await waitUntil(async () => (await draw(rotated.secret)).status === 401, { timeoutMs: 10_000 })).toBe(true);
     expect((await ada.call(`/keys/${rotated.key.id}/rotate`, { body: { overlap_hours: 1 } })).status).toBe(400);
-  }, 60_000);
+  });
 
   it('section 4, 5: a key and the key that replaces it draw on one budget', async () => {
     const old = await ada.ask<MadeKey>('/keys', { body: { name: 'thrifty', budget: '2' } });

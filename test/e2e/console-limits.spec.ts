@@ -17,7 +17,7 @@ describe('limits of what the console orders', () => {
       MAX_TASKS_IN_FLIGHT: '100',
     });
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   async function rows(): Promise<number> {

@@ -33,7 +33,7 @@ describe('the mails of the console', () => {
       MAIL_FROM: 'Darkroom <darkroom@example.org>',
     });
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await server.close();

@@ -57,7 +57,7 @@ describe('one user in several accounts', () => {
     ada = await signInFirstAdmin(platform);
     second = await platform.newAccount();
     uma = await signInInvited(platform, { email: 'uma@example.org', role: 'admin', accountId: second });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
   /** Each test begins with Bob in both accounts, in the second one. */
   beforeEach(async () => {

@@ -90,12 +90,12 @@ describe('providers and queue in the console', () => {
     member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     const accountId = await platform.newAccount();
     eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await redis.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it.each<[string, object | undefined]>([
     ['/providers', undefined],
@@ -153,7 +153,7 @@ describe('providers and queue in the console', () => {
         ['provider.drained', 'house'],
       ],
     ]);
-  }, 60_000);
+  });
 
   it('shows how a broken provider fails, which no other one stands in for', async () => {
     const id = await test('broken', { model: 'gpt-image-2' });
@@ -184,7 +184,7 @@ describe('providers and queue in the console', () => {
     // Drawn again by its owner, it is an image like any other.
     const { task_id: again } = await ada.ask<{ task_id: string }>(`/tasks/${id}/again`, { method: 'POST' });
     expect(await ended(again)).toMatchObject({ status: 'completed' });
-  }, 60_000);
+  });
 
   it.each([
     ['none', {}, 404, 'not_found'],
@@ -246,7 +246,7 @@ describe('providers and queue in the console', () => {
     expect(await pids()).toEqual([platform.worker.pid, killed.pid]);
     killed.kill('SIGKILL');
     expect(await is(platform.worker.pid)).toBe(true);
-  }, 90_000);
+  });
 
   it('groups what failed, and pages through it without showing a prompt', async () => {
     const message = 'Another trouble.';
@@ -337,7 +337,7 @@ describe('providers and queue in the console', () => {
       (kind) => kind['model'] === KIND.model && kind['code'] === KIND.code && kind['provider'] === KIND.provider,
     );
     expect(group).toMatchObject({ retried: 2 });
-  }, 60_000);
+  });
 
   it('counts a failed task that its owner runs again as retried, and nobody buys it once more', async () => {
     const accountId = await platform.newAccount();
@@ -419,7 +419,7 @@ describe('providers and queue in the console', () => {
     const second = await retry({ ...kind, after: first.next });
     expect([second.retried.length, second.next]).toEqual([3, null]);
     expect(await retry(kind)).toEqual({ retried: [], refused: [], next: null });
-  }, 60_000);
+  });
 
   it.each([
     [{}, 'missing_required_parameter'],
@@ -450,5 +450,5 @@ describe('providers and queue in the console', () => {
     expect((await ada.ask<Rows>('/failures')).data).not.toEqual([]);
     const id = await insertFailed(platform);
     expect(await retry({ tasks: [id] })).toMatchObject({ refused: [{ code: 'server_is_overloaded' }] });
-  }, 60_000);
+  });
 });

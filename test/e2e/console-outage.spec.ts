@@ -29,7 +29,7 @@ describe('the console when Postgres is away', () => {
     const kim = await signInInvited(platform, { email: 'kim@example.org', role: 'member' });
     const { secret } = await kim.ask<{ secret: string }>('/two-factor', { method: 'POST' });
     await kim.ask('/two-factor/confirm', { body: { code: totpCode(secret, Math.floor(Date.now() / 30_000)) } });
-  }, 120_000);
+  });
   afterAll(async () => {
     line.fault = 'pass';
     await api.stop();

@@ -61,7 +61,7 @@ describe('passkeys', () => {
     origin = `http://localhost:${port}`;
     platform = await startApiPlatform({ PORT: String(port), PUBLIC_URL: origin });
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('are added with the password, and sign in without an address, a password, or a code', async () => {

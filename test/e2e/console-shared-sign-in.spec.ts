@@ -93,7 +93,7 @@ describe('what one sign-in for several accounts asks for', () => {
     ada = await signInFirstAdmin(platform);
     second = await platform.newAccount();
     uma = await signInInvited(platform, { email: 'uma@example.org', role: 'admin', accountId: second });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
   beforeEach(async () => {
     email = `bob${++bobs}@example.org`;

@@ -14,7 +14,7 @@ describe('signing in to the console', () => {
 
   beforeAll(async () => {
     platform = await startApiPlatform(LONG_TIMEOUTS);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('makes exactly one first admin, however many try with however many links', async () => {

@@ -31,7 +31,7 @@ describe('M1: an email address that a stranger claims', () => {
     ada = await signInFirstAdmin(platform);
     evesAccount = await platform.newAccount();
     eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId: evesAccount });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await op.close();

@@ -55,7 +55,7 @@ describe('playground and tasks of the console', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('names the image models', async () => {
@@ -425,7 +425,7 @@ describe('playground and tasks of the console', () => {
     await boss.ask('/tasks/retry', { method: 'POST' });
     const { retried_as: retry } = await mia.ask<{ retried_as: string }>(`/tasks/${failed}`);
     expect(await mia.ask(`/tasks/${retry}`)).toMatchObject({ ordered_by: { name: 'Somebody' } });
-  }, 120_000);
+  });
 
   it.each(['limit=0', 'limit=101', 'status=odd', 'after=x', 'other=1', `text=${'x'.repeat(201)}`])(
     'refuses a list with %s',

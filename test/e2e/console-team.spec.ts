@@ -47,7 +47,7 @@ describe('the people of an account', () => {
     eve = await signInInvited(platform, {
       ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
     });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('are listed with their way in and when they were last here, and nobody of another account', async () => {
@@ -189,7 +189,7 @@ describe('the people of an account', () => {
         await platform.pool.query(`DELETE FROM audit_log WHERE account_id = $1`, [accountId]);
       }
     }
-  }, 60_000);
+  });
 
   it('keep the admin who is left while a change waited', async () => {
     const id = await idOf('bob@example.org');

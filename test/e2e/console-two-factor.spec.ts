@@ -45,7 +45,7 @@ describe('two-factor authentication', () => {
   beforeAll(async () => {
     platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('counts once a code of the new app came, and is asked for behind the password alone', async () => {
@@ -214,7 +214,7 @@ describe('two-factor authentication', () => {
     await enter(email, browser);
     expect((await give(browser, totpCode(app.secret, step()))).status).toBe(200);
     await alone.stop();
-  }, 120_000);
+  });
 
   it('is required of everyone with a password where an owner or admin says so, before anything else', async () => {
     const accountId = await platform.newAccount();

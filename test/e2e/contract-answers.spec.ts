@@ -23,7 +23,7 @@ describe('answers', () => {
   let platform: Platform;
   beforeAll(async () => {
     platform = await startPlatform({ SWEEP_INTERVAL_MS: '500', MAX_PROVIDER_STARTS: '1' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const generate = (changes: object = {}, options: CallOptions = {}, path = GENERATIONS) =>
@@ -75,7 +75,7 @@ describe('answers', () => {
       expect(response.headers.get('x-should-retry')).toBe('false');
       expect(error['task_id']).toBe(taskOf(response));
     }
-  }, 60_000);
+  });
 
   it('of a task that has no end are generation_timeout', async () => {
     const call = generate({ prompt: '[[fault=hang]]' });

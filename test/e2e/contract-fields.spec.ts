@@ -40,7 +40,7 @@ describe('fields', () => {
     png = await gradientImage(128, 96, 'png');
     uri = `data:image/png;base64,${png.toString('base64')}`;
     platform = await startPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const generate = (changes: object, path = GENERATIONS) => platform.call(path, { body: { ...REQUEST, ...changes } });

@@ -25,7 +25,7 @@ describe('the surface', () => {
   let platform: Platform;
   beforeAll(async () => {
     platform = await startPlatform({ RATE_SUBMITS_PER_MINUTE: '1000' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it.each(POSTS)('POST %s takes no other method, and says so', async (path) => {
@@ -183,7 +183,7 @@ describe('connections without a key', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
     platform = await startApiPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('are bounded for each address; one that shows a key, or ends, is counted no more', async () => {

@@ -45,7 +45,7 @@ describe('images of others', () => {
       JSON_BODY_LIMIT: '30000000',
       MULTIPART_BODY_LIMIT: '9000000',
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     server.close();
     await platform.close();
@@ -114,7 +114,7 @@ describe('images of others', () => {
     expect(longest.length).toBeGreaterThan(20_971_510);
     expect((await generate([longest])).status).toBe(200);
     expect((await generate(Array(16).fill(uri))).status).toBe(200);
-  }, 60_000);
+  });
 
   it('make a body of JSON or a form too large when they are too many', async () => {
     const json = await platform.call(GENERATIONS, {

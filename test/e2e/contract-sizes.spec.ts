@@ -30,7 +30,7 @@ describe('sizes', () => {
   let platform: Platform;
   beforeAll(async () => {
     platform = await startPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const generate = (changes: object, path = GENERATIONS, key = platform.key) =>
@@ -44,17 +44,13 @@ describe('sizes', () => {
     return [response.status, size, `${width}x${height}`, format];
   }
 
-  it.each(ROWS)(
-    '%s is %s, %s and %s pixels, measured from the bytes',
-    async (size = '', ...tiers) => {
-      const answers = await Promise.all(
-        // Both cases are spellings of one tier.
-        ['1k', '2K', '4k'].map((resolution) => generate({ size, resolution, output_format: 'jpeg' })),
-      );
-      expect(await Promise.all(answers.map(measured))).toEqual(tiers.map((pixels) => [200, pixels, pixels, 'jpeg']));
-    },
-    120_000,
-  );
+  it.each(ROWS)('%s is %s, %s and %s pixels, measured from the bytes', async (size = '', ...tiers) => {
+    const answers = await Promise.all(
+      // Both cases are spellings of one tier.
+      ['1k', '2K', '4k'].map((resolution) => generate({ size, resolution, output_format: 'jpeg' })),
+    );
+    expect(await Promise.all(answers.map(measured))).toEqual(tiers.map((pixels) => [200, pixels, pixels, 'jpeg']));
+  });
 
   it('are 1:1 at 2k when nothing is said', async () => {
     expect(await measured(await generate({ output_format: 'webp' }))).toEqual([200, '2048x2048', '2048x2048', 'webp']);

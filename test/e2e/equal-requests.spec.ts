@@ -34,7 +34,7 @@ describe('a client that tries again without counting', () => {
     // Its window is shorter than the images that are asked for there take.
     hasty = await startApi({ ...platform.settings, SYNC_WAIT_MS: '1500' });
     png = await gradientImage(128, 128, 'png');
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
     await hasty.stop();

@@ -13,7 +13,7 @@ describe('errors', () => {
 
   beforeAll(async () => {
     platform = await startPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   interface ReadError {

@@ -6,7 +6,7 @@ describe('an account beside one that floods', () => {
   let platform: Platform;
   beforeAll(async () => {
     platform = await startPlatform({ ...LONG_TIMEOUTS, WORKER_CONCURRENCY: '1' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   async function submit(key: string): Promise<string> {
@@ -50,7 +50,7 @@ describe('an account beside one that floods', () => {
     // The worker had perhaps a task in hand when it was stopped.
     expect(places.at(-1)).toBeLessThanOrEqual(10);
     process.stdout.write(`places beside a key of weight 100: ${places.join(', ')}\n`);
-  }, 120_000);
+  });
 
   it('H6: four tasks start within the first ten beside 150 of forty keys of one account', async () => {
     const account = await platform.newAccount();
@@ -58,5 +58,5 @@ describe('an account beside one that floods', () => {
     const places = await placesOf(keys, 150);
     expect(places.at(-1)).toBeLessThanOrEqual(10);
     process.stdout.write(`places beside forty keys: ${places.join(', ')}\n`);
-  }, 120_000);
+  });
 });

@@ -11,7 +11,7 @@ describe('signed links', () => {
     const response = await platform.call('/v1/images/generations', { body });
     const { data } = (await response.json()) as { data: { url: string }[] };
     url = new URL(data[0]?.url ?? '');
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('serve the picture with headers that make it harmless', async () => {

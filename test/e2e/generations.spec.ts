@@ -24,7 +24,7 @@ describe('POST /v1/images/generations', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const generate = (changes: object = {}, options = {}) =>

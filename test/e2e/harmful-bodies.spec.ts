@@ -22,7 +22,7 @@ describe('bodies that were found to exhaust the API', () => {
     platform = await startPlatform();
     // The first look at the database loads what reads it, which has nothing to do with any body.
     await platform.call('/v1/models');
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   function send(path: string, body: Buffer) {

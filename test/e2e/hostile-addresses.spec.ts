@@ -74,7 +74,7 @@ describe('addresses that nobody of good will writes', () => {
   beforeAll(async () => {
     platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const outcomeOf = async (response: Response): Promise<unknown> => {
@@ -177,5 +177,5 @@ describe('addresses that nobody of good will writes', () => {
       await api.stop();
       await line.close();
     }
-  }, 90_000);
+  });
 });

@@ -64,12 +64,12 @@ models:
       KEY_A,
       KEY_B,
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await Promise.all([first?.close(), second?.close()]);
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
   beforeEach(() => {
     for (const upstream of [first, second]) upstream?.script(image(png));
   });
@@ -199,7 +199,7 @@ models:
     const id = await submit('a heron [[pending=6s]]');
     const isParked = (): boolean =>
       platform.worker.logs().some(({ event, taskId }) => event === 'task.parked' && taskId === id);
-    expect(await waitUntil(isParked, { timeoutMs: 15_000 })).toBe(true);
+    expect(await waitUntil(isParked, { timeoutMs: 30_000 })).toBe(true);
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running' });
     platform.worker.kill('SIGKILL');
     await platform.worker.exited;
@@ -220,5 +220,5 @@ models:
     await platform.call(`/v1/tasks/${parked}/cancel`, { method: 'POST' });
     expect(await read(parked)).toMatchObject({ status: 'cancelled', charged: 'none' });
     await next.stop();
-  }, 180_000);
+  });
 });

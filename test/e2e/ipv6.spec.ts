@@ -26,11 +26,11 @@ describe('a machine whose processes have IPv6 addresses alone', () => {
       ...{ REDIS_URL: `redis://:${REDIS_PASSWORD}@[::1]:${server.port}/0`, TRUSTED_PROXIES: '::1,fd00:1::/64' },
       EGRESS_ALLOW_CIDRS: 'fd00:2::/64',
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await redis.close();
-  }, 60_000);
+  });
 
   it('serves image, link and console there, and nowhere else', async () => {
     expect(platform.url).toBe(`http://[::1]:${port}`);
@@ -49,7 +49,7 @@ describe('a machine whose processes have IPv6 addresses alone', () => {
       const [error] = (await once(socket, 'error')) as [{ code: string }];
       expect(error.code).toBe('ECONNREFUSED');
     }
-  }, 60_000);
+  });
 
   it.each(['[::1]', '[fd00:1::1]', '[fe80::1]', '[::ffff:10.0.0.1]', '[64:ff9b::a00:1]', '[::]'])(
     'refuses webhooks to %s',

@@ -18,11 +18,11 @@ describe('limits of a key', () => {
       ...{ ACCOUNT_SUBMITS_PER_MINUTE: '0', ACCOUNT_POLLS_PER_MINUTE: '0', ACCOUNT_TASKS_IN_FLIGHT: '0' },
     });
     second = await startApi(platform.settings);
-  }, 120_000);
+  });
   afterAll(async () => {
     await second.stop();
     await platform.close();
-  }, 60_000);
+  });
 
   function get(api: { url: string }, path: string, key: string): Promise<Response> {
     return fetch(api.url + path, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(60_000) });

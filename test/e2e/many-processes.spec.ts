@@ -24,12 +24,12 @@ describe('several processes', () => {
       startWorker(platform.settings),
     ]);
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
-  }, 120_000);
+  });
   afterAll(async () => {
     redis.disconnect();
     await Promise.all([otherApi, ...workers].map((process) => process.stop()));
     await platform.close();
-  }, 60_000);
+  });
 
   async function submit(api: string, prompt: string): Promise<string> {
     const response = await fetch(`${api}/v1/images/generations/async`, {
@@ -130,7 +130,7 @@ describe('several processes', () => {
     await redis.unlink(keys);
     expect(new Set(await ended(ids, 90_000))).toEqual(new Set(['completed']));
     for (const starts of await startsOf(ids)) expect(starts).toBeLessThanOrEqual(2);
-  }, 120_000);
+  });
 
   it('give up a task that kills every worker that takes it', async () => {
     const settings = platform.settings;
@@ -142,7 +142,7 @@ describe('several processes', () => {
     expect((await read(id)).error?.code).toBe('interrupted');
     expect((await startsOf([id]))[0]).toBeLessThanOrEqual(3);
     await Promise.all(doomed.map((worker) => worker.stop()));
-  }, 120_000);
+  });
 
   /** How many images lie there for each task; a small copy counts as what it is made from. */
   async function objectsOf(ids: readonly string[]): Promise<number[]> {

@@ -9,7 +9,7 @@ describe('models, health and documents', () => {
 
   beforeAll(async () => {
     platform = await startApiPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('lists the models in OpenAI’s shape', async () => {

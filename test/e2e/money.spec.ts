@@ -49,12 +49,12 @@ models:
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml') });
     metricsPort = await freePort();
     second = await startApi({ ...platform.settings, METRICS_PORT: String(metricsPort) });
-  }, 120_000);
+  });
   afterAll(async () => {
     await second.stop();
     await platform.close();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** A key of its own, with a budget in whole units. */
   async function keyWithBudget(units: number): Promise<{ key: string; id: string }> {

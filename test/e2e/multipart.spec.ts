@@ -24,7 +24,7 @@ describe('POST /v1/images/edits', () => {
     [png, webp] = await Promise.all([gradientImage(256, 192, 'png'), gradientImage(256, 192, 'webp')]);
     platform = await startPlatform();
     openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   type Part = readonly [name: string, value: string | Buffer, fileName?: string];

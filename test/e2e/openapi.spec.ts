@@ -29,7 +29,7 @@ describe('the OpenAPI document', () => {
     document = JSON.parse(await readFile('openapi.json', 'utf8')) as Document;
     ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema(document, 'openapi.json');
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   /** What the schema at these steps of the document has against a value. */

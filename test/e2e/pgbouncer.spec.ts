@@ -37,7 +37,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
         ...{ SWEEP_INTERVAL_MS: '500', RATE_SUBMITS_PER_MINUTE: '500', MAX_TASKS_IN_FLIGHT: '50' },
       };
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await admin.end();
     await platform.close();
@@ -46,7 +46,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     await server.connect();
     await server.query(`DROP ROLE ${role}`);
     await server.end();
-  }, 60_000);
+  });
 
   /** A command of ours: whether it went well, and what it said. */
   function command(args: readonly string[], changes: Record<string, string> = {}): Promise<[boolean, string]> {
@@ -91,12 +91,12 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     for (const page of ['/tasks', '/queue/history', '/providers/figures', '/keys']) await ada.ask(page);
     const wrong = [platform.api, platform.worker].flatMap((process) => process.logs());
     expect(wrong.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
-  }, 60_000);
+  });
 
   it('passes on that a statement is given up', async () => {
     const { DATABASE_URL = '', DATABASE_DIRECT_URL = '', DATABASE_POOLER } = platform.settings;
     await giveUpStatement(DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_POOLER);
-  }, 60_000);
+  });
 
   it('is asked by doctor for the limits of its sessions; migrations and commands go past it', async () => {
     const plan = ['--apis', '3', '--workers', '2', '--worker-pool', '4'];
@@ -115,5 +115,5 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     expect(direct).toEqual([true, 'The database is up to date.\n']);
     expect(migrated).toBe(false);
     expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);
-  }, 120_000);
+  });
 });

@@ -41,7 +41,7 @@ describe('during an upgrade from the last release', () => {
       ...{ DATA_DIR: join(folder, 'data'), OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url },
       ...{ MAX_TASKS_IN_FLIGHT: '0', RATE_SUBMITS_PER_MINUTE: '0', RATE_POLLS_PER_MINUTE: '0' },
     };
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all([...running].map((process) => process.stop()));
     await provider.close();
@@ -49,7 +49,7 @@ describe('during an upgrade from the last release', () => {
     await redis.clean();
     await database.drop();
     await rm(folder, { recursive: true });
-  }, 120_000);
+  });
 
   async function started(process: Promise<TestProcess>): Promise<TestProcess> {
     running.add(await process);

@@ -15,11 +15,11 @@ describe('the provenance of an image', () => {
   beforeAll(async () => {
     upstream = await startUpstream();
     platform = await startPlatform({ OPENAI_API_KEY: 'sk-upstream', OPENAI_BASE_URL: upstream.url });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await upstream.close();
-  }, 60_000);
+  });
 
   let count = 0;
   /** The stored file, by its link, and the task. */

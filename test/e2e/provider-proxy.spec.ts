@@ -41,12 +41,12 @@ models:
       // Left alone: variables of other programs, which lead nowhere.
       ...{ HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '*' },
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await Promise.all([proxy.close(), upstream.close()]);
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const draw = async (model: string): Promise<number> => {
     upstream.script(image(await plainImage(1024, 1024)));

@@ -89,12 +89,12 @@ models:
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
       EGRESS_PORTS: [jobs.url, flux.url].map((url) => new URL(url).port).join(),
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await Promise.all([compatible.close(), jobs.close(), gpu.close(), flux?.close(), gemini?.close()]);
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   async function make(): Promise<TaskData> {
     const body = { model: 'gpt-image-2', prompt: 'a pear', size: '1:1', resolution: '1k' };

@@ -27,12 +27,12 @@ describe('waiting in line', () => {
     second = await startApi({ ...platform.settings, METRICS_PORT: String(ports[0]) });
     worker = await startWorker({ ...platform.settings, METRICS_PORT: String(ports[1]) });
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
-  }, 120_000);
+  });
   afterAll(async () => {
     redis.disconnect();
     await Promise.all([second.stop(), worker.stop()]);
     await platform.close();
-  }, 60_000);
+  });
 
   function submit(key: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a slow harbour [[latency=2s]]' };
@@ -96,7 +96,7 @@ describe('waiting in line', () => {
     expect([said?.estimated_time, kept].every((estimate = 0) => estimate >= 6)).toBe(true);
     const listed = (await (await platform.call('/v1/tasks')).json()) as { data: Seen[] };
     expect(listed.data[0]?.estimated_time).toBe(kept);
-  }, 120_000);
+  });
 
   it('says at once that a task would not end in time, leaves nothing of it, and takes those whose turn comes sooner', async () => {
     const [busy, idle] = [
@@ -134,7 +134,7 @@ describe('waiting in line', () => {
       taken.slice(1).map((id) => platform.call(`/v1/tasks/${id}/cancel`, { key: busy, method: 'POST' })),
     );
     expect(await waitUntil(async () => (await submit(busy)).status === 202, { timeoutMs: 20_000 })).toBe(true);
-  }, 120_000);
+  });
 
   it('serves metrics on a port of their own and nowhere else, without a word of a caller', async () => {
     const key = await platform.newKey();

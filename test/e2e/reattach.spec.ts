@@ -24,7 +24,7 @@ describe('an OpenAI SDK that tries again', () => {
       await startPlatform({ ...LONG_TIMEOUTS, SYNC_WAIT_MS: '3000' }),
       await gradientImage(128, 128, 'png'),
     ];
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
     await platform.close();

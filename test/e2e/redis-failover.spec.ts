@@ -28,14 +28,14 @@ describe('a Redis failover', () => {
     await follow(1, 0);
     address = await FaultProxy.start(servers[0]!.url);
     platform = await startPlatform({ REDIS_URL: address.url, REDIS_PREFIX: PREFIX, SWEEP_INTERVAL_MS: '500' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await address.close();
     for (const client of clients) client.disconnect();
     await Promise.all(servers.map((server) => server.stop()));
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   async function start(name: string): Promise<EmbeddedService> {
     return await startRedis({
@@ -71,5 +71,5 @@ describe('a Redis failover', () => {
       (await clients[1]!.pubsub('CHANNELS', `${PREFIX}:api:*`)).length === 1;
     expect(await waitUntil(isPresent, { timeoutMs: 30_000 })).toBe(true);
     expect(await works()).toBe(true);
-  }, 120_000);
+  });
 });

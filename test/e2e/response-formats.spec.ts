@@ -20,7 +20,7 @@ describe('the format of an answer', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     image = `data:image/png;base64,${(await gradientImage(128, 128, 'png')).toString('base64')}`;
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const generate = (changes: object = {}, options = {}, path = GENERATIONS) =>

@@ -15,7 +15,7 @@ describe('commands that repair an installation', () => {
   beforeAll(async () => {
     platform = await startPlatform();
     empty = await mkdtemp(join(tmpdir(), 'darkroom-wrong-'));
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await rm(empty, { recursive: true });
@@ -55,7 +55,7 @@ describe('commands that repair an installation', () => {
     expect(await pending()).toBe(1);
     expect(await restored(['--force'], platform.settings, say)).toBe(0);
     expect(said[0]).toMatch(/^1 unfinished tasks were failed/);
-  }, 120_000);
+  });
 
   it('objects repairs nothing in a folder that lacks every object, unless it is forced', async () => {
     await addUploads(12, 12);

@@ -34,7 +34,7 @@ describe('round trips', () => {
       return { ...limits, ...calm, ...(await linked('API', databaseUrl)) };
     });
     worker = await startInstantWorker({ ...platform.settings, ...(await linked('worker', database)) });
-  }, 60_000);
+  });
   afterAll(async () => {
     await worker.stop();
     await platform.close();
@@ -66,7 +66,7 @@ describe('round trips', () => {
       return [name, Math.min(...perCall.map((call) => call[index] ?? 0))] as const;
     });
     expectNoMore(least);
-  }, 60_000);
+  });
 
   it('of many callers at once are shared', async () => {
     const before = counts();
@@ -76,5 +76,5 @@ describe('round trips', () => {
       return [`${name}, many callers`, Math.round(10 * share) / 10] as const;
     });
     expectNoMore(shares);
-  }, 60_000);
+  });
 });

@@ -26,11 +26,11 @@ describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => 
       S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
       S3_LINKS: links,
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await s3.stop();
-  }, 60_000);
+  });
 
   it('are made, linked and fetched without a key', async () => {
     const made = await platform.call('/v1/images/generations', {

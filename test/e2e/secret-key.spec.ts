@@ -14,7 +14,7 @@ describe('O14: another SECRET_KEY', () => {
   beforeAll(async () => {
     platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   /** What an API with these secrets lets in: a key, and the first admin's session. */
@@ -54,7 +54,7 @@ describe('O14: another SECRET_KEY', () => {
       hashApiKey(platform.secretKey, before),
     ]);
     expect(rows).toHaveLength(1);
-  }, 120_000);
+  });
 
   /** What doctor says of the rotation, with these secrets. */
   function rotation(secrets: Readonly<Record<string, string>>): Promise<string> {
@@ -107,5 +107,5 @@ describe('O14: another SECRET_KEY', () => {
     for (const cookie of [ada.cookie, grace.cookie]) await use(alone.url, cookie, idle);
     expect(new Set(statuses)).toEqual(new Set([200]));
     await alone.stop();
-  }, 120_000);
+  });
 });

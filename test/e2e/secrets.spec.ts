@@ -12,11 +12,11 @@ describe('what stays inside', () => {
   beforeAll(async () => {
     platform = await startPlatform({ LOG_LEVEL: 'debug' });
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
-  }, 120_000);
+  });
   afterAll(async () => {
     redis.disconnect();
     await platform.close();
-  }, 60_000);
+  });
 
   it('no prompt, key or image byte reaches Redis or a log, on success or on any failure', async () => {
     const reference = await sharp({ create: { width: 256, height: 256, channels: 3, background: '#406080' } })
@@ -104,7 +104,7 @@ describe('what stays inside', () => {
     const written = platform.api.output() + platform.worker.output();
     expect(written).toContain('"level":"debug"');
     for (const secret of [CANARY, platform.key, platform.secretKey, 'iVBOR']) expect(written).not.toContain(secret);
-  }, 120_000);
+  });
 
   it('the database holds no usable key', async () => {
     const { rows } = await platform.pool.query('SELECT * FROM api_keys');

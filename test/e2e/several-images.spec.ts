@@ -64,12 +64,12 @@ models:
     await writeFile(join(folder, 'models.yaml'), file);
     room = await startWebhookPlatform({ MODELS_FILE: join(folder, 'models.yaml'), VENDOR_KEY: 'k' });
     ({ platform } = room);
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const post = (path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
     platform.call(path, { body: { model: 'four', prompt: 'a fox', resolution: '1k', ...body }, headers });
@@ -127,7 +127,7 @@ models:
       expect(items.map((item) => Object.keys(item))).toEqual([[format], [format]]);
     }
     expect(await itemsOf(await post(GENERATIONS, {}))).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('shows them in the task and tells of them by webhook, one entry each', async () => {
     const callback = room.receiver.url('/several');
@@ -255,7 +255,7 @@ models:
       upstream.script(vendorSends());
       const none = await endOf(await post(GENERATIONS, { ...order, prompt: 'nothing' }));
       expect(none).toMatchObject({ status: 'failed', error: { code: 'upstream_invalid_response' } });
-    }, 60_000);
+    });
 
     it('that makes one at a time is passed over by a request for two', async () => {
       upstream.script(vendorSends(...colors));

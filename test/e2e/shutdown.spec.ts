@@ -15,7 +15,7 @@ describe('stopping an API process', () => {
 
   beforeAll(async () => {
     platform = await startPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   async function holdCall(graceMs: string, prompt: string) {
@@ -37,7 +37,7 @@ describe('stopping an API process', () => {
     const exit = api.stop();
     expect((await call).status).toBe(200);
     expect(await exit).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 
   it('answers a caller that would outlast the grace time with the id of its task', async () => {
     const { api, call } = await holdCall('1500', 'held for long [[latency=10s]]');
@@ -48,7 +48,7 @@ describe('stopping an API process', () => {
     expect(error.code).toBe('still_running');
     expect((await platform.call(`/v1/tasks/${error.task_id}`)).status).toBe(200);
     expect(await exit).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 
   it('says that it is not ready while it still takes what arrives', async () => {
     const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '3000' });
@@ -114,13 +114,13 @@ describe('stopping an API process', () => {
     expect(said(worker)).toEqual([['warn', '1800000']]);
     await Promise.all([short.stop(), worker.stop()]);
     await rm(folder, { recursive: true });
-  }, 120_000);
+  });
 
   it('refuses to start in production with a secret that can be guessed, and names it', async () => {
     const settings = { ...platform.settings, NODE_ENV: 'production', SECRET_KEY: 'a'.repeat(40) };
     await expect(startApi(settings)).rejects.toThrow(/SECRET_KEY is easy to guess/);
     await expect(startApi({ ...platform.settings, SECRET_KEY: undefined })).rejects.toThrow(/SECRET_KEY is required/);
-  }, 60_000);
+  });
 });
 
 it('a worker that has never reached Redis logs JSON lines alone, and ends soon, however long its grace time is', async () => {
@@ -145,4 +145,4 @@ it('a worker that has never reached Redis logs JSON lines alone, and ends soon, 
     ['warn', 'connect ECONNREFUSED 127.0.0.1:1'],
     ['warn', 'connect ECONNREFUSED 127.0.0.1:1'],
   ]);
-}, 60_000);
+});

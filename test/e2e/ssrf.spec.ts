@@ -80,7 +80,7 @@ describe('addresses that are not public', () => {
     await new Promise<void>((resolve) => inside.listen(0, '::', resolve));
     port = (inside.address() as AddressInfo).port;
     platform = await startPlatform({ EGRESS_PORTS: `80,443,${port}`, EGRESS_CONNECT_TIMEOUT_MS: '500' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     inside.closeAllConnections();

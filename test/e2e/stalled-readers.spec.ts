@@ -31,7 +31,7 @@ describe('H1: event streams that nobody reads', () => {
     });
     admin = await signInFirstAdmin(platform);
     redis = new Redis(platform.settings['REDIS_URL'] ?? '', { commandTimeout: 20_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const socket of sockets) socket.destroy();
     redis.disconnect();

@@ -24,7 +24,7 @@ describe('a process that gets SIGTERM while it starts', () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-starting-'));
     report = join(folder, 'report.mjs');
     await writeFile(report, REPORT);
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await rm(folder, { recursive: true });

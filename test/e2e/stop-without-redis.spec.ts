@@ -31,4 +31,4 @@ it('a worker whose Redis goes away ends soon without work, and otherwise when it
   expect(platform.worker.logs()).toContainEqual(expect.objectContaining({ event: 'webhook.delivered' }));
   await close();
   await own.close();
-}, 120_000);
+});

@@ -19,7 +19,7 @@ describe('tasks', () => {
 
   beforeAll(async () => {
     platform = await startPlatform();
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const read = async (id: string): Promise<TaskAnswer> =>

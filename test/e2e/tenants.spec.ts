@@ -24,7 +24,7 @@ describe('what belongs to another caller', () => {
     taskId = response.headers.get('x-task-id') ?? '';
     const { data } = (await response.json()) as { data: { url: string }[] };
     link = new URL(data[0]?.url ?? '');
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   /** All of an answer but what is new in every one: its date, and its own request id. */

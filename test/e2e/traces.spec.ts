@@ -50,7 +50,7 @@ describe('traces', () => {
   afterAll(async () => {
     await web.close();
     await otlp.close();
-  }, 60_000);
+  });
 
   const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
   const count = (name: string): number => otlp.spans.filter((span) => span.name === name).length;
@@ -164,7 +164,7 @@ describe('traces', () => {
     for (let n = 0; n < 20; n++) expect((await ask()).status).toBe(400);
     expect(await api.stop()).toMatchObject({ code: 0, signal: null });
     await hanging.close();
-  }, 60_000);
+  });
 });
 
 function byAttempt(one: ReceivedSpan, other: ReceivedSpan): number {

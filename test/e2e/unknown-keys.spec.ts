@@ -9,7 +9,7 @@ describe('unknown sessions', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
     platform = await startApiPlatform({ ...LONG_TIMEOUTS, TRUSTED_PROXIES: '127.0.0.0/8', UNKNOWN_KEYS_WAITING: '20' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   it('M4: in any number keep out nobody who is signed in, and wait in line like unknown keys', async () => {
@@ -35,7 +35,7 @@ describe('unknown keys', () => {
   let platform: ApiPlatform;
   beforeAll(async () => {
     platform = await startApiPlatform({ ...LONG_TIMEOUTS, TRUSTED_PROXIES: '127.0.0.0/8' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   const call = (key: string, network: string): Promise<Response> =>

@@ -32,13 +32,13 @@ models:
       UP_KEY: 'sk-upstream',
       SEND_TIMEOUT_MS: String(SEND_TIMEOUT_MS),
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const socket of sockets) socket.destroy();
     await platform.close();
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** Sends a chat on a connection of its own. */
   function chat(): Socket {

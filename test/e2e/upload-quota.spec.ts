@@ -10,7 +10,7 @@ describe('what an account may keep here', () => {
   beforeAll(async () => {
     png = await gradientImage(256, 192, 'png');
     platform = await startApiPlatform({ ...LONG_TIMEOUTS, UPLOADS_PER_ACCOUNT_BYTES: String(png.length * 3) });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   async function upload(key = platform.key): Promise<[status: number, code: string | undefined]> {

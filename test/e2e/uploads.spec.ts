@@ -42,11 +42,11 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
             S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
           };
     platform = await startPlatform({ ...bucket, RATE_SUBMITS_PER_MINUTE: '500' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await s3?.stop();
-  }, 60_000);
+  });
 
   type Part = readonly [name: string, value: string | Buffer, fileName?: string, type?: string];
   function send(parts: readonly Part[], options: CallOptions = {}): Promise<Response> {

@@ -23,11 +23,11 @@ describe('callers', () => {
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });
     callers = callersOf(room);
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await provider.close();
-  }, 60_000);
+  });
 
   it('who leave hold nothing up: the picture is made once, and their places are free', async () => {
     const marker = newMarker();

@@ -31,11 +31,11 @@ describe('Postgres', () => {
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });
     callers = callersOf(room);
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await provider.close();
-  }, 60_000);
+  });
   afterEach(() => {
     room.breakLinks('postgres', 'pass');
   });

@@ -28,8 +28,8 @@ describe('two APIs and two workers', () => {
       },
     });
     callers = callersOf(room);
-  }, 120_000);
-  afterAll(() => room.close(), 60_000);
+  });
+  afterAll(() => room.close());
   afterEach(() => {
     for (const { links } of room.members) for (const link of links.values()) link.fault = 'pass';
   });

@@ -14,8 +14,8 @@ describe('Redis', () => {
       settings: { LEASE_MS: '60000', SWEEP_INTERVAL_MS: '500', MAX_TASKS_IN_FLIGHT: '1000' },
     });
     callers = callersOf(room);
-  }, 120_000);
-  afterAll(() => room.close(), 60_000);
+  });
+  afterAll(() => room.close());
   afterEach(() => {
     room.breakLinks('redis', 'pass');
   });

@@ -40,12 +40,12 @@ describe('S3', () => {
       },
     });
     callers = callersOf(room);
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await provider.close();
     await s3.stop();
-  }, 60_000);
+  });
   afterEach(() => {
     room.breakLinks('s3', 'pass');
   });
@@ -140,13 +140,13 @@ describe('the disk', () => {
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });
     callers = callersOf(room);
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await provider.close();
     if (isRoot) execFileSync('umount', [data]);
     await rm(data, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   async function fails(marker: string): Promise<void> {
     const outcome = await callers.generate(marker);

@@ -29,7 +29,7 @@ describe('the calls of the benchmark', () => {
     });
     await waitUntil(() => provider.lastLines(1).includes('ready'), { timeoutMs: 30_000, everyMs: 20 });
     caller = await SocketCaller.open(port);
-  }, 60_000);
+  });
   afterAll(async () => {
     caller.close();
     await provider.stop([['SIGTERM', 5_000]]);

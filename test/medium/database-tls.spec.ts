@@ -33,7 +33,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
     }
     await reload(['ALTER SYSTEM SET ssl = on', 'SELECT pg_reload_conf()']);
     expect(await waitUntil(async () => /no encryption/.test(await refusal('')), { timeoutMs: 10_000 })).toBe(true);
-  }, 120_000);
+  });
   afterAll(async () => {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
@@ -64,7 +64,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
     expect(rows).toEqual([{ ssl: true }]);
     expect(await database.account.count()).toBe(1);
     await database.close();
-  }, 60_000);
+  });
 
   it.each(['verify-full', 'require', 'verify-ca', 'prefer'])('trusts nobody else with sslmode=%s', async (mode) => {
     const warnings: string[] = [];
@@ -78,7 +78,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
 
   it('stops the statements that are given up', async () => {
     await giveUpStatement(`${server.url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`);
-  }, 60_000);
+  });
 
   it('is not talked to in the clear', async () => {
     expect(await refusal('?sslmode=disable')).toMatch(/no encryption/);

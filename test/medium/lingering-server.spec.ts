@@ -35,5 +35,5 @@ describe('a server in DATABASE_URL that does not close its connections', () => {
     expect(await prisma.account.count()).toBeGreaterThan(0);
     for (const socket of sockets) socket.destroy();
     await prisma.close();
-  }, 60_000);
+  });
 });

@@ -61,7 +61,7 @@ describe(`a history of ${TASKS} tasks`, () => {
     const history = { tasks: TASKS, accountId: TEST_ACCOUNT };
     await calls.begin();
     works = await recurring(database, { ...room, webhooksConfig, secretsConfig }, history);
-  }, 180_000);
+  });
   afterAll(async () => {
     await database.close();
     await room.close();

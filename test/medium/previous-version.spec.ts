@@ -45,7 +45,7 @@ describe('the version before on the tables of this one', () => {
     await copyMigrations(release, join(folder, 'migrations'));
     [before, now] = [await createEmptyDatabase(), await createTestDatabase()];
     await migrate(before.url, join(folder, 'migrations'));
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const pool of pools) await pool.end();
     await before.drop();
@@ -120,5 +120,5 @@ describe('the version before on the tables of this one', () => {
     await prisma.upload.delete({ where: { id: upload.id } });
     await prisma.task.delete({ where: { id: task.id } });
     await prisma.$disconnect();
-  }, 120_000);
+  });
 });

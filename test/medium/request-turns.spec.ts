@@ -70,12 +70,12 @@ describe('turns of a connection', () => {
     const first = await post(0, 'behind');
     for (const reader of ['behind', 'quick'] as const)
       for (const bytes of SIZES) expect(await post(bytes, reader)).toEqual({ text: String(bytes), port: first.port });
-  }, 60_000);
+  });
 
   it('bring little of a body that arrives at full speed, so that others are served in between', async () => {
     most = 0;
     for (let round = 0; round < 5; round++) expect((await post(16_777_216, 'quick')).text).toBe('16777216');
     expect(most).toBeGreaterThan(0);
     expect(most).toBeLessThanOrEqual(MOST_IN_A_TURN);
-  }, 60_000);
+  });
 });

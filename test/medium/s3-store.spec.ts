@@ -46,7 +46,7 @@ beforeAll(async () => {
   await admin.send(new CreateBucketCommand({ Bucket: bucket }));
   store = await createObjectStore(configOf());
   stores.push(store as S3Store);
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const made of stores) made.close();

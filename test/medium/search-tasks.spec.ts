@@ -55,7 +55,7 @@ describe('searching tasks for words', () => {
     Object.assign(recorded.pool, { query });
     // What bounds it here is the number of tasks, not how fast this machine is.
     searches = new SearchTasks(recorded, { ...SEARCH_BOUNDS, ms: 600_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await recorded.close();
     await room.close();

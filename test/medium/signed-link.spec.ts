@@ -37,7 +37,7 @@ beforeAll(async () => {
   store = new S3Store(configOf(s3.secretAccessKey));
   for (const key of [KEY, UPLOAD])
     await store.put(key, Readable.from([Buffer.from('bytes')]), { contentType: 'image/webp' });
-}, 120_000);
+});
 
 afterAll(async () => {
   store.close();

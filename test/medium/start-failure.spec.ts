@@ -30,7 +30,7 @@ describe('a process that cannot start', () => {
         WORKER_HEALTH_PORT: port,
       },
     };
-  }, 60_000);
+  });
   afterAll(async () => {
     taken.close();
     await database.drop();

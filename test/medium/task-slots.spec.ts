@@ -39,7 +39,7 @@ describe('tasks in flight', () => {
         ('key_other', $1, 'other', 'sk-dr-other', '\\x01', NULL), ('key_heir', $1, 'heir', 'sk-dr-heir', '\\x02', $2)`,
       [TEST_ACCOUNT, TEST_KEY],
     );
-  }, 60_000);
+  });
   afterEach(async () => {
     await room.sql('DELETE FROM tasks');
     await admin.flushall();
@@ -49,7 +49,7 @@ describe('tasks in flight', () => {
     admin.disconnect();
     await service.stop();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const capped = (changes: Partial<TaskCommand> = {}) => command({ maxInFlight: 5, ...changes });
 
@@ -107,7 +107,7 @@ describe('tasks in flight', () => {
     expect(await waitUntil(() => room.health.accepting, { timeoutMs: 20_000 })).toBe(true);
     const after = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
     expect(after.filter(({ place }) => place !== undefined)).toHaveLength(5);
-  }, 60_000);
+  });
 
   it('section 4.3: tasks that end while Redis is away have given their places back when it returns', async () => {
     const taken = await accept(5);
@@ -118,11 +118,11 @@ describe('tasks in flight', () => {
     process.kill(service.pid, 'SIGCONT');
     expect(
       await waitUntil(async () => (await take(capped()).catch(() => ({}))) === undefined, {
-        timeoutMs: 10_000,
+        timeoutMs: 30_000,
       }),
     ).toBe(true);
     expect(await accept(9)).toHaveLength(4);
-  }, 60_000);
+  });
 
   it('section 4.4: the cap holds after FLUSHALL, for the key and for its account', async () => {
     await accept(5);
@@ -138,7 +138,7 @@ describe('tasks in flight', () => {
     const heir = { apiKeyId: 'key_heir', originalKeyId: TEST_KEY };
     const are = async (count: number) =>
       await waitUntil(async () => (await admin.zcard(`${room.prefix}:in-flight:${TEST_KEY}`)) === count, {
-        timeoutMs: 10_000,
+        timeoutMs: 30_000,
       });
     const [old] = await accept(3);
     const [first, second, ...more] = await accept(4, heir);

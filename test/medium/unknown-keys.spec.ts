@@ -66,7 +66,7 @@ describe('a flood of unknown keys', () => {
     expect([...many.codes]).toEqual(['invalid_api_key']);
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.maxConcurrent);
-  }, 180_000);
+  });
 
   it('M4: holds up neither a good key of another network nor one that was known before', async () => {
     const [old, fresh] = [await known(), await known()];
@@ -82,7 +82,7 @@ describe('a flood of unknown keys', () => {
     const neighbor = await known();
     expect(await store.caller(neighbor, FLOOD)).toMatchObject({ accountId: TEST_ACCOUNT });
     await state.ended;
-  }, 180_000);
+  });
 });
 
 // The same for sessions: callers are a cookie and an address.

@@ -44,5 +44,5 @@ describe('the code that the console offers for verifying webhooks', () => {
       receiver.kill();
       await once(receiver, 'exit');
     }
-  }, 90_000);
+  });
 });

@@ -62,7 +62,7 @@ models:
     // The first look at the database loads what reads it, which has nothing to do with any body.
     await platform.call('/v1/models');
     admin = await signInFirstAdmin(platform);
-  }, 120_000);
+  });
   afterAll(async () => {
     await platform.close();
     await upstream.close();

@@ -78,11 +78,11 @@ describe('the ledger, while callers leave and cancel', () => {
       // Long enough for an answer that comes whole on a busy machine.
       ...{ CHAT_AFTER_HANGUP_MS: '6000', CHAT_FIRST_BYTE_TIMEOUT_MS: '6000', CHAT_TOTAL_TIMEOUT_MS: '8000' },
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await room.close();
     await upstream.close();
-  }, 60_000);
+  });
 
   /** One run: an account with a budget, and a key for each action, so that what it has used can be told. */
   class World {

@@ -48,7 +48,7 @@ describe('the JSON fields of image requests', () => {
 
   beforeAll(async () => {
     platform = await startPlatform({ EGRESS_CONNECT_TIMEOUT_MS: '500', WORKER_CONCURRENCY: '20' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   /** Sends the fields and holds the answer against the contract's rule: refused for a reason of the list, or a task. */
@@ -129,5 +129,5 @@ describe('the JSON fields of image requests', () => {
     expect(accepted.size).toBeGreaterThan(100);
     const { rows } = await platform.pool.query<{ id: string; prompt: string }>('SELECT id, prompt FROM tasks');
     expect(new Map(rows.map(({ id, prompt }) => [id, prompt]))).toEqual(accepted);
-  }, 90_000);
+  });
 });

@@ -53,7 +53,7 @@ describe('multipart edits', () => {
 
   beforeAll(async () => {
     platform = await startPlatform({ WORKER_CONCURRENCY: '20' });
-  }, 120_000);
+  });
   afterAll(() => platform.close());
 
   async function send(
@@ -296,5 +296,5 @@ describe('multipart edits', () => {
     expect(long.error?.code).toMatch(/^(string_above_max_length|invalid_multipart)$/);
   });
 
-  it('leave the platform as it was', () => expectNoDataLoss(platform, 'Damaged forms'), 90_000);
+  it('leave the platform as it was', () => expectNoDataLoss(platform, 'Damaged forms'));
 });

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -11,9 +10,6 @@ import { createKey } from './access.js';
 import { startAudit } from './audit.js';
 import { FaultProxy, type Fault } from './fault-proxy.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
-
-// Tests wait for recovery, in some cases half a minute on an idle machine.
-jest.setTimeout(180_000);
 
 export type LinkName = 'postgres' | 'redis' | 's3' | 'provider';
 

@@ -41,12 +41,12 @@ describe('with the settings as shipped', () => {
     callers = callersOf(room);
     // So that every API knows the key.
     for (const at of room.apis) expect((await callers.generate(newMarker(), { at })).status).toBe(200);
-  }, 180_000);
+  });
   afterAll(async () => {
     await room.close();
     await provider.close();
     await s3.stop();
-  }, 120_000);
+  });
   afterEach(() => {
     for (const link of ['postgres', 'redis', 's3'] as const) room.breakLinks(link, 'pass');
   });
@@ -56,21 +56,17 @@ describe('with the settings as shipped', () => {
       ['killed', (victim) => victim.kill()],
       ['frozen', (victim) => void victim.freeze()],
       ['blocked', (victim) => void blockEventLoop(victim.running, 30_000)],
-    ])(
-      '%s: another takes the task up',
-      async (name, happen) => {
-        const { taskId, victim } = await atTheProvider(3_000);
-        await happen(victim);
-        const from = Date.now();
-        expect(await callers.ended([taskId], PATIENCE_MS)).toEqual(['completed']);
-        const taken = (await readAudit(room.pool, [taskId])).find(({ attempt }) => attempt === 2);
-        measured(`Worker ${name}`, 'until another worker picks up its task', (taken?.at.getTime() ?? Infinity) - from);
-        if (name === 'killed') await victim.start();
-        else victim.thaw();
-        expect(await callers.ended([taskId], 0)).toEqual(['completed']);
-      },
-      120_000,
-    );
+    ])('%s: another takes the task up', async (name, happen) => {
+      const { taskId, victim } = await atTheProvider(3_000);
+      await happen(victim);
+      const from = Date.now();
+      expect(await callers.ended([taskId], PATIENCE_MS)).toEqual(['completed']);
+      const taken = (await readAudit(room.pool, [taskId])).find(({ attempt }) => attempt === 2);
+      measured(`Worker ${name}`, 'until another worker picks up its task', (taken?.at.getTime() ?? Infinity) - from);
+      if (name === 'killed') await victim.start();
+      else victim.thaw();
+      expect(await callers.ended([taskId], 0)).toEqual(['completed']);
+    });
 
     it('told to stop: finishes it first', async () => {
       const { taskId, victim } = await atTheProvider(3_000);
@@ -111,7 +107,7 @@ describe('with the settings as shipped', () => {
       measured('API killed between commit and enqueue', 'until its task has ended', performance.now() - from);
       doomed.link('postgres').fault = 'pass';
       await doomed.start();
-    }, 120_000);
+    });
 
     it('frozen while its tasks end: answers every caller', async () => {
       const [api] = room.apis as [Member];
@@ -134,25 +130,21 @@ describe('with the settings as shipped', () => {
       ['killed', () => room.killRedis(), () => room.restartRedis(false)],
       ['silent', () => room.breakLinks('redis', 'black-hole'), () => room.breakLinks('redis', 'pass')],
       ['unreachable', () => room.breakLinks('redis', 'reset'), () => room.breakLinks('redis', 'pass')],
-    ])(
-      '%s: new work is refused, and taken again afterwards',
-      async (name, happen, mend) => {
-        await happen();
-        const refusals = [await callers.submit(newMarker()), await callers.submit(newMarker())];
-        expect(refusals[1]?.status).toBe(503);
-        measured(
-          `Redis ${name}`,
-          'until new work is rejected',
-          Math.max(...refusals.map(({ milliseconds }) => milliseconds)),
-        );
-        const over = performance.now() + OUTAGE_MS;
-        await waitUntil(() => performance.now() > over, { timeoutMs: OUTAGE_MS });
-        await mend();
-        measured(`Redis ${name} for 3 s`, 'until new work is accepted after recovery', await callers.untilAccepted());
-        await allEnded();
-      },
-      120_000,
-    );
+    ])('%s: new work is refused, and taken again afterwards', async (name, happen, mend) => {
+      await happen();
+      const refusals = [await callers.submit(newMarker()), await callers.submit(newMarker())];
+      expect(refusals[1]?.status).toBe(503);
+      measured(
+        `Redis ${name}`,
+        'until new work is rejected',
+        Math.max(...refusals.map(({ milliseconds }) => milliseconds)),
+      );
+      const over = performance.now() + OUTAGE_MS;
+      await waitUntil(() => performance.now() > over, { timeoutMs: OUTAGE_MS });
+      await mend();
+      measured(`Redis ${name} for 3 s`, 'until new work is accepted after recovery', await callers.untilAccepted());
+      await allEnded();
+    });
 
     it('emptied: what was accepted ends', async () => {
       const ids = await Promise.all(
@@ -167,31 +159,27 @@ describe('with the settings as shipped', () => {
       const from = performance.now();
       expect(new Set(await callers.ended(ids, PATIENCE_MS))).toEqual(new Set(['completed']));
       measured('Redis emptied', 'until 60 accepted tasks have ended', performance.now() - from);
-    }, 120_000);
+    });
   });
 
   describe('Postgres', () => {
     it.each<[string, () => Promise<void> | void, () => Promise<void> | void]>([
       ['killed', () => room.killPostgres(), () => room.restartPostgres()],
       ['silent', () => room.breakLinks('postgres', 'black-hole'), () => room.breakLinks('postgres', 'pass')],
-    ])(
-      '%s: new work is refused, and taken again afterwards',
-      async (name, happen, mend) => {
-        expect((await callers.submit(newMarker())).status).toBe(202);
-        await happen();
-        const refusals = await Promise.all(Array.from({ length: 8 }, () => callers.submit(newMarker())));
-        expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([503]));
-        measured(
-          `Postgres ${name}`,
-          'until new work is rejected',
-          Math.max(...refusals.map(({ milliseconds }) => milliseconds)),
-        );
-        await mend();
-        measured(`Postgres ${name}`, 'until new work is accepted after recovery', await callers.untilAccepted());
-        await allEnded();
-      },
-      120_000,
-    );
+    ])('%s: new work is refused, and taken again afterwards', async (name, happen, mend) => {
+      expect((await callers.submit(newMarker())).status).toBe(202);
+      await happen();
+      const refusals = await Promise.all(Array.from({ length: 8 }, () => callers.submit(newMarker())));
+      expect(new Set(refusals.map(({ status }) => status))).toEqual(new Set([503]));
+      measured(
+        `Postgres ${name}`,
+        'until new work is rejected',
+        Math.max(...refusals.map(({ milliseconds }) => milliseconds)),
+      );
+      await mend();
+      measured(`Postgres ${name}`, 'until new work is accepted after recovery', await callers.untilAccepted());
+      await allEnded();
+    });
   });
 
   describe('S3', () => {
@@ -199,17 +187,13 @@ describe('with the settings as shipped', () => {
       ['answers 500', httpAnswer(500)],
       ['answers 403', httpAnswer(403)],
       ['is cut', { cutAfter: 0 }],
-    ])(
-      '%s: the task fails, bought once',
-      async (name, fault) => {
-        const marker = newMarker();
-        for (const worker of room.workers) worker.link('s3').fault = fault;
-        const outcome = await callers.generate(marker);
-        expect([outcome.status, provider.startsOf(marker).length]).toEqual([500, 1]);
-        measured(`S3 ${name}`, 'until the task has failed', outcome.milliseconds);
-      },
-      120_000,
-    );
+    ])('%s: the task fails, bought once', async (name, fault) => {
+      const marker = newMarker();
+      for (const worker of room.workers) worker.link('s3').fault = fault;
+      const outcome = await callers.generate(marker);
+      expect([outcome.status, provider.startsOf(marker).length]).toEqual([500, 1]);
+      measured(`S3 ${name}`, 'until the task has failed', outcome.milliseconds);
+    });
   });
 
   /** A task whose first call is under way and takes so many ms, and the worker that has it. */

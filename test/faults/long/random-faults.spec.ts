@@ -67,12 +67,12 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
     await budgets.set({ ownerId: DEFAULT_ACCOUNT, owner: 'account' }, { limit: 1e9, period: 'total' });
     await database.close();
     keys = [room.key, await room.newKey('second'), await room.newKey('of another account', 'acct_other')];
-  }, 180_000);
+  });
   afterAll(async () => {
     await room.close();
     await provider.close();
     await s3.stop();
-  }, 120_000);
+  });
 
   it(
     'every guarantee holds',

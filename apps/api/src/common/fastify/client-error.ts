@@ -1,19 +1,38 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { errorBody, errorHeaders } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
 
-/** Responds to data that Node could not parse as a request: there is only the socket, no request or reply. */
+type Response = ServerResponse<IncomingMessage>;
+
+/** The newest response of each connection. */
+const responses = new WeakMap<Socket, Response>();
+
+/** Must be called with every response, so that `answerClientError` knows what its connection has been sent. */
+export function noteResponse(response: Response): void {
+  if (response.socket !== null) responses.set(response.socket, response);
+}
+
+/**
+ * Responds to data that Node could not parse as a request, or that took too long: there is only the socket, no request
+ * or reply. A request whose response has begun gets no second one.
+ */
 export function answerClientError(thrown: Error & { code?: string }, socket: Socket): void {
-  if (thrown.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+  if (thrown.code === 'ECONNRESET' || !socket.writable || isAnswered(responses.get(socket))) {
     socket.destroy();
     return;
   }
   const known = appErrorOf(thrown);
   const error = known.status < 500 ? known : new AppError('invalid_value', 'The request is not valid HTTP.');
   answerOnSocket(error, socket);
+}
+
+/** Whether the response is, or was, that to the request which is still arriving. */
+function isAnswered(response: Response | undefined): boolean {
+  if (response?.headersSent !== true) return false;
+  return !response.writableFinished || !response.req.complete;
 }
 
 /** Writes a complete error response to the socket and closes it. */

@@ -5,7 +5,7 @@ import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, F
 import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import type { ApiConfig } from '../api.config.js';
-import { answerClientError, answerOnSocket } from './client-error.js';
+import { answerClientError, answerOnSocket, noteResponse } from './client-error.js';
 import type { BodyMemory } from './body-memory.js';
 import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
 import { sendError } from '../error-reply.js';
@@ -71,6 +71,7 @@ function readableUrl(url: string): string {
 }
 
 function beginReply(request: FastifyRequest, reply: FastifyReply): void {
+  noteResponse(reply.raw);
   void reply.header('x-request-id', request.id);
   allowEveryOrigin(request, reply);
 }

@@ -96,8 +96,8 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
               label={compared.length === 2 ? 'Generate both' : `Generate all ${compared.length}`}
               terms={termsOf(known)}
               quotes={known}
-              busy={make.isPending}
-              disabled={draft.prompt.trim() === '' || isReading}
+              busy={make.isPending || isReading}
+              disabled={draft.prompt.trim() === ''}
             />
             <Button
               variant="default"

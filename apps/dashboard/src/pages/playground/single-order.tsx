@@ -105,7 +105,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
               terms={quoteText(quote)}
               outdated={isOutdated}
               quotes={isOutdated ? [] : [quote]}
-              busy={submitting}
+              busy={submitting || isReading}
               disabled={prompt.trim() === ''}
             />
             <Box>
