@@ -62,7 +62,7 @@ describe('more than ten instances', () => {
   };
 
   it('Also: finds all of them, one more, and leaves out one that stops, without a failed call', async () => {
-    expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 15_000 })).toBe(true);
     let going = true;
     const failed: number[] = [];
     const traffic = waitUntil(
@@ -77,7 +77,7 @@ describe('more than ten instances', () => {
     const added = '127.0.1.100';
     apis.set(added, await startStandIn(added));
     names.addresses = [...names.addresses, added];
-    expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => isServedBy(names.addresses), { timeoutMs: 15_000 })).toBe(true);
     unready.add(first);
     // On a busy machine another one may miss its check for a moment: who serves is asked again until all others do.
     expect(await waitUntil(() => isServedBy([...others, added]), { timeoutMs: 30_000 })).toBe(true);
@@ -106,7 +106,7 @@ describe('more than ten instances', () => {
   it('On call: counts requests and ready instances for Prometheus', async () => {
     const answered = /^haproxy_frontend_http_responses_total\{proxy="public",code="2xx"\} [1-9]/m;
     expect(await balancer.metrics()).toMatch(answered);
-    expect(await waitUntil(async () => (await balancer.readyApis()) === COUNT, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await balancer.readyApis()) === COUNT, { timeoutMs: 15_000 })).toBe(true);
   });
 
   it('On call: serves what alerts and dashboards ask of it', async () => {
@@ -142,7 +142,7 @@ describe('more than ten instances', () => {
       statuses.push(answer.resume().statusCode);
     }
     expect(statuses).toEqual([503, 502, 503]);
-    expect(await waitUntil(async () => (await count('frontend')) === all + 3, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await count('frontend')) === all + 3, { timeoutMs: 15_000 })).toBe(true);
     expect(await count('server')).toBe(given + 2);
   });
 
@@ -160,7 +160,7 @@ describe('more than ten instances', () => {
     };
     // Before the balancer has noticed, and afterwards.
     await expectRefusal(await refused());
-    expect(await waitUntil(async () => (await balancer.readyApis()) === 0, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await balancer.readyApis()) === 0, { timeoutMs: 15_000 })).toBe(true);
     await expectRefusal(await refused());
   });
 });

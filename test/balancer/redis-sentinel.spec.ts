@@ -132,9 +132,9 @@ describe('Redis behind Sentinels', () => {
     );
     connection.on('error', () => undefined);
     await connection.ping();
-    expect(await waitUntil(async () => (await listeners()) > before, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await listeners()) > before, { timeoutMs: 15_000 })).toBe(true);
     connection.call('CLIENT', 'KILL', 'ID', await connection.client('ID'), 'SKIPME', 'no').catch(() => undefined);
-    expect(await waitUntil(() => way.count === 3, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => way.count === 3, { timeoutMs: 15_000 })).toBe(true);
     return {
       connection,
       close: async () => {
@@ -156,7 +156,7 @@ describe('Redis behind Sentinels', () => {
     // Callers of this API must not look as if it were gone: its subscription has moved, too.
     const now = new Redis({ port: await masterPort(), password: REDIS_PASSWORD, commandTimeout: 10_000 });
     const isPresent = async (): Promise<boolean> => (await now.pubsub('CHANNELS', `${PREFIX}:api:*`)).length === 1;
-    expect(await waitUntil(isPresent, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(isPresent, { timeoutMs: 15_000 })).toBe(true);
     now.disconnect();
   });
 

@@ -245,7 +245,7 @@ describe('the console in a browser', () => {
     const focused = () =>
       page().evaluate<string>(`document.activeElement.ariaLabel ?? document.activeElement.textContent`);
     const isFocused = async (text: string) =>
-      await waitUntil(async () => (await focused()).startsWith(text), { timeoutMs: 30_000 });
+      await waitUntil(async () => (await focused()).startsWith(text), { timeoutMs: 10_000 });
     await button('Create key').click();
     await page().getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     expect(await isFocused('Create key')).toBe(true);
@@ -258,7 +258,7 @@ describe('the console in a browser', () => {
     await page().getByRole('link', { name: PROMPT }).first().click();
     await heading('A lighthouse <svg onload=alert(3)> {{constructor}}…').waitFor();
     const isMain = () => page().evaluate<boolean>(`document.activeElement.id === 'main'`);
-    expect(await waitUntil(isMain, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(isMain, { timeoutMs: 10_000 })).toBe(true);
   });
 
   it('copies on a page without TLS', async () => {
@@ -271,7 +271,7 @@ describe('the console in a browser', () => {
     await page().getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Tasks' }).click();
     await page().getByLabel('Search prompts').focus();
     await page().keyboard.press('Control+V');
-    await waitUntil(async () => (await page().getByLabel('Search prompts').inputValue()) !== '', { timeoutMs: 30_000 });
+    await waitUntil(async () => (await page().getByLabel('Search prompts').inputValue()) !== '', { timeoutMs: 10_000 });
     expect(await page().getByLabel('Search prompts').inputValue()).toBe(id);
     await open('/keys');
   });
@@ -370,7 +370,7 @@ describe('the console in a browser', () => {
     await page().getByRole('option', { name: 'Playground' }).click();
     await page().waitForURL(/key=playground/);
     await waitUntil(async () => (await page().getByRole('link', { name: PROMPT }).count()) === made - 1, {
-      timeoutMs: 30_000,
+      timeoutMs: 10_000,
     });
     expect(await page().getByRole('link', { name: PROMPT }).count()).toBe(made - 1);
     expect(await screen.inspect('tasks')).toEqual([]);
@@ -426,7 +426,7 @@ describe('the console in a browser', () => {
     expect(await wishes.allTextContents()).toEqual(['The second wish', 'The first wish']);
     await button('Created').click();
     await page().waitForURL(/order=oldest/);
-    await waitUntil(async () => (await wishes.first().textContent()) === 'The first wish', { timeoutMs: 30_000 });
+    await waitUntil(async () => (await wishes.first().textContent()) === 'The first wish', { timeoutMs: 10_000 });
     expect(await wishes.allTextContents()).toEqual(['The first wish', 'The second wish']);
     await page().getByText('2 tasks', { exact: true }).waitFor();
     await platform.pool.query(
@@ -434,7 +434,7 @@ describe('the console in a browser', () => {
     );
     await button('Duration').click();
     await page().waitForURL(/order=longest/);
-    await waitUntil(async () => (await wishes.first().textContent()) === 'The second wish', { timeoutMs: 30_000 });
+    await waitUntil(async () => (await wishes.first().textContent()) === 'The second wish', { timeoutMs: 10_000 });
     await page()
       .getByRole('columnheader', { name: 'Duration' })
       .and(page().locator('[aria-sort="descending"]'))

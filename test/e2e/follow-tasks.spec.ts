@@ -131,7 +131,7 @@ describe('following tasks', () => {
     leave.abort();
     const left = (line: Record<string, unknown>): boolean =>
       line['event'] === 'task.unwatched' && line['taskId'] === id;
-    expect(await waitUntil(() => otherApi.logs().some(left), { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => otherApi.logs().some(left), { timeoutMs: 15_000 })).toBe(true);
     expect((await poll(id)).status).toBe('pending');
     await cancel(id);
   });
@@ -146,7 +146,7 @@ describe('following tasks', () => {
     expect((await events.next()).done).toBe(false);
     const held = fetch(`${api.url}/v1/tasks/${id}?wait=60`, { headers });
     const watched = (): number => api.logs().filter((line) => line['event'] === 'task.watched').length;
-    expect(await waitUntil(() => watched() === 2, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => watched() === 2, { timeoutMs: 15_000 })).toBe(true);
     const exit = api.stop();
     expect(await (await held).json()).toMatchObject({ data: { id, status: 'pending' } });
     for await (const { data } of events) expect(data).toMatchObject({ data: { status: 'pending' } });

@@ -52,7 +52,7 @@ describe('followers of one account', () => {
     leave.abort();
     const again = new AbortController();
     const isOpen = async (): Promise<boolean> => (await open(again.signal)).status === 200;
-    expect(await waitUntil(isOpen, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(isOpen, { timeoutMs: 15_000 })).toBe(true);
     expect((await platform.call(`/v1/tasks/${taskId}?wait=1`)).status).toBe(200);
     expect((await platform.call(`/v1/tasks/${taskId}?wait=1`)).status).toBe(200);
     again.abort();

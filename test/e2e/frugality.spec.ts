@@ -117,6 +117,6 @@ describe('connections and writes', () => {
       );
       return counts[0]?.share ?? 0;
     };
-    expect(await waitUntil(async () => (await hot()) >= 0.75, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await hot()) >= 0.75, { timeoutMs: 15_000 })).toBe(true);
   });
 });

@@ -137,7 +137,7 @@ describe('more callers than workers', () => {
     it('are accepted by the hundreds, and all of them', async () => {
       const statuses = await atOnce(1_000, async () => {
         const areIn = async (): Promise<boolean> => (await inFlight()) >= ACCEPTED_AT_ONCE;
-        expect(await waitUntil(areIn, { timeoutMs: 30_000 })).toBe(true);
+        expect(await waitUntil(areIn, { timeoutMs: 15_000 })).toBe(true);
         // All have been read by then.
         await platform.call('/v1/models');
         expect(await inFlight()).toBe(ACCEPTED_AT_ONCE);
@@ -150,7 +150,7 @@ describe('more callers than workers', () => {
       const before = await inFlight();
       const statuses = await atOnce(ACCEPTED_AT_ONCE + 100, async () => {
         const areIn = async (): Promise<boolean> => (await inFlight()) >= before + ACCEPTED_AT_ONCE;
-        expect(await waitUntil(areIn, { timeoutMs: 30_000 })).toBe(true);
+        expect(await waitUntil(areIn, { timeoutMs: 15_000 })).toBe(true);
         await platform.call('/v1/models');
         // All have been read by then, and are told as soon as their turn comes.
         const since = performance.now();

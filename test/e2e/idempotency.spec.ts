@@ -176,7 +176,7 @@ describe('Idempotency-Key', () => {
     const { readdir } = await import('node:fs/promises');
     const folder = `${platform.settings['DATA_DIR'] ?? ''}/objects/inputs`;
     const names = async (): Promise<string[]> => (await readdir(folder)).filter((name) => name.startsWith('task_'));
-    await waitUntil(async () => (await names()).length === 1, { timeoutMs: 30_000 });
+    await waitUntil(async () => (await names()).length === 1, { timeoutMs: 15_000 });
     return (await names()).sort();
   }
 });

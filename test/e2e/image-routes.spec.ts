@@ -199,7 +199,7 @@ models:
     const id = await submit('a heron [[pending=6s]]');
     const isParked = (): boolean =>
       platform.worker.logs().some(({ event, taskId }) => event === 'task.parked' && taskId === id);
-    expect(await waitUntil(isParked, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(isParked, { timeoutMs: 15_000 })).toBe(true);
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running' });
     platform.worker.kill('SIGKILL');
     await platform.worker.exited;

@@ -104,6 +104,8 @@ describe('slow callers', () => {
       head(path, 'x-slow: '),
       head(path, `${length}\r\n{"model":"`),
       head(path, `${length}expect: 100-continue\r\n\r\n`),
+      // One that was answered before it is whole gets no second answer.
+      head(path, `${length.replace('5000', '500000000')}\r\n{`),
     ];
     const texts = await Promise.all(starts.map((start) => drip(used + start)));
     const statuses = texts.map((text) => text.match(/(?<=HTTP\/1\.1 )\d+/g));
@@ -111,8 +113,9 @@ describe('slow callers', () => {
       ['200', '408'],
       ['200', '408'],
       ['200', '100', '408'],
+      ['200', '413'],
     ]);
-    for (const text of texts) expect(text).toMatch(/"code":"request_timeout".*\}$/);
+    for (const text of texts.slice(0, 3)) expect(text).toMatch(/"code":"request_timeout".*\}$/);
   });
 
   it('H1: a body that never comes is hung up on, whatever route it is sent to', async () => {

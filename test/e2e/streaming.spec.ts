@@ -196,7 +196,7 @@ describe('streaming', () => {
     expect(replayed).toMatch(/event: error\ndata: \{.*"code":"storage_error".*\}\n\n$/);
     const isLogged = (): boolean =>
       platform.api.logs().some((line) => line['taskId'] === taskId && line['code'] === 'storage_error');
-    expect(await waitUntil(isLogged, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(isLogged, { timeoutMs: 15_000 })).toBe(true);
   });
 
   it('leaves nothing but lines of JSON in the log', () => {

@@ -147,13 +147,13 @@ describe('a paid provider', () => {
     const answer = await sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
     expect(answer.data?.[0]?.url).toMatch(/^http/);
     expect(provider.startsOf(marker)).toHaveLength(1);
-    expect(await waitUntil(() => room.output().includes('"attached":true'), { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => room.output().includes('"attached":true'), { timeoutMs: 10_000 })).toBe(true);
   });
 
   it('hears our key, and nobody else does', async () => {
     expect(provider.ledger.length).toBeGreaterThan(0);
     for (const entry of provider.ledger) expect(entry.authorization).toBe(`Bearer ${SECRET}`);
-    expect(await waitUntil(() => room.output().includes('task.failed'), { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => room.output().includes('task.failed'), { timeoutMs: 10_000 })).toBe(true);
     expect(room.output()).not.toMatch(/sk-ledger|mark-/);
   });
 

@@ -96,7 +96,7 @@ it('O7: lets others at a table between its tries, behind a reader that takes lon
   const migrating = migrate(database.url, folder, { tableLockMs: 100 });
   // Waits for the table, and leaves it to the others again: twice, to be sure.
   for (const waits of [true, false, true, false])
-    expect(await waitUntil(async () => (await waiters()) === (waits ? 1 : 0), { timeoutMs: 30_000, everyMs: 5 })).toBe(
+    expect(await waitUntil(async () => (await waiters()) === (waits ? 1 : 0), { timeoutMs: 15_000, everyMs: 5 })).toBe(
       true,
     );
   await reader.query('COMMIT');

@@ -10,7 +10,7 @@ import {
   type OpenLimiter,
 } from '../support/limiter-room.js';
 
-const WAIT = { timeoutMs: 30_000 };
+const WAIT = { timeoutMs: 10_000 };
 type Answer = CallPermit | CallRejection;
 
 describe('the limits of a provider, at several processes', () => {

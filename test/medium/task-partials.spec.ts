@@ -24,7 +24,7 @@ describe('partial pictures on their way', () => {
   const channels = async (): Promise<unknown[]> =>
     await room.redis.pubsub('CHANNELS', `${room.prefix}:tasks:partial:*`);
   const subscribed = (count: number): Promise<unknown> =>
-    waitUntil(async () => (await channels()).length === count, { timeoutMs: 30_000 });
+    waitUntil(async () => (await channels()).length === count, { timeoutMs: 15_000 });
 
   it('reach those who listen to their task, unless they are too large, and stay nowhere', async () => {
     const heard: TaskPartial[][] = [[], []];
@@ -33,7 +33,7 @@ describe('partial pictures on their way', () => {
     partials.send('task_b', 0, 'png', Buffer.from('of another'));
     partials.send('task_a', 0, 'png', Buffer.alloc(1_200_000));
     partials.send('task_a', 1, 'webp', Buffer.from('small'));
-    await waitUntil(() => Promise.resolve(heard.every((list) => list.length > 0)), { timeoutMs: 30_000 });
+    await waitUntil(() => Promise.resolve(heard.every((list) => list.length > 0)), { timeoutMs: 15_000 });
     const small = { index: 1, format: 'webp', base64: Buffer.from('small').toString('base64') };
     expect(heard).toEqual([[small], [small]]);
     expect(await room.redis.keys(`${room.prefix}*partial*`)).toEqual([]);
@@ -52,7 +52,7 @@ describe('partial pictures on their way', () => {
     await subscribed(1);
     partials.send('task_c', 0, 'png', Buffer.from('x'));
     room.events.publishSettled('task_c');
-    await waitUntil(() => Promise.resolve(rung.length > 0), { timeoutMs: 30_000 });
+    await waitUntil(() => Promise.resolve(rung.length > 0), { timeoutMs: 15_000 });
     expect([heard, rung]).toEqual([[0], ['task_c']]);
     stop();
   });

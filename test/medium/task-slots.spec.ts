@@ -118,7 +118,7 @@ describe('tasks in flight', () => {
     process.kill(service.pid, 'SIGCONT');
     expect(
       await waitUntil(async () => (await take(capped()).catch(() => ({}))) === undefined, {
-        timeoutMs: 30_000,
+        timeoutMs: 10_000,
       }),
     ).toBe(true);
     expect(await accept(9)).toHaveLength(4);
@@ -138,7 +138,7 @@ describe('tasks in flight', () => {
     const heir = { apiKeyId: 'key_heir', originalKeyId: TEST_KEY };
     const are = async (count: number) =>
       await waitUntil(async () => (await admin.zcard(`${room.prefix}:in-flight:${TEST_KEY}`)) === count, {
-        timeoutMs: 30_000,
+        timeoutMs: 10_000,
       });
     const [old] = await accept(3);
     const [first, second, ...more] = await accept(4, heir);

@@ -111,7 +111,7 @@ describe('thumbnails', () => {
     });
     const stopping = worker(await gradientImage(1024, 1024, 'png'), hanging);
     const run = stopping.run(id);
-    expect(await waitUntil(() => Promise.resolve(asked), { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(() => Promise.resolve(asked), { timeoutMs: 10_000 })).toBe(true);
     expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ status: 'completed' });
     expect(stopping.leases.size).toBe(0);
     stopping.leases.abortAll();

@@ -58,7 +58,7 @@ export async function openLimiterRoom() {
     const drained = new DrainedProviders(switches, config, logger);
     const metrics = new Metrics();
     const asked = new ProviderLimiter(new SharedLimiter(state, health, logger), drained, config, metrics);
-    await waitUntil(() => redis.status === 'ready', { timeoutMs: 30_000 });
+    await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
     await drained.start();
     const opened = {
       enter: asked.enter.bind(asked),

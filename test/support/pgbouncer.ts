@@ -43,7 +43,7 @@ export async function startPgBouncer(databaseUrl: string): Promise<{ url: string
     await child.stop([['SIGTERM', 5_000]]);
     await rm(folder, { recursive: true });
   };
-  if (!(await waitUntil(async () => !(await portIsFree(own)), { timeoutMs: 30_000 })) || !child.running) {
+  if (!(await waitUntil(async () => !(await portIsFree(own)), { timeoutMs: 10_000 })) || !child.running) {
     const said = child.lastLines(10).join('\n');
     await stop();
     throw new Error(`PgBouncer does not answer:\n${said}`);

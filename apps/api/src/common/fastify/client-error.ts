@@ -1,18 +1,16 @@
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { errorBody, errorHeaders } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
 
-type Response = ServerResponse<IncomingMessage>;
-
 /** The newest response of each connection. */
-const responses = new WeakMap<Socket, Response>();
+const responses = new WeakMap<Socket, ServerResponse>();
 
 /** Must be called with every response, so that `answerClientError` knows what its connection has been sent. */
-export function noteResponse(response: Response): void {
-  if (response.socket !== null) responses.set(response.socket, response);
+export function noteResponse(response: ServerResponse): void {
+  responses.set(response.req.socket, response);
 }
 
 /**
@@ -29,8 +27,8 @@ export function answerClientError(thrown: Error & { code?: string }, socket: Soc
   answerOnSocket(error, socket);
 }
 
-/** Whether the response is, or was, that to the request which is still arriving. */
-function isAnswered(response: Response | undefined): boolean {
+/** Whether the response has begun and belongs to the request that is still arriving. */
+function isAnswered(response: ServerResponse | undefined): boolean {
   if (response?.headersSent !== true) return false;
   return !response.writableFinished || !response.req.complete;
 }
