@@ -56,9 +56,9 @@ async function callFrom(source: string, port = balancer.port): Promise<Socket> {
 }
 
 /** One call on a connection of its own; status 0 when it is closed unanswered. */
-async function ask(source: string, path = '/', port?: number): Promise<Answer> {
+async function ask(source: string, path = '/', port?: number, method = 'GET'): Promise<Answer> {
   const socket = await callFrom(source, port);
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: darkroom\r\nConnection: close\r\n\r\n`);
+  socket.write(`${method} ${path} HTTP/1.1\r\nHost: darkroom\r\nConnection: close\r\n\r\n`);
   let text = '';
   socket.setEncoding('utf8').on('data', (part: string) => (text += part));
   // A reset is a close, too.
@@ -104,6 +104,13 @@ it('M5: refuses a source that asks too often, when to come back in the answer, a
   expect(served).toBeGreaterThanOrEqual(REQUESTS);
   expectRefusal(refusal, 'rate_limit_exceeded');
   expect((await ask('198.51.100.8')).status).toBe(200);
+});
+
+it('answers a request for a tunnel itself', async () => {
+  const { status, headers, body } = await ask('198.51.100.9', 'darkroom:80', undefined, 'CONNECT');
+  expect(status).toBe(405);
+  expect(headers.get('content-type')).toBe('application/json');
+  expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code: 'method_not_allowed', param: null } });
 });
 
 it('M5: takes all addresses of an IPv6 /64 for one source, which one machine can have all of', async () => {

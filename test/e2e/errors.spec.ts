@@ -221,6 +221,16 @@ describe('errors', () => {
     expect(JSON.parse(body)).toMatchObject({ type: 'error', error: { code, param: null }, request_id: id });
   });
 
+  it('callers who ask for a tunnel and reset the connection do not end the process', async () => {
+    for (let round = 0; round < 20; round++) {
+      const socket = connect(Number(new URL(platform.url).port), '127.0.0.1');
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.write('CONNECT a.example:443 HTTP/1.1\r\nhost: x\r\n\r\n', () => socket.resetAndDestroy());
+      await closed;
+    }
+    expect((await platform.call('/v1/models')).status).toBe(200);
+  });
+
   it('a request without Host or with a strange expectation is a request all the same', async () => {
     expect(await raw('GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
     expect(await raw('GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: wonders\r\nconnection: close\r\n\r\n')).toMatch(

@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
@@ -116,6 +117,42 @@ describe('slow callers', () => {
       ['200', '413'],
     ]);
     for (const text of texts.slice(0, 3)) expect(text).toMatch(/"code":"request_timeout".*\}$/);
+  });
+
+  it('a request that is complete only after its 408 is not handled, and its client can’t keep the connection', async () => {
+    const task = JSON.stringify({ model: 'gpt-image-2', prompt: 'too late' });
+    const lines = `content-type: application/json\r\ncontent-length: ${task.length}\r\n\r\n`;
+    const socket = connect({ port: Number(new URL(platform.url).port), host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined);
+    socket.write(head('/v1/images/generations/async', lines) + task.slice(0, 10));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).toContain('HTTP/1.1 408 ');
+    socket.write(task.slice(10));
+    // A closed connection is noticed by writing to it.
+    const timer = setInterval(() => socket.write('a'), 100);
+    await closed;
+    clearInterval(timer);
+    expect(await platform.pool.query("SELECT id FROM tasks WHERE prompt = 'too late'")).toMatchObject({ rows: [] });
+  });
+
+  it('a slow or malformed request behind one that waits for its image does not take its response', async () => {
+    const prompt = '[[latency=9s]] first';
+    const body = JSON.stringify({
+      model: 'gpt-image-2',
+      prompt,
+      size: '1:1',
+      resolution: '1k',
+      response_format: 'url',
+    });
+    const length = `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+    const first = head('/v1/images/generations', length) + body;
+    const slow = head('/v1/images/generations', 'content-type: application/json\r\ncontent-length: 5000\r\n\r\n{');
+    const texts = await Promise.all([slow, 'GARBAGE\r\n\r\n'].map((behind) => drip(first + behind)));
+    for (const text of texts) {
+      expect(text.match(/(?<=HTTP\/1\.1 )\d+/g)).toEqual(['200']);
+      expect(text).toContain('"url":"http');
+    }
   });
 
   it('H1: a body that never comes is hung up on, whatever route it is sent to', async () => {

@@ -14,7 +14,7 @@ const BURST_PIECES = 1_024;
 /** A chunk costs as much as many bytes, so only so many may be smaller than SMALL_PIECE_BYTES on average. */
 const SMALL_PIECES = 16_384;
 const SMALL_PIECE_BYTES = 16;
-/** How long a client that sends only tiny chunks may still read the response, in ms. */
+/** How long a client that is no longer listened to may still read its response, in ms. */
 const RESPONSE_READ_MS = 1_000;
 
 /**
@@ -68,8 +68,7 @@ export function discardRest(payload: IncomingMessage): void {
       limitBurst(chunk);
     } catch {
       payload.off('data', onData);
-      rest(payload.socket);
-      setTimeout(() => payload.socket.destroy(), RESPONSE_READ_MS).unref();
+      closeUnheard(payload.socket);
     }
   };
   payload.on('data', onData);
@@ -102,6 +101,12 @@ export function burstLimiter(payload: IncomingMessage): (chunk: Buffer) => void 
       if (payload.complete || payload.readableLength < payload.readableHighWaterMark) payload.socket.resume();
     });
   };
+}
+
+/** Reads nothing more from a connection, and closes it once its client has had time to read the response. */
+export function closeUnheard(socket: Socket): void {
+  rest(socket);
+  setTimeout(() => socket.destroy(), RESPONSE_READ_MS).unref();
 }
 
 /**

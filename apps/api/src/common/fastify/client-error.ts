@@ -4,6 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { errorBody, errorHeaders } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
+import { closeUnheard } from '../request-stream.js';
 
 /** The newest response of each connection. */
 const responses = new WeakMap<Socket, ServerResponse>();
@@ -15,11 +16,16 @@ export function noteResponse(response: ServerResponse): void {
 
 /**
  * Responds to data that Node could not parse as a request, or that took too long: there is only the socket, no request
- * or reply. A request whose response has begun gets no second one.
+ * or reply. A request whose response has begun gets no second one, and one that waits for its response gets that first.
  */
 export function answerClientError(thrown: Error & { code?: string }, socket: Socket): void {
-  if (thrown.code === 'ECONNRESET' || !socket.writable || isAnswered(responses.get(socket))) {
+  const newest = responses.get(socket);
+  if (thrown.code === 'ECONNRESET' || !socket.writable || isAnswered(newest)) {
     socket.destroy();
+    return;
+  }
+  if (newest?.headersSent === false && newest.req.complete) {
+    newest.shouldKeepAlive = false;
     return;
   }
   const known = appErrorOf(thrown);
@@ -33,7 +39,10 @@ function isAnswered(response: ServerResponse | undefined): boolean {
   return !response.writableFinished || !response.req.complete;
 }
 
-/** Writes a complete error response to the socket and closes it. */
+/**
+ * Writes a complete error response to the socket and closes it. A request that is still arriving must not be handled
+ * after this response, so nothing more is read.
+ */
 export function answerOnSocket(error: AppError, socket: Socket): void {
   const requestId = newRequestId();
   const body = JSON.stringify(errorBody(error, requestId));
@@ -45,6 +54,9 @@ export function answerOnSocket(error: AppError, socket: Socket): void {
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   };
+  // Node removes its own listener from the socket of a tunnel, and a reset would end the process.
+  socket.on('error', () => socket.destroy());
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
+  closeUnheard(socket);
 }
