@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { QueuePlace } from '#queue/fair-order.js';
-import { RESULT_LIFE_SECONDS, ResultLinks } from '#storage/result-links.js';
+import { ResultLinks } from '#storage/result-links.js';
 import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js';
 import {
   WEBHOOK_TEST,
@@ -62,7 +62,7 @@ export class TaskLinks {
     const finishedAt = task.finishedAt ?? task.createdAt;
     const link = this.links.linkFor({ objectKey: image.key, finishedAt, isKept: task.isKept === true });
     if (link !== undefined) return link;
-    return { url: undefined, expiresAt: Math.floor(finishedAt.getTime() / 1000) + RESULT_LIFE_SECONDS };
+    return { url: undefined, expiresAt: this.links.objectExpiresAt(finishedAt) };
   }
 }
 

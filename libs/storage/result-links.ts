@@ -4,9 +4,6 @@ import { presignGet } from './presign.js';
 import { LinkSigner, type ResultLink } from './signed-link.js';
 import { StorageConfig } from './storage.config.js';
 
-/** How long a finished image is kept, in seconds; links never outlive it. */
-export const RESULT_LIFE_SECONDS = 72 * 3_600;
-
 /** The object to link, and when its task ended. */
 export interface LinkedResult {
   readonly objectKey: string;
@@ -31,12 +28,16 @@ export class ResultLinks {
   /** Throws on an object that is not a result. Returns undefined once the object has expired. */
   linkFor(result: LinkedResult): ResultLink | undefined {
     const now = Math.floor(this.now() / 1_000);
-    const life = result.isKept === true ? Infinity : RESULT_LIFE_SECONDS;
-    const objectExpiresAt = Math.floor(result.finishedAt.getTime() / 1_000) + life;
+    const objectExpiresAt = result.isKept === true ? Infinity : this.objectExpiresAt(result.finishedAt);
     const expiresAt = Math.min(now + this.config.linkTtlSeconds, objectExpiresAt);
     if (expiresAt <= now) return undefined;
     const presigned = this.config.storage === 's3' && this.config.s3Links === 'presigned';
     return presigned ? this.presigned(result.objectKey, now, expiresAt) : this.signer.sign(result.objectKey, expiresAt);
+  }
+
+  /** Until when the images of a task that ended then are kept, in seconds since 1970, unless it is a favorite. */
+  objectExpiresAt(finishedAt: Date): number {
+    return Math.floor(finishedAt.getTime() / 1_000) + this.config.imageRetentionHours * 3_600;
   }
 
   private presigned(objectKey: string, now: number, expiresAt: number): ResultLink {

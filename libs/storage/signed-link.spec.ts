@@ -123,6 +123,10 @@ describe('ResultLinks', () => {
     expect(life(60 * HOUR)).toBe(12 * HOUR);
     expect(life(60 * HOUR, presigned)).toBe(12 * HOUR);
     expect(linkOf({}, NOW - 72 * HOUR * 1_000)).toBeUndefined();
+    const week = { IMAGE_RETENTION_HOURS: '168' };
+    expect([life(0, week), life(160 * HOUR, week), life(168 * HOUR - 1, week)]).toEqual([24 * HOUR, 8 * HOUR, 1]);
+    expect(linkOf(week, NOW - 168 * HOUR * 1_000)).toBeUndefined();
+    expect(life(0, { IMAGE_RETENTION_HOURS: '1' })).toBe(HOUR);
   });
 
   it('points to the store itself where the settings say so', () => {

@@ -3,7 +3,7 @@ import { Setting, Within } from '#config/setting.js';
 
 const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 
-/** Where images are stored (disk or S3), and how long links to them work. */
+/** Where images are stored (disk or S3), how long they are kept, and how long links to them work. */
 export class StorageConfig {
   @Setting('STORAGE', 'Where images are stored: disk or s3.')
   @IsIn(['disk', 's3'])
@@ -56,6 +56,14 @@ export class StorageConfig {
   @Setting('S3_LINKS', 'Who serves images stored in S3: this service (proxy) or the store itself (presigned).')
   @IsIn(['proxy', 'presigned'])
   readonly s3Links: 'proxy' | 'presigned' = 'proxy';
+
+  @Setting(
+    'IMAGE_RETENTION_HOURS',
+    'How long images, and the reference images of their requests, are kept after their task ends; links never outlive them.',
+    { unit: 'h' },
+  )
+  @Within(1)
+  readonly imageRetentionHours: number = 72;
 
   @Setting(
     'STRAY_OBJECT_RETENTION_HOURS',

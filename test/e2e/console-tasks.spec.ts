@@ -53,7 +53,7 @@ describe('playground and tasks of the console', () => {
   };
 
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startPlatform({ IMAGE_RETENTION_HOURS: '100' });
     ada = await signInFirstAdmin(platform);
   });
   afterAll(() => platform.close());
@@ -81,6 +81,8 @@ describe('playground and tasks of the console', () => {
     expect(new URL(image.url).searchParams.get('exp')).toBe(String(end));
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
     await image.body?.cancel();
+    const keptMs = Date.parse(String(task['images_expire_at'])) - Date.parse(String(task['finished_at']));
+    expect(Math.round(keptMs / 1_000)).toBeCloseTo(100 * 3_600, -1);
   });
 
   it('lists a small copy of the picture, which nobody else is told of or can guess the link to', async () => {
@@ -148,7 +150,7 @@ describe('playground and tasks of the console', () => {
       favorite: false,
       sandbox: true,
     });
-    await platform.pool.query(`UPDATE tasks SET finished_at = now() - interval '80 hours' WHERE id = $1`, [id]);
+    await platform.pool.query(`UPDATE tasks SET finished_at = now() - interval '108 hours' WHERE id = $1`, [id]);
     expect(await find(id)).toMatchObject({ images: [], thumbnail_url: null });
     expect(await ada.ask(`/tasks/${id}/favorite`, { method: 'POST' })).toMatchObject({ id, favorite: true });
     const link = (await find(id)).images[0]!.url;

@@ -33,6 +33,8 @@ import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/t
 
 const DEADLINE_MS = 900_000;
 const DAY_MS = 24 * 3_600_000;
+/** The defaults. */
+const KEPT = { imageRetentionHours: 72, taskRetentionHours: 168 };
 
 describe('retention', () => {
   let room: TaskRoom;
@@ -87,7 +89,7 @@ describe('retention', () => {
   }
 
   it('tells since when the oldest image and row should be gone, and nothing before they should', async () => {
-    const [config] = loadConfig([WorkerConfig], { IMAGE_RETENTION_HOURS: '24', TASK_RETENTION_HOURS: '48' });
+    const config = { imageRetentionHours: 24, taskRetentionHours: 48 };
     const expire = new ExpireObjects(room.database, store, room.logger);
     const { id } = await completed();
     await finishedHoursAgo(id, 23);
@@ -265,21 +267,17 @@ describe('retention', () => {
   });
 
   it('leaves favorites alone until they are none', async () => {
-    const [config] = loadConfig([WorkerConfig], {});
     const expire = new ExpireObjects(room.database, store, room.logger);
     const [favorite, other] = [await completed(), await completed()];
     for (const { id } of [favorite, other]) await finishedHoursAgo(id, 169);
     await room.store.setFavorite(TEST_ACCOUNT, favorite.id, true);
-    await expire.run(config);
-    await expire.run(config);
+    await expire.run(KEPT);
+    await expire.run(KEPT);
     expect(await stored()).toEqual([favorite.input, favorite.result].sort());
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([{ id: favorite.id }]);
-    expect([await expire.imagesDueSince(config), await expire.rowsDueSince(config, 24)]).toEqual([
-      undefined,
-      undefined,
-    ]);
+    expect([await expire.imagesDueSince(KEPT), await expire.rowsDueSince(KEPT, 24)]).toEqual([undefined, undefined]);
     await room.store.setFavorite(TEST_ACCOUNT, favorite.id, false);
-    await expire.run(config);
+    await expire.run(KEPT);
     expect(await stored()).toEqual([]);
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);
   });
@@ -293,7 +291,7 @@ describe('retention', () => {
         await store.delete(key);
       },
     });
-    await new ExpireObjects(room.database, marking, room.logger).run(loadConfig([WorkerConfig], {})[0]);
+    await new ExpireObjects(room.database, marking, room.logger).run(KEPT);
     expect([await stored(), (await room.sql('SELECT id FROM tasks')).rows]).toEqual([[], []]);
   });
 
@@ -316,20 +314,19 @@ describe('retention', () => {
   });
 
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
-    const [config] = loadConfig([WorkerConfig], {});
     const expire = new ExpireObjects(room.database, store, room.logger);
     const [fresh, stale, gone] = [await completed(), await completed(), await completed()];
     await finishedHoursAgo(fresh.id, 71);
     await finishedHoursAgo(stale.id, 73);
     await finishedHoursAgo(gone.id, 169);
     await room.store.insert(command(), DEADLINE_MS);
-    await expire.run(config);
+    await expire.run(KEPT);
     expect(await stored()).toEqual([fresh.input, fresh.result].sort());
     expect(await room.store.find(TEST_ACCOUNT, stale.id)).toMatchObject({ status: 'completed' });
     expect(await room.store.find(TEST_ACCOUNT, gone.id)).toBeUndefined();
     const { rows } = await room.sql('SELECT id FROM tasks');
     expect(rows).toHaveLength(3);
-    await expire.run(config);
+    await expire.run(KEPT);
     expect(await stored()).toHaveLength(2);
   });
 
@@ -373,14 +370,13 @@ describe('retention', () => {
   });
 
   it('leaves an upload alone when a task that named it is removed, and collects one without a row', async () => {
-    const [workerConfig] = loadConfig([WorkerConfig], {});
     const key = await uploaded(-60);
     const wanted = command({ inputs: [{ kind: 'object', key, bytes: 1, param: 'image_urls[0]' }] });
     await room.store.insert(wanted, DEADLINE_MS);
     await room.sql(`UPDATE tasks SET status = 'failed', finished_at = now() - interval '80 hours' WHERE id = $1`, [
       wanted.id,
     ]);
-    await new ExpireObjects(room.database, store, room.logger).run(workerConfig);
+    await new ExpireObjects(room.database, store, room.logger).run(KEPT);
     const { rows } = await room.sql('SELECT 1 FROM tasks WHERE objects_deleted_at IS NOT NULL');
     expect(rows).toHaveLength(1);
     await put(uploadKey(newUploadId()));

@@ -12,7 +12,6 @@ import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
-import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -132,7 +131,7 @@ describe('taking requests in', () => {
       `UPDATE tasks SET status = 'failed', phase = 'done', finished_at = ${old}, objects_deleted_at = now() WHERE id = $1`,
       [task.id],
     );
-    const [config] = loadConfig([WorkerConfig], { TASK_RETENTION_HOURS: '1' });
+    const config = { imageRetentionHours: 72, taskRetentionHours: 1 };
     const expire = new ExpireObjects(room.database, new DiskStore(tmpdir()), room.logger);
     await expire.run(config);
     expect(await take(identity)).toMatchObject({ attached: true, task: { id: task.id, status: 'failed' } });

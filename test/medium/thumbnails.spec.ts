@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
-import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
@@ -16,7 +15,6 @@ import type { TaskOptions } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
-import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { imageWorker, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -72,7 +70,7 @@ describe('thumbnails', () => {
   }
 
   const expire = (): Promise<void> =>
-    new ExpireObjects(room.database, store, room.logger).run(loadConfig([WorkerConfig], {})[0]);
+    new ExpireObjects(room.database, store, room.logger).run({ imageRetentionHours: 72, taskRetentionHours: 168 });
 
   it('lie beside the picture, small, and as transparent as it is', async () => {
     const id = await accepted({ pixels: { width: 1536, height: 864 } });

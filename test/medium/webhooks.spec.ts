@@ -437,7 +437,7 @@ describe('webhooks', () => {
     expect(await log.list(TEST_ACCOUNT, { taskId: newTaskId(), limit: 10 })).toEqual([]);
 
     const expire = new ExpireWebhooks(room.database, room.logger);
-    const [retention] = loadConfig([WorkerConfig], {});
+    const retention = { taskRetentionHours: 168 };
     await deliverer().run((await onlyDelivery(id)).id);
     await secrets.rotate(TEST_ACCOUNT, 0);
     await sql(`UPDATE webhook_deliveries SET created_at = now() - interval '167 hours'`);

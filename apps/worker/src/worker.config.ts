@@ -1,7 +1,7 @@
 import { IsBoolean, IsIn, IsIP, IsOptional, IsUrl } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
-/** What one worker runs at once, and how long images, tasks and usage are kept. */
+/** What one worker runs at once, and how long usage is kept. */
 export class WorkerConfig {
   @Setting('WORKER_CONCURRENCY', 'Maximum tasks one worker process runs at once.')
   @Within(1, 200)
@@ -43,18 +43,6 @@ export class WorkerConfig {
   )
   @IsIn(['on', 'off'])
   readonly provenance: 'on' | 'off' = 'on';
-
-  @Setting('IMAGE_RETENTION_HOURS', 'How long images and uploads are kept after their task ends.', { unit: 'h' })
-  @Within(1)
-  readonly imageRetentionHours: number = 72;
-
-  @Setting(
-    'TASK_RETENTION_HOURS',
-    'How long a finished task can be read, and at least as long as its images are kept.',
-    { unit: 'h' },
-  )
-  @Within(1)
-  readonly taskRetentionHours: number = 168;
 
   @Setting(
     'CHAT_USAGE_RETENTION_DAYS',

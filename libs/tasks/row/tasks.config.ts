@@ -1,7 +1,7 @@
 import { IsOptional } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 
-/** Time limits of a task in ms, and how many starts and tasks are allowed. */
+/** Time limits of a task, how long it is kept, and how many starts and tasks are allowed. */
 export class TasksConfig {
   @Setting(
     'TASK_DEADLINE_MS',
@@ -32,6 +32,14 @@ export class TasksConfig {
   )
   @Within(1, 168)
   readonly idempotencyKeyRetentionHours: number = 24;
+
+  @Setting(
+    'TASK_RETENTION_HOURS',
+    'How long a finished task can be read, and at least as long as its images are kept.',
+    { unit: 'h' },
+  )
+  @Within(1)
+  readonly taskRetentionHours: number = 168;
 
   @Setting('MAX_PROVIDER_STARTS', 'Maximum provider calls for one task.')
   @Within(1, 10)

@@ -20,5 +20,9 @@ const results = {
 };
 
 /** Signed links, and tasks with their links. */
-@Module({ imports: [TasksModule], providers: [signer, results, TaskLinks], exports: [LinkSigner, TaskLinks] })
+@Module({
+  imports: [TasksModule],
+  providers: [signer, results, TaskLinks],
+  exports: [LinkSigner, ResultLinks, TaskLinks],
+})
 export class LinksModule {}

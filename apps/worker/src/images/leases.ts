@@ -128,7 +128,7 @@ export class Leases implements OnModuleInit {
       }
     } catch (error) {
       this.logger.warn('lease.not_renewed', { count: entries.length, error });
-      // An expired lease may have been claimed by another worker: stop before both call the provider.
+      // Once a lease has ended, another worker may claim its task.
       for (const entry of entries) {
         if (Date.now() - entry.renewedAt > this.leaseMs) entry.abort.abort(new LeaseLost());
       }

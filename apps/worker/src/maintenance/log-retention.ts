@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ExpireChatUsage } from '#billing/expire-ledger.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
@@ -12,12 +13,13 @@ export class LogRetention implements OnApplicationBootstrap {
     private readonly chats: ExpireChatUsage,
     private readonly webhooks: ExpireWebhooks,
     private readonly config: WorkerConfig,
+    private readonly tasks: TasksConfig,
   ) {}
 
   onApplicationBootstrap(): void {
     this.retention.watch('chats', () => this.chats.dueSince(this.config));
-    this.retention.watch('deliveries', () => this.webhooks.dueSince(this.config));
+    this.retention.watch('deliveries', () => this.webhooks.dueSince(this.tasks));
     this.retention.every(EXPIRE_EVERY_MS, 'chats', () => this.chats.run(this.config));
-    this.retention.every(EXPIRE_EVERY_MS, 'deliveries', () => this.webhooks.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'deliveries', () => this.webhooks.run(this.tasks));
   }
 }

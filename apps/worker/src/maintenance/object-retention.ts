@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { StorageConfig } from '#storage/storage.config.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
 /** Schedules the removal of expired objects and their rows. */
@@ -12,16 +12,18 @@ export class ObjectRetention implements OnApplicationBootstrap {
     private readonly retention: Retention,
     private readonly tasks: ExpireObjects,
     private readonly uploads: ExpireUploads,
-    private readonly config: WorkerConfig,
-    private readonly tasksConfig: TasksConfig,
+    private readonly storage: StorageConfig,
+    private readonly config: TasksConfig,
   ) {}
 
   onApplicationBootstrap(): void {
-    const { idempotencyKeyRetentionHours } = this.tasksConfig;
-    this.retention.watch('images', () => this.tasks.imagesDueSince(this.config));
-    this.retention.watch('tasks', () => this.tasks.rowsDueSince(this.config, idempotencyKeyRetentionHours));
+    const { imageRetentionHours } = this.storage;
+    const { taskRetentionHours, idempotencyKeyRetentionHours } = this.config;
+    const hours = { imageRetentionHours, taskRetentionHours };
+    this.retention.watch('images', () => this.tasks.imagesDueSince(hours));
+    this.retention.watch('tasks', () => this.tasks.rowsDueSince(hours, idempotencyKeyRetentionHours));
     this.retention.watch('uploads', () => this.uploads.dueSince());
-    this.retention.every(EXPIRE_EVERY_MS, 'tasks', () => this.tasks.run(this.config));
+    this.retention.every(EXPIRE_EVERY_MS, 'tasks', () => this.tasks.run(hours));
     this.retention.every(EXPIRE_EVERY_MS, 'uploads', () => this.uploads.run());
   }
 }

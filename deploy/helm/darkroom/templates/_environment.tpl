@@ -56,7 +56,7 @@ DATABASE_POOL: "4"
 WORKER_HEALTH_PORT: "8081"
 WORKER_HEALTH_HOST: 0.0.0.0
 SHUTDOWN_GRACE_MS: {{ mul (include "darkroom.workerGrace" .) 1000 | quote }}
-# With glibc's malloc, a worker that generates 4k images uses 50% more memory.
+# With glibc's malloc, a worker that generates 4k images needs nearly twice the memory.
 LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
 {{- end }}
 

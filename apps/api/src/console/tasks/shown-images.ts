@@ -4,6 +4,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TaskView } from '#contract/task-view.js';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { thumbnailKey } from '#storage/object-key.js';
+import { ResultLinks } from '#storage/result-links.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
@@ -16,6 +17,7 @@ export class ShownImages {
 
   constructor(
     private readonly links: TaskLinks,
+    private readonly results: ResultLinks,
     private readonly source: CatalogSource,
     config: ApiConfig,
   ) {
@@ -34,6 +36,12 @@ export class ShownImages {
       if (url === undefined) return [];
       return [{ url: this.ownPath(url), url_expires_at: new Date(end * 1_000).toISOString(), size, content_type }];
     });
+  }
+
+  /** Until when the images are kept; undefined when there are none, and for favorites. */
+  expireAt({ status, finishedAt }: TaskSummary, { objectsDeletedAt, isFavorite }: TaskDetail): Date | undefined {
+    if (status !== 'completed' || finishedAt === null || objectsDeletedAt !== null || isFavorite) return undefined;
+    return new Date(this.results.objectExpiresAt(finishedAt) * 1_000);
   }
 
   /** The thumbnail, or the full image when there is none: it may be small, or its worker was killed. */

@@ -3,7 +3,6 @@ import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
 import type { QueuePlace } from '#queue/fair-order.js';
-import { RESULT_LIFE_SECONDS } from '#storage/result-links.js';
 import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
@@ -66,7 +65,7 @@ export class ShownTasks {
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
       images: this.images.of(view, detail),
-      images_expire_at: imagesExpireAt(task, detail),
+      images_expire_at: this.images.expireAt(task, detail)?.toISOString() ?? null,
       most_calls: this.details.mostCalls,
       reference_images: detail.inputs.map((input, index) => sentImageView(detail, input, String(index))),
       mask: detail.mask === null ? null : sentImageView(detail, detail.mask, 'mask'),
@@ -97,15 +96,6 @@ function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): Cons
       ...(providerMessage === undefined || !isOperator ? {} : { provider_message: providerMessage }),
     };
   });
-}
-
-/** Until when a task's images are kept; null when there are none, and for favorites. */
-function imagesExpireAt(
-  { status, finishedAt }: TaskSummary,
-  { objectsDeletedAt, isFavorite }: TaskDetail,
-): string | null {
-  if (status !== 'completed' || finishedAt === null || objectsDeletedAt !== null || isFavorite) return null;
-  return new Date(finishedAt.getTime() + RESULT_LIFE_SECONDS * 1_000).toISOString();
 }
 
 /** `name`: the image's name for TaskInputs. */
