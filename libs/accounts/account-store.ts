@@ -133,7 +133,6 @@ export class AccountStore {
       await lockAccount(transaction, id);
       const now = new Date();
       await transaction.account.update({ where: { id }, data: { deletedAt: now, disabledAt: now } });
-      await transaction.signInLink.deleteMany({ where: { accountId: id } });
       const people = await transaction.person.findMany({
         where: { accountId: id, deletedAt: null },
         select: { id: true },
@@ -142,8 +141,8 @@ export class AccountStore {
         await leaveSignIn(transaction, personId);
         await transaction.person.update({ where: { id: personId }, data: erasedPerson(personId) });
       }
+      await transaction.signInLink.deleteMany({ where: { accountId: id } });
       await deleteSecondFactors(transaction, { accountId: id });
-      // After the people: switching accounts locks in the same order, so the two can't deadlock.
       await transaction.session.deleteMany({ where: { person: { accountId: id } } });
     });
   }

@@ -9,7 +9,7 @@ import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
 import { roleColumns, roleOf, type Role } from './person-rules.js';
 import { deleteSecondFactors } from './second-factor-store.js';
-import { CAN_SIGN_IN, credentialsDigest, leaveSignIn, withSignIn } from './shared-sign-in.js';
+import { CAN_SIGN_IN, credentialsDigest, leaveSignIn, lockSignIn, withSignIn } from './shared-sign-in.js';
 import { tokenHashes } from './tokens.js';
 
 /** A user of the console, in one account. */
@@ -150,13 +150,16 @@ export class PersonStore {
    * link can't be used, or when the identity belongs to another person.
    */
   async resetCredential(token: string, credential: Credential): Promise<Person | undefined> {
+    const wanted = { ...this.link(token), purpose: 'password' };
     return await writePerson(this.prisma, async (transaction) => {
-      const link = await useLink(transaction, { ...this.link(token), purpose: 'password' });
-      if (link === undefined || link.email === null) return undefined;
+      const link = await transaction.signInLink.findFirst({ where: wanted });
+      if (link === null || link.email === null) return undefined;
       const { accountId, email, allAccounts } = link;
       const person = await transaction.person.findFirst({ where: { accountId, email } });
       if (person === null) return undefined;
       const signInId = allAccounts ? (person.signsInAs ?? person.id) : person.id;
+      if (!(await lockSignIn(transaction, signInId, person.id))) return undefined;
+      if ((await useLink(transaction, wanted)) === undefined) return undefined;
       await endPasswordLinks(transaction, email, allAccounts ? withSignIn(signInId) : { id: signInId });
       if (!allAccounts) await leaveSignIn(transaction, person.id);
       await transaction.person.update({ where: { id: signInId }, data: columnsOf(credential, email) });
@@ -170,9 +173,9 @@ export class PersonStore {
   async changePassword(signInId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
     const others = { person: withSignIn(signInId), id: { not: sessionToKeep } };
     await this.prisma.$transaction(async (transaction) => {
-      const holder = await transaction.person.findUnique({ where: { id: signInId }, select: { email: true } });
-      if (holder !== null) await endPasswordLinks(transaction, holder.email, withSignIn(signInId));
-      await transaction.person.updateMany({ where: { id: signInId }, data: { passwordHash } });
+      const where = { id: signInId };
+      const [holder] = await transaction.person.updateManyAndReturn({ where, data: { passwordHash } });
+      if (holder !== undefined) await endPasswordLinks(transaction, holder.email, withSignIn(signInId));
       await transaction.session.deleteMany({ where: others });
     });
   }
@@ -316,10 +319,7 @@ export async function writePerson(
   }
 }
 
-/**
- * Ends links for a new password in the accounts of these people, who share an address. Before their rows are written,
- * as when a link is used: the other way round, both could wait for each other.
- */
+/** Ends links for a new password in the accounts of these people, who share an address. */
 async function endPasswordLinks(
   transaction: Transaction,
   email: string,

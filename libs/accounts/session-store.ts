@@ -67,8 +67,8 @@ export class SessionStore {
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
     const [id, token, now] = [`session_${ulid()}`, newToken(), new Date()];
     await this.prisma.$transaction([
-      this.prisma.session.deleteMany({ where: { personId, NOT: aliveSessions() } }),
       this.prisma.person.updateMany({ where: { id: personId }, data: { seenAt: now } }),
+      this.prisma.session.deleteMany({ where: { personId, NOT: aliveSessions() } }),
       this.prisma.session.create({
         data: {
           ...{ id, personId, createdAt: now, lastSeenAt: now },

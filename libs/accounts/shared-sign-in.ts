@@ -32,6 +32,21 @@ export function userHandleOf({ id, userHandle }: { readonly id: string; readonly
 }
 
 /**
+ * Locks a sign-in, and one of its people, until the transaction ends; false when the person no longer belongs to it.
+ * Transactions lock existing rows in this order, so that no two wait for each other: accounts, people (the holder of a
+ * sign-in before those who share it), links, sessions.
+ */
+export async function lockSignIn(transaction: Transaction, holderId: string, personId: string): Promise<boolean> {
+  for (const id of new Set([holderId, personId])) {
+    // A write, for its lock.
+    const where = { id, deletedAt: null, ...withSignIn(holderId) };
+    const { count } = await transaction.person.updateMany({ where, data: { deletedAt: null } });
+    if (count === 0) return false;
+  }
+  return true;
+}
+
+/**
  * Takes a person out of a sign-in that they share with people of other accounts. If they held it, its password,
  * identity, second factors and passkeys go to the oldest of the others. The person is left without any, to get their
  * own or to be erased; a person who shares it with no one keeps theirs.

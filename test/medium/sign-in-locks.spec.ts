@@ -1,0 +1,120 @@
+import { AccountStore } from '#accounts/account-store.js';
+import { LinkStore } from '#accounts/link-store.js';
+import { PersonStore, type Person } from '#accounts/person-store.js';
+import { SessionStore } from '#accounts/session-store.js';
+import type { PrismaService } from '#database/prisma.service.js';
+import { waitForLockWait } from '../support/lock-waits.js';
+import { openPrisma } from '../support/open-prisma.js';
+import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
+
+const SECRETS = { secretKey: 'k'.repeat(40) };
+const FIRST = 'acct_default';
+const [OLD, NEW, OTHER] = ['the old hash', 'the new hash', 'another hash'];
+
+/** Changes of one sign-in that come at the same time: none waits for another that waits for it. */
+describe('changes of a sign-in at the same time', () => {
+  let testDatabase: TestDatabase;
+  let database: PrismaService;
+  let people: PersonStore;
+  let links: LinkStore;
+  let sessions: SessionStore;
+  let accounts: AccountStore;
+  /** Bob holds his sign-in in the first account, and shares it in a second one. */
+  let bob: Person;
+  let bobToo: Person;
+  let second: string;
+  let bobs = 0;
+
+  const tokenOf = (path: string): string => path.split('#token=')[1]!;
+  const invited = async (accountId: string, email: string, role: 'admin' | 'member' = 'member'): Promise<string> =>
+    tokenOf(await links.invite(accountId, { email, role }));
+  const resetToken = async (person: Person, allAccounts = false): Promise<string> =>
+    tokenOf(await links.resetPassword(person, allAccounts));
+  const reset = (token: string, passwordHash = NEW) => people.resetCredential(token, { passwordHash });
+  const hashOf = async ({ id }: Person): Promise<string | null> =>
+    (await database.person.findUniqueOrThrow({ where: { id } })).passwordHash;
+
+  /** Starts two changes while a row is locked that both need; they get it in this order. */
+  async function inTurn<T, U>(
+    table: 'people' | 'sign_in_links',
+    id: string,
+    [first, second]: readonly [() => Promise<T>, () => Promise<U>],
+  ): Promise<[T, U]> {
+    const hold = await database.pool.connect();
+    try {
+      await hold.query('BEGIN');
+      await hold.query(`SELECT 1 FROM ${table} WHERE id = $1 FOR UPDATE`, [id]);
+      const one = first();
+      await waitForLockWait(database.pool);
+      const other = second();
+      await waitForLockWait(database.pool, 2);
+      await hold.query('COMMIT');
+      return await Promise.all([one, other]);
+    } finally {
+      hold.release();
+    }
+  }
+
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = openPrisma(testDatabase.url, { databasePool: 6 });
+    people = new PersonStore(database, SECRETS);
+    [links, sessions] = [new LinkStore(database, SECRETS), new SessionStore(database, SECRETS)];
+    accounts = new AccountStore(database);
+    const token = tokenOf(await links.create({ purpose: 'first_admin' }));
+    await people.createFounder(token, { email: 'ada@example.org', name: 'Ada', passwordHash: OLD });
+  });
+  afterAll(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+  beforeEach(async () => {
+    const email = `bob${++bobs}@example.org`;
+    bob = (await people.createInvited(await invited(FIRST, email, 'admin'), { name: 'Bob', passwordHash: OLD }))!;
+    second = `acct_${bobs}`;
+    await accounts.create(second, 'Second');
+    bobToo = (await people.createLinked(await invited(second, email), bob)) as Person;
+  });
+
+  it('a user is deleted while their link is used, which then does nothing', async () => {
+    const token = await resetToken(bob);
+    const changes = [() => people.change(FIRST, bob.id, { deleted: true }), () => reset(token)] as const;
+    expect(await inTurn('people', bob.id, changes)).toMatchObject([{ id: bob.id }, undefined]);
+    expect([await hashOf(bob), await hashOf(bobToo)]).toEqual([null, OLD]);
+    expect(await people.hasEmail(FIRST, bob.email)).toBe(false);
+  });
+
+  it('an account is deleted while a link of it is used', async () => {
+    const token = await resetToken(bobToo);
+    const changes = [() => reset(token), () => accounts.delete(second)] as const;
+    expect(await inTurn('people', bobToo.id, changes)).toMatchObject([{ id: bobToo.id }, undefined]);
+    expect([await hashOf(bob), await hashOf(bobToo)]).toEqual([OLD, null]);
+  });
+
+  it('of two links for all accounts, one works', async () => {
+    const [token, other] = [await resetToken(bob, true), await resetToken(bobToo, true)];
+    const where = { accountId: second, email: bob.email, purpose: 'password' };
+    const { id } = await database.signInLink.findFirstOrThrow({ where });
+    const outcomes = await inTurn('sign_in_links', id, [() => reset(other), () => reset(token, OTHER)]);
+    expect(outcomes).toMatchObject([{ id: bobToo.id }, undefined]);
+    expect(await hashOf(bob)).toBe(NEW);
+  });
+
+  it('a link for all accounts changes nothing for a person who has just left the sign-in', async () => {
+    const [alone, all] = [await resetToken(bob), await resetToken(bobToo, true)];
+    const outcomes = await inTurn('people', bob.id, [() => reset(alone), () => reset(all, OTHER)]);
+    expect(outcomes).toMatchObject([{ id: bob.id }, undefined]);
+    expect([await hashOf(bob), await hashOf(bobToo)]).toEqual([NEW, OLD]);
+    expect(await reset(all, OTHER)).toMatchObject({ id: bobToo.id });
+    expect([await hashOf(bob), await hashOf(bobToo)]).toEqual([NEW, OTHER]);
+  });
+
+  it('a session begins while the password changes', async () => {
+    const { id: ended } = await sessions.begin(bob.id, 'ended');
+    await database.session.update({ where: { id: ended }, data: { expiresAt: new Date() } });
+    const changes = [() => people.changePassword(bob.id, NEW, ''), () => sessions.begin(bob.id, 'new')] as const;
+    const [, { id }] = await inTurn('people', bob.id, changes);
+    expect(await database.session.findMany({ where: { personId: bob.id } })).toMatchObject([{ id }]);
+    expect(await hashOf(bob)).toBe(NEW);
+  });
+});
