@@ -169,14 +169,23 @@ export class PersonStore {
     });
   }
 
-  /** Sets the password of a sign-in, and ends all its other sessions and its links for a new password. */
-  async changePassword(signInId: string, passwordHash: string, sessionToKeep: string): Promise<void> {
+  /**
+   * Replaces a password of a sign-in, and ends all its other sessions and its links for a new password. False when
+   * another one has replaced it meanwhile.
+   */
+  async changePassword(
+    signInId: string,
+    { from, to }: { readonly from: string; readonly to: string },
+    sessionToKeep: string,
+  ): Promise<boolean> {
     const others = { person: withSignIn(signInId), id: { not: sessionToKeep } };
-    await this.prisma.$transaction(async (transaction) => {
-      const where = { id: signInId };
-      const [holder] = await transaction.person.updateManyAndReturn({ where, data: { passwordHash } });
-      if (holder !== undefined) await endPasswordLinks(transaction, holder.email, withSignIn(signInId));
+    return await this.prisma.$transaction(async (transaction) => {
+      const where = { id: signInId, passwordHash: from };
+      const [holder] = await transaction.person.updateManyAndReturn({ where, data: { passwordHash: to } });
+      if (holder === undefined) return false;
+      await endPasswordLinks(transaction, holder.email, withSignIn(signInId));
       await transaction.session.deleteMany({ where: others });
+      return true;
     });
   }
 

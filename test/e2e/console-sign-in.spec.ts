@@ -360,6 +360,29 @@ describe('signing in to the console', () => {
     expect((await platform.pool.query(text, [email])).rowCount).toBe(0);
   });
 
+  it('keeps the password that a link sets while somebody changes the one before', async () => {
+    const email = 'moe@example.org';
+    const [owner, thief] = [browser(), await signInInvited(platform, { email, role: 'member' })];
+    const token = await linkToken(platform, { purpose: 'password', email });
+    const hold = await platform.pool.connect();
+    try {
+      await hold.query('BEGIN');
+      await hold.query('SELECT 1 FROM people WHERE email = $1 FOR UPDATE', [email]);
+      const reset = owner.call('/reset-password', { body: { token, password: `${PASSWORD} 2` } });
+      await waitForLockWait(platform.pool);
+      const change = thief.call('/password', { body: { current_password: PASSWORD, password: `${PASSWORD} 3` } });
+      await waitForLockWait(platform.pool, 2);
+      await hold.query('COMMIT');
+      expect((await reset).status).toBe(201);
+      const refused = await change;
+      expect([refused.status, await codeOf(refused)]).toEqual([401, 'sign_in_failed']);
+    } finally {
+      hold.release();
+    }
+    expect([(await owner.call('/session')).status, (await thief.call('/session')).status]).toEqual([200, 401]);
+    expect((await signIn(email, `${PASSWORD} 2`)).status).toBe(200);
+  });
+
   it('ends links for a new password once the password has changed', async () => {
     const email = 'kay@example.org';
     const kay = await signInInvited(platform, { email, role: 'member' });

@@ -109,10 +109,25 @@ describe('changes of a sign-in at the same time', () => {
     expect([await hashOf(bob), await hashOf(bobToo)]).toEqual([NEW, OTHER]);
   });
 
+  it('a password that a link has just set is not changed with the one before', async () => {
+    const { id: thief } = await sessions.begin(bob.id, 'thief');
+    const token = await resetToken(bob, true);
+    const change = () => people.changePassword(bob.id, { from: OLD, to: OTHER }, thief);
+    expect(await inTurn('people', bob.id, [() => reset(token), change])).toMatchObject([{ id: bob.id }, false]);
+    expect(await hashOf(bob)).toBe(NEW);
+    expect(await sessions.list(bob.id)).toEqual([]);
+    const another = await resetToken(bob, true);
+    expect(await people.changePassword(bob.id, { from: NEW, to: OTHER }, '')).toBe(true);
+    expect(await reset(another)).toBeUndefined();
+  });
+
   it('a session begins while the password changes', async () => {
     const { id: ended } = await sessions.begin(bob.id, 'ended');
     await database.session.update({ where: { id: ended }, data: { expiresAt: new Date() } });
-    const changes = [() => people.changePassword(bob.id, NEW, ''), () => sessions.begin(bob.id, 'new')] as const;
+    const changes = [
+      () => people.changePassword(bob.id, { from: OLD, to: NEW }, ''),
+      () => sessions.begin(bob.id, 'new'),
+    ] as const;
     const [, { id }] = await inTurn('people', bob.id, changes);
     expect(await database.session.findMany({ where: { personId: bob.id } })).toMatchObject([{ id }]);
     expect(await hashOf(bob)).toBe(NEW);

@@ -67,27 +67,32 @@ export class PasswordSignIn {
     throw signInFailed();
   }
 
-  /** Ends the user's other sessions. Throws AppError `sign_in_failed`, and `invalid_value` for a weak password. */
+  /**
+   * Ends the user's other sessions. Throws AppError `sign_in_failed`, also when the password was changed or reset
+   * meanwhile, and `invalid_value` for a weak password.
+   */
   async changePassword(
     address: string,
     { id, signInId, email, name }: Session,
     { current_password: current, password }: ChangePasswordBody,
   ): Promise<void> {
-    await this.verifyPassword(address, { signInId, email }, current);
-    await this.people.changePassword(signInId, await this.hash(address, password, [name], email), id);
+    const from = await this.verifyPassword(address, { signInId, email }, current);
+    const to = await this.hash(address, password, [name], email);
+    if (!(await this.people.changePassword(signInId, { from, to }, id))) throw wrongPassword();
   }
 
-  /** Checks the password of a signed-in user. Throws AppError `sign_in_failed`. */
+  /** Checks the password of a signed-in user, and returns its hash. Throws AppError `sign_in_failed`. */
   async verifyPassword(
     address: string,
     { signInId, email }: Pick<Session, 'signInId' | 'email'>,
     password: string,
-  ): Promise<void> {
+  ): Promise<string> {
     await this.admit(address, email);
     const person = (await this.people.forSignIn(email)).find((one) => one.id === signInId);
     const hashes = person === undefined ? [] : [person.passwordHash];
-    const matching = await this.passwords.matching(networkOf(address), password, hashes);
-    if (matching.size === 0) throw new AppError('sign_in_failed', 'The current password is incorrect.');
+    const [matching] = await this.passwords.matching(networkOf(address), password, hashes);
+    if (matching === undefined) throw wrongPassword();
+    return matching;
   }
 
   private async admit(address: string, email?: string): Promise<void> {
@@ -123,6 +128,10 @@ export class PasswordSignIn {
 /** The same error for every cause, so that it reveals nothing about users. */
 export function signInFailed(): AppError {
   return new AppError('sign_in_failed', 'Incorrect email or password.');
+}
+
+function wrongPassword(): AppError {
+  return new AppError('sign_in_failed', 'The current password is incorrect.');
 }
 
 function weakPassword({ weakness }: PasswordStrength): AppError {
