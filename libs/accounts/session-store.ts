@@ -162,6 +162,11 @@ export class SessionStore {
     return count === 1;
   }
 
+  /** Ends a session, whoever's sign-in its person now belongs to. */
+  async discard(id: string): Promise<void> {
+    await this.prisma.session.deleteMany({ where: { id } });
+  }
+
   private async findRow(where: Prisma.SessionWhereInput): Promise<SessionWithPerson | null> {
     return await this.prisma.session.findFirst({
       where: { ...aliveSessions(), ...where, person: CAN_ENTER },

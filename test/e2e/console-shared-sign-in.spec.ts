@@ -2,6 +2,7 @@ import { totpCode } from '#accounts/totp.js';
 import { Authenticator } from '../support/authenticator.js';
 import { Browser, linkToken, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
+import { waitForLockWait } from '../support/lock-waits.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 interface Session {
@@ -198,6 +199,29 @@ describe('what one sign-in for several accounts asks for', () => {
     expect(answer).toMatchObject({ accounts: [{ id: second }] });
     expect((await uma.call(`/people/${await idIn(second)}/two-factor`, { method: 'DELETE' })).status).toBe(404);
     expect((await ada.call(`/people/${await idIn(FIRST)}/two-factor`, { method: 'DELETE' })).status).toBe(204);
+    expect((await signIn()).answer).toMatchObject({ accounts: [{ id: FIRST }] });
+  });
+
+  it('opens no account whose person leaves it at that moment', async () => {
+    const token = await resetBy(uma, second);
+    const browser = new Browser(platform.url);
+    const hold = await platform.pool.connect();
+    try {
+      await hold.query('BEGIN');
+      await hold.query('SELECT 1 FROM people WHERE id = $1 FOR UPDATE', [await idIn(second)]);
+      const reset = enter('/reset-password', { token, password: NEW_PASSWORD });
+      await waitForLockWait(platform.pool);
+      const signedIn = browser.call('/sign-in', { body: { email, password: PASSWORD } });
+      await waitForLockWait(platform.pool, 2);
+      await hold.query('COMMIT');
+      expect((await reset).answer).toMatchObject({ account: { id: second } });
+      expect((await signedIn).status).toBe(401);
+    } finally {
+      hold.release();
+    }
+    expect((await browser.call('/session')).status).toBe(401);
+    const text = 'SELECT 1 FROM sessions WHERE person_id = $1';
+    expect((await platform.pool.query(text, [await idIn(second)])).rowCount).toBe(1);
     expect((await signIn()).answer).toMatchObject({ accounts: [{ id: FIRST }] });
   });
 

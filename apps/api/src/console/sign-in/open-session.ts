@@ -27,7 +27,7 @@ export class OpenSession {
   /**
    * Always creates a session with a new token; the browser's previous session ends. The user lands in the account they
    * used last, of those that share the sign-in. Throws AppError `sign_in_failed` for a disabled user or account, and
-   * when the credentials have changed since they were checked.
+   * when the credentials have changed since they were checked, or that account is no longer theirs.
    */
   async open(
     browser: Browser,
@@ -38,12 +38,12 @@ export class OpenSession {
     const personId = action === 'person.signed_in' ? await this.sessions.lastUsed(person.signInId) : person.id;
     const { id, token } = await this.sessions.begin(personId, browser.userAgent);
     const session = await this.sessions.find(token);
-    if (session === undefined || !(await this.sessions.isCurrent(person))) {
-      await this.sessions.end(person.signInId, id);
+    if (session?.signInId !== person.signInId || !(await this.sessions.isCurrent(person))) {
+      await this.sessions.discard(id);
       throw signInFailed();
     }
     const before = browser.session;
-    if (before !== undefined) await this.sessions.end(before.signInId, before.id);
+    if (before !== undefined) await this.sessions.discard(before.id);
     await this.audit.record(session, action, personId, details);
     return new WithCookies(await this.view(session), [this.cookie.set(token)]);
   }
@@ -62,7 +62,7 @@ export class OpenSession {
   }
 
   async close(session: Session): Promise<WithCookies<undefined>> {
-    await this.sessions.end(session.signInId, session.id);
+    await this.sessions.discard(session.id);
     await this.audit.record(session, 'person.signed_out', session.personId);
     return new WithCookies(undefined, [this.cookie.clear()]);
   }
