@@ -4,7 +4,8 @@ import type { Passkey as PasskeyRow } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/database-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { personOf, type Person } from './person-store.js';
-import { CAN_SIGN_IN, userHandleOf } from './shared-sign-in.js';
+import type { Session } from './session-store.js';
+import { CAN_SIGN_IN, lockSignIn, userHandleOf, withSignIn } from './shared-sign-in.js';
 
 /** Per person. */
 export const MAX_PASSKEYS = 20;
@@ -58,13 +59,25 @@ export class PasskeyStore {
     return userHandleOf(await this.prisma.person.findUniqueOrThrow({ where: { id: personId }, select }));
   }
 
-  /** Undefined when the credential is already registered. */
-  async add(personId: string, name: string, { transports, ...columns }: Credential): Promise<Passkey | undefined> {
+  /**
+   * Adds a passkey for a signed-in user. `known` when the credential is already registered; undefined when the session
+   * has ended, as by a new password, which the passkey would outlast.
+   */
+  async add(
+    { id, signInId }: Pick<Session, 'id' | 'signInId'>,
+    name: string,
+    { transports, ...columns }: Credential,
+  ): Promise<Passkey | 'known' | undefined> {
+    const key = { id: `passkey_${ulid()}`, personId: signInId, name, ...columns, transports: [...transports] };
     try {
-      const data = { id: `passkey_${ulid()}`, personId, name, ...columns, transports: [...transports] };
-      return passkeyOf(await this.prisma.passkey.create({ data }));
+      return await this.prisma.$transaction(async (transaction) => {
+        if (!(await lockSignIn(transaction, signInId))) return undefined;
+        const session = { id, person: withSignIn(signInId) };
+        if ((await transaction.session.count({ where: session })) === 0) return undefined;
+        return passkeyOf(await transaction.passkey.create({ data: key }));
+      });
     } catch (error) {
-      if (isUniqueViolation(error)) return undefined;
+      if (isUniqueViolation(error)) return 'known';
       throw error;
     }
   }

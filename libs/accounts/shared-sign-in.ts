@@ -32,11 +32,11 @@ export function userHandleOf({ id, userHandle }: { readonly id: string; readonly
 }
 
 /**
- * Locks a sign-in, and one of its people, until the transaction ends; false when the person no longer belongs to it.
+ * Locks a sign-in, and one of its people, until the transaction ends; false when the person does not belong to it.
  * Transactions lock existing rows in this order, so that no two wait for each other: accounts, people (the holder of a
  * sign-in before those who share it), links, sessions.
  */
-export async function lockSignIn(transaction: Transaction, holderId: string, personId: string): Promise<boolean> {
+export async function lockSignIn(transaction: Transaction, holderId: string, personId = holderId): Promise<boolean> {
   for (const id of new Set([holderId, personId])) {
     // A write, for its lock.
     const where = { id, deletedAt: null, ...withSignIn(holderId) };

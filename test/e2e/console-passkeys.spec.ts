@@ -1,6 +1,7 @@
 import { Authenticator } from '../support/authenticator.js';
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
+import { waitForLockWait } from '../support/lock-waits.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
@@ -168,6 +169,26 @@ describe('passkeys', () => {
     const taken = authenticator.create(next.challenge, { origin });
     expect(await codeOf(await add(second, taken))).toEqual([409, 'already_exists']);
     expect((await ola.ask<{ data: Passkey[] }>('/passkeys')).data).toHaveLength(1);
+  });
+
+  it('are not added by a session that a new password has just ended', async () => {
+    const [thief, owner] = [await join('uri'), new Browser(platform.url)];
+    await owner.ask('/sign-in', { body: { email: 'uri@example.org', password: PASSWORD } });
+    const { browser, options } = await begin(thief);
+    const hold = await platform.pool.connect();
+    try {
+      await hold.query('BEGIN');
+      // Where the request takes its challenge, after its session was found.
+      await hold.query('LOCK TABLE used_passkey_challenges IN SHARE MODE');
+      const adding = add(browser, new Authenticator().create(options.challenge, { origin }));
+      await waitForLockWait(platform.pool);
+      await owner.ask('/password', { body: { current_password: PASSWORD, password: `${PASSWORD} 2` } });
+      await hold.query('COMMIT');
+      expect(await codeOf(await adding)).toEqual([401, 'not_signed_in']);
+    } finally {
+      hold.release();
+    }
+    expect((await owner.ask<{ data: Passkey[] }>('/passkeys')).data).toEqual([]);
   });
 
   it('are renamed and removed by their owner alone, and by a reset of two-factor authentication', async () => {

@@ -35,6 +35,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
   ],
   'settings and the log of the server, no table': ['database/readServer', 'database/setTimeZone', 'database/tryCommit'],
   'looks up rows by their primary keys': [
+    'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
     'api/AuditTargets.existing',
     'tasks/LostCallers.markCompleted',

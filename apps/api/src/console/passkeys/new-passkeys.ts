@@ -4,6 +4,7 @@ import type { Session } from '#accounts/session-store.js';
 import { AppError } from '#contract/app-error.js';
 import type { Cookies } from '../console-cookie.js';
 import { WithCookies } from '../cookies.interceptor.js';
+import { notSignedIn } from '../protect-console.js';
 import { PasswordSignIn } from '../sign-in/password-sign-in.js';
 import { ChallengeCookie } from './challenge-cookie.js';
 import { passkeyView, type NewPasskeyBody, type PasskeyOptionsView, type PasskeyView } from './dto/passkeys.dto.js';
@@ -36,7 +37,10 @@ export class NewPasskeys {
     return new WithCookies({ options }, [this.challenges.set(`passkey of ${session.id}`, options.challenge)]);
   }
 
-  /** Throws AppError: `invalid_value` for a wrong or late response, `already_exists`. */
+  /**
+   * Throws AppError: `invalid_value` for a wrong or late response, `already_exists`, `not_signed_in` when the session
+   * has just ended.
+   */
   async finish(
     session: Session,
     cookies: Cookies,
@@ -47,8 +51,9 @@ export class NewPasskeys {
     if (!credential) {
       throw new AppError('invalid_value', 'This passkey was not accepted. Try again.', { param: 'response' });
     }
-    const passkey = await this.passkeys.add(session.signInId, name, credential);
-    if (passkey === undefined) throw new AppError('already_exists', 'This passkey is already added.');
+    const passkey = await this.passkeys.add(session, name, credential);
+    if (passkey === undefined) throw notSignedIn();
+    if (passkey === 'known') throw new AppError('already_exists', 'This passkey is already added.');
     return new WithCookies(passkeyView(passkey), [this.challenges.clear()]);
   }
 }
