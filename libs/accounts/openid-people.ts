@@ -68,23 +68,24 @@ export class OpenIdPeople {
     const elsewhere = [{ openidIssuer: null }, { openidIssuer: { not: issuer } }];
     let revokedKeys = 0;
     const person = await writePerson(this.prisma, async (transaction) => {
-      const holder = await transaction.person.findFirst({
-        where: {
-          ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
-          AND: [
-            { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
-            // A person who shares a sign-in has the identity of its holder.
-            { OR: [{ signsInAs: null }, { signIn: { OR: elsewhere } }] },
-          ],
-        },
+      const where = {
+        ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
+        AND: [
+          { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
+          // A person who shares a sign-in has the identity of its holder.
+          { OR: [{ signsInAs: null }, { signIn: { OR: elsewhere } }] },
+        ],
+      };
+      const found = await transaction.person.findFirst({
+        where,
         orderBy: [{ emailVerifiedAt: { sort: 'desc', nulls: 'last' } }, { id: 'asc' }],
       });
-      if (holder === null) return undefined;
+      if (found === null) return undefined;
+      const { id } = found;
+      // A write, for its lock; they may have been changed meanwhile.
+      const [holder] = await transaction.person.updateManyAndReturn({ where: { ...where, id }, data: { email } });
+      if (holder === undefined) return undefined;
       const proven = holder.emailVerifiedAt !== null;
-      const { id } = holder;
-      // A write, for its lock.
-      const { count } = await transaction.person.updateMany({ where: { id, OR: elsewhere }, data: { email } });
-      if (count === 0) return undefined;
       // The mailbox may not belong to those who share the sign-in, so the person leaves it.
       if (!proven) await leaveSignIn(transaction, id);
       const linked = await transaction.person.update({

@@ -56,12 +56,13 @@ type NewPerson = Credential & {
   readonly name: string;
 };
 
-/** An authenticated user; with the session, when there is one. */
+/** An authenticated user; with the session, or the digest of the credentials that they have just proven. */
 interface SignedIn {
   readonly signInId: string;
   readonly email: string;
   readonly name: string;
   readonly sessionId?: string;
+  readonly credentialsDigest?: string;
 }
 
 /** A person who signs in with a password. */
@@ -120,11 +121,11 @@ export class PersonStore {
   /**
    * Uses an `invite` link for a user who already has a sign-in: adds a person to its account with the same sign-in and
    * address, whoever the link was for. `member` when their address already belongs to a person of the account;
-   * undefined when the link can't be used, or their session has ended.
+   * undefined when the link can't be used, or their session has ended, or their credentials have changed.
    */
   async createLinked(
     token: string,
-    { signInId, email, name, sessionId }: SignedIn,
+    { signInId, email, name, sessionId, credentialsDigest: digest }: SignedIn,
   ): Promise<Person | 'member' | undefined> {
     const wanted = { ...this.link(token), purpose: 'invite', account: { disabledAt: null } };
     const found = await this.prisma.signInLink.findFirst({ where: { ...wanted, usedAt: null } });
@@ -132,8 +133,8 @@ export class PersonStore {
     return await writePerson(this.prisma, async (transaction) => {
       // A write, for its lock: see leaveSignIn.
       const holder = { id: signInId, email, signsInAs: null, deletedAt: null };
-      const { count } = await transaction.person.updateMany({ where: holder, data: { signsInAs: null } });
-      if (count === 0) return undefined;
+      const [held] = await transaction.person.updateManyAndReturn({ where: holder, data: { signsInAs: null } });
+      if (held === undefined || (digest !== undefined && credentialsDigest(held) !== digest)) return undefined;
       const session = { id: sessionId ?? '', person: withSignIn(signInId) };
       if (sessionId !== undefined && (await transaction.session.count({ where: session })) === 0) return undefined;
       const link = await useLink(transaction, wanted);

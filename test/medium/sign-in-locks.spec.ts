@@ -1,5 +1,7 @@
 import { AccountStore } from '#accounts/account-store.js';
 import { LinkStore } from '#accounts/link-store.js';
+import { OpenIdPeople } from '#accounts/openid-people.js';
+import type { OpenIdRefusal } from '#accounts/openid-provider.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { SessionStore } from '#accounts/session-store.js';
 import type { PrismaService } from '#database/prisma.service.js';
@@ -19,6 +21,7 @@ describe('changes of a sign-in at the same time', () => {
   let links: LinkStore;
   let sessions: SessionStore;
   let accounts: AccountStore;
+  let openId: OpenIdPeople;
   /** Bob holds his sign-in in the first account, and shares it in a second one. */
   let bob: Person;
   let bobToo: Person;
@@ -33,6 +36,13 @@ describe('changes of a sign-in at the same time', () => {
   const reset = (token: string, passwordHash = NEW) => people.resetCredential(token, { passwordHash });
   const hashOf = async ({ id }: Person): Promise<string | null> =>
     (await database.person.findUniqueOrThrow({ where: { id } })).passwordHash;
+
+  const identityOf = (subject: string) => ({ issuer: 'https://id.example.org', subject });
+  /** The user comes by the provider, which has verified their address. */
+  const admit = async ({ id, email }: Person): Promise<unknown> => {
+    const refusal = (error: OpenIdRefusal): string => error.reason;
+    return await openId.admit({ ...identityOf(id), email, emailVerified: true, name: 'Bob' }, []).catch(refusal);
+  };
 
   /** Starts two changes while a row is locked that both need; they get it in this order. */
   async function inTurn<T, U>(
@@ -60,7 +70,7 @@ describe('changes of a sign-in at the same time', () => {
     database = openPrisma(testDatabase.url, { databasePool: 6 });
     people = new PersonStore(database, SECRETS);
     [links, sessions] = [new LinkStore(database, SECRETS), new SessionStore(database, SECRETS)];
-    accounts = new AccountStore(database);
+    [accounts, openId] = [new AccountStore(database), new OpenIdPeople(database)];
     const token = tokenOf(await links.create({ purpose: 'first_admin' }));
     await people.createFounder(token, { email: 'ada@example.org', name: 'Ada', passwordHash: OLD });
   });
@@ -119,6 +129,33 @@ describe('changes of a sign-in at the same time', () => {
     const another = await resetToken(bob, true);
     expect(await people.changePassword(bob.id, { from: NEW, to: OTHER }, '')).toBe(true);
     expect(await reset(another)).toBeUndefined();
+  });
+
+  it('a user is deleted while they sign in with the provider for the first time, and stays deleted', async () => {
+    const changes = [() => people.change(FIRST, bob.id, { deleted: true }), () => admit(bob)] as const;
+    expect(await inTurn('people', bob.id, changes)).toMatchObject([{ id: bob.id }, 'not_invited']);
+    const row = await database.person.findUniqueOrThrow({ where: { id: bob.id } });
+    expect(row).toMatchObject({ email: expect.stringMatching(/^deleted:/), openidSubject: null });
+  });
+
+  it('the provider removes a password that a link has just set, since the mailbox has to be proven again', async () => {
+    await database.person.update({ where: { id: bob.id }, data: { emailVerifiedAt: new Date() } });
+    const token = await resetToken(bob);
+    const outcomes = await inTurn('people', bob.id, [() => reset(token), () => admit(bob)]);
+    expect(outcomes).toMatchObject([{ id: bob.id }, { how: 'linked', person: { id: bob.id } }]);
+    expect(await hashOf(bob)).toBeNull();
+  });
+
+  it('an identity that a link has just replaced joins no account with the sign-in', async () => {
+    await people.resetCredential(await resetToken(bob), { identity: identityOf(`old ${bob.id}`) });
+    const known = (await openId.find(identityOf(`old ${bob.id}`)))!;
+    await people.resetCredential(await resetToken(bob), { identity: identityOf(`new ${bob.id}`) });
+    const third = `${second}_third`;
+    await accounts.create(third, 'Third');
+    const token = await invited(third, bob.email);
+    expect(await people.createLinked(token, known)).toBeUndefined();
+    const current = (await openId.find(identityOf(`new ${bob.id}`)))!;
+    expect(await people.createLinked(token, current)).toMatchObject({ accountId: third, signInId: bob.id });
   });
 
   it('a session begins while the password changes', async () => {
