@@ -89,14 +89,17 @@ export class LinkStore {
     return { email, account: account.name };
   }
 
-  /** Why a link is closed; undefined when its row is gone, or when it is no longer needed. */
-  async closedReason(token: string, purpose: LinkPurpose): Promise<'used' | 'expired' | undefined> {
+  /**
+   * Why a link is closed; undefined when its row is gone, or when it is no longer needed. `ended`: a password link that
+   * was used, or that another new password has ended.
+   */
+  async closedReason(token: string, purpose: LinkPurpose): Promise<'used' | 'ended' | 'expired' | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: { purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
       select: { usedAt: true, expiresAt: true },
     });
     if (link === null) return undefined;
-    if (link.usedAt !== null) return 'used';
+    if (link.usedAt !== null) return purpose === 'password' ? 'ended' : 'used';
     return link.expiresAt <= new Date() ? 'expired' : undefined;
   }
 

@@ -35,21 +35,24 @@ export class PasswordSignIn {
   async firstAdmin(address: string, { token, email, name, password }: FirstAdminBody): Promise<Person> {
     await this.admitLink(address, token, 'first_admin');
     const passwordHash = await this.hash(address, password, [name], email);
-    return usable(await this.people.createFounder(token, { email, name, passwordHash }));
+    const founder = await this.people.createFounder(token, { email, name, passwordHash });
+    return founder ?? (await this.refuse(token, 'first_admin'));
   }
 
   /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async join(address: string, { token, name, password }: JoinBody): Promise<Person> {
     await this.admitLink(address, token, 'invite');
     const passwordHash = await this.hash(address, password, [name], await this.people.linkEmail(token));
-    return usable(await this.people.createInvited(token, { name, passwordHash }));
+    const invited = await this.people.createInvited(token, { name, passwordHash });
+    return invited ?? (await this.refuse(token, 'invite'));
   }
 
   /** Throws AppError `link_used`, and `invalid_value` for a weak password. */
   async resetPassword(address: string, { token, password }: ResetPasswordBody): Promise<Person> {
     await this.admitLink(address, token, 'password');
     const passwordHash = await this.hash(address, password, [], await this.people.linkEmail(token));
-    return usable(await this.people.resetCredential(token, { passwordHash }));
+    const person = await this.people.resetCredential(token, { passwordHash });
+    return person ?? (await this.refuse(token, 'password'));
   }
 
   /**
@@ -105,8 +108,11 @@ export class PasswordSignIn {
    */
   private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
     await this.admit(address);
-    if ((await this.links.findOpen(token, purpose)) === undefined)
-      throw closedLink(await this.links.closedReason(token, purpose));
+    if ((await this.links.findOpen(token, purpose)) === undefined) await this.refuse(token, purpose);
+  }
+
+  private async refuse(token: string, purpose: LinkPurpose): Promise<never> {
+    throw closedLink(await this.links.closedReason(token, purpose));
   }
 
   /**
@@ -141,13 +147,9 @@ function weakPassword({ weakness }: PasswordStrength): AppError {
   });
 }
 
-function usable(person: Person | undefined): Person {
-  if (person !== undefined) return person;
-  throw closedLink();
-}
-
 const CLOSED = {
   used: 'It was already used. Each link works only once.',
+  ended: 'It was already used, or the password has changed since. Each link works only once.',
   expired: `It has expired. Links work for ${LINK_HOURS} hours.`,
 } as const;
 
