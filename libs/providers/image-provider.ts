@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { RequestedOptions } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { ProviderError } from './provider-error.js';
 
 /**
  * A validated reference image or mask, upright and without metadata. When a job is resumed, there are as many as at its
@@ -71,7 +72,18 @@ export interface ProviderPending {
   readonly pending: {
     /** Milliseconds until the next check is useful. */
     readonly checkAfterMs: number;
+    /** Why the job could not be checked, for operators; the job itself goes on. */
+    readonly problem?: ProviderError;
   };
+}
+
+/** How soon to check a job again that could not be checked, unless the provider asked for more time. */
+const UNCHECKED_WAIT_MS = 15_000;
+
+/** The result of a call that could not check its job. */
+export function unchecked(problem: ProviderError): ProviderPending {
+  const toldMs = Math.round((problem.retryAfter ?? 0) * 1_000);
+  return { pending: { checkAfterMs: Math.max(UNCHECKED_WAIT_MS, toldMs), problem } };
 }
 
 /** An image vendor. An adapter only translates: it never retries, stores, or logs bodies. */
@@ -87,7 +99,7 @@ export interface ImageProvider {
   readonly maskForm?: 'alpha' | 'white';
   /**
    * Throws ProviderError, or the signal's reason when aborted. Returns pending only after `onAccepted`. A ProviderError
-   * is final for the call and its job; while a job can't be checked, return pending instead.
+   * is final for the call and its job; while a job can't be checked, return `unchecked` instead.
    */
   generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult | ProviderPending>;
 }

@@ -56,15 +56,18 @@ export const ENTER = new RedisScript(`${NOW}
 
 /**
  * KEYS: calls, owners, breaker, failures (times, newest first), keys; ARGV: task, permit, key, outcome, when the call
- * began, ms that the provider said to wait (0 = none), then how many failures open the breaker, within how many ms, its
- * first pause in ms, and a key's first pause in ms.
+ * began, ms that the provider said to wait (0 = none), ms that a parked call keeps its slot (0 = it has ended), then how
+ * many failures open the breaker, within how many ms, its first pause in ms, and a key's first pause in ms.
  * While the breaker is open, only its probe decides; a failed call that began before the breaker closed does not count.
  * A refusal does not prolong a key's current pause, unless the provider said how long to wait.
+ * A refused key says nothing about the provider, so another call may be the probe, though this one may be parked.
  */
 export const LEAVE = new RedisScript(`${NOW}
   local task, key, outcome = ARGV[1], ARGV[3], ARGV[4]
   local owned = redis.call('HGET', KEYS[2], task) == ARGV[2]
-  if owned then
+  if owned and tonumber(ARGV[7]) > 0 then
+    redis.call('ZADD', KEYS[1], now + ARGV[7], task)
+  elseif owned then
     redis.call('ZREM', KEYS[1], task)
     redis.call('HDEL', KEYS[2], task)
   end
@@ -73,7 +76,7 @@ export const LEAVE = new RedisScript(`${NOW}
   local rested, refusals = string.match(redis.call('HGET', KEYS[5], key) or '0 0', '^(%d+) (%d+)$')
   rested, refusals = tonumber(rested), tonumber(refusals)
   local function open(times)
-    local pause = math.min(${MAX_PAUSE_MS}, ARGV[9] * 2 ^ (times - 1))
+    local pause = math.min(${MAX_PAUSE_MS}, ARGV[10] * 2 ^ (times - 1))
     redis.call('DEL', KEYS[3], KEYS[4])
     redis.call('HSET', KEYS[3], 'trips', times, 'until', now + pause)
     redis.call('PEXPIRE', KEYS[3], ${KEEP_MS})
@@ -91,26 +94,23 @@ export const LEAVE = new RedisScript(`${NOW}
       open(trips + 1)
     elseif not trips and tonumber(ARGV[5]) >= tonumber(closed or 0) then
       redis.call('LPUSH', KEYS[4], now)
-      redis.call('LTRIM', KEYS[4], 0, ARGV[7] - 1)
-      redis.call('PEXPIRE', KEYS[4], ARGV[8])
-      local first = redis.call('LINDEX', KEYS[4], ARGV[7] - 1)
-      if first and now - first <= tonumber(ARGV[8]) then open(1) end
+      redis.call('LTRIM', KEYS[4], 0, ARGV[8] - 1)
+      redis.call('PEXPIRE', KEYS[4], ARGV[9])
+      local first = redis.call('LINDEX', KEYS[4], ARGV[8] - 1)
+      if first and now - first <= tonumber(ARGV[9]) then open(1) end
     end
   elseif outcome == 'key_refused' then
+    if decides then redis.call('HDEL', KEYS[3], 'probe') end
     local told = tonumber(ARGV[6])
     if rested > now then
       if told > 0 then rested = math.max(rested, now + told) end
     else
-      rested = now + (told > 0 and told or math.min(${MAX_PAUSE_MS}, ARGV[10] * 2 ^ refusals))
+      rested = now + (told > 0 and told or math.min(${MAX_PAUSE_MS}, ARGV[11] * 2 ^ refusals))
       refusals = refusals + 1
     end
     redis.call('HSET', KEYS[5], key, string.format('%.0f %.0f', rested, refusals))
     redis.call('PEXPIRE', KEYS[5], ${KEEP_MS})
   end`);
-
-/** KEYS: calls, owners; ARGV: task, permit, ms to keep the slot. */
-export const PARK = new RedisScript(`${NOW}
-  if redis.call('HGET', KEYS[2], ARGV[1]) == ARGV[2] then redis.call('ZADD', KEYS[1], now + ARGV[3], ARGV[1]) end`);
 
 /** KEYS: calls, owners; ARGV: task. */
 export const FORGET = new RedisScript(`

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { ENTER, FORGET, LEAVE, LOOK, PARK, RENEW } from './limiter-scripts.js';
+import { ENTER, FORGET, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
 import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
 
@@ -17,6 +17,17 @@ export interface ProviderCall {
   readonly provider: string;
   readonly keyName: string;
   readonly taskId: string;
+}
+
+/** How a call ended or was parked. */
+export interface CallReport {
+  readonly outcome: CallOutcome;
+  /** When the call began, by Redis's clock, in ms. */
+  readonly startedAt: number;
+  /** How long the provider said to wait, in ms. */
+  readonly retryAfterMs?: number | undefined;
+  /** How long a parked call keeps its slot without renewals, in ms. */
+  readonly keepMs?: number;
 }
 
 /** What all processes together know of a provider. */
@@ -59,24 +70,15 @@ export class LimiterState {
     return reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms };
   }
 
-  /** Returns the slot and records how the call went. */
+  /** Returns the slot, unless the call is parked, and records how the call went. */
   async leave(
     { permit, provider, keyName, taskId }: ProviderCall,
-    {
-      outcome,
-      startedAt,
-      retryAfterMs,
-    }: { outcome: CallOutcome; startedAt: number; retryAfterMs?: number | undefined },
+    { outcome, startedAt, retryAfterMs, keepMs }: CallReport,
   ): Promise<void> {
     const { failures, failureWindowMs, pauseMs, keyPauseMs } = this.config;
     const keys = this.keys(provider, 'calls', 'owners', 'breaker', 'failures', 'keys');
-    const call = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs)];
+    const call = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs), wholeMs(keepMs)];
     await LEAVE.run(this.redis, keys, [...call, failures, failureWindowMs, pauseMs, keyPauseMs]);
-  }
-
-  /** Keeps the slot for this many milliseconds without renewals. */
-  async park({ permit, provider, taskId }: ProviderCall, ms: number): Promise<void> {
-    await PARK.run(this.redis, this.keys(provider, 'calls', 'owners'), [taskId, permit, wholeMs(ms)]);
   }
 
   /** Returns the slot of a task, whichever permit holds it. */

@@ -33,8 +33,11 @@ export type CallOutcome = 'succeeded' | 'failed' | 'key_refused' | 'neutral';
 export interface CallPermit {
   /** `retryAfterMs`: how long the provider said to wait before using a refused key again. */
   end(outcome: CallOutcome, retryAfterMs?: number): void;
-  /** The provider keeps working without us: the call keeps its slot for `ms`, or until the task resumes. */
-  park(ms: number): void;
+  /**
+   * The provider keeps working without us: the call keeps its slot for `ms`, or until the task resumes. `outcome`: how
+   * the check of its job went, `neutral` if absent.
+   */
+  park(ms: number, outcome?: CallOutcome, retryAfterMs?: number): void;
 }
 
 /** Injection token of the Limiter; processes provide ProviderLimiter. */

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './provider-switches.js';
-import type { LimiterState, ProviderCall } from './limiter-state.js';
-import type { CallOutcome, Limiter, CallPermit, CallRejection } from './limiter.js';
+import type { CallReport, ProviderCall } from './limiter-state.js';
+import type { Limiter, CallPermit, CallRejection } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
 import { SharedLimiter } from './shared-limiter.js';
 
@@ -80,16 +80,16 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
 
   private permit(call: ProviderCall, startedAt: number): CallPermit {
     this.calls.add(call);
-    const leave = (work: (state: LimiterState) => Promise<void>): void => {
+    const leave = (report: Omit<CallReport, 'startedAt'>): void => {
       if (!this.calls.delete(call)) return;
-      const told = this.shared.tell(work).finally(() => this.leaving.delete(told));
+      const told = this.shared
+        .tell((state) => state.leave(call, { ...report, startedAt }))
+        .finally(() => this.leaving.delete(told));
       this.leaving.add(told);
     };
     return {
-      end: (outcome: CallOutcome, retryAfterMs?: number) => {
-        leave((state) => state.leave(call, { outcome, startedAt, retryAfterMs }));
-      },
-      park: (ms: number) => leave((state) => state.park(call, ms)),
+      end: (outcome, retryAfterMs) => leave({ outcome, retryAfterMs }),
+      park: (keepMs, outcome = 'neutral', retryAfterMs) => leave({ outcome, retryAfterMs, keepMs }),
     };
   }
 

@@ -25,7 +25,7 @@ export interface LogFields {
   method?: string;
   /** Route pattern, never the requested URL: links carry signatures. */
   route?: string;
-  status?: number;
+  status?: number | undefined;
   code?: string | undefined;
   phase?: string;
   provider?: string | undefined;

@@ -8,11 +8,12 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
+import { MAX_IMAGE_BYTES } from '#providers/http/fetch-image.js';
 import { JobEvents } from '#providers/comfyui/job-events.js';
 import { seedOf } from '#providers/comfyui/workflow.js';
 import { mayStartAgain, type ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
-import { bytesOf, contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf, madeOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
 import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 
@@ -68,15 +69,25 @@ describe('the ComfyUI adapter', () => {
     return comfyUiProvider(entry, entry.keys[0]);
   }
 
-  const generate = (changes: Partial<ProviderImageRequest> = {}, context = contextOf(), options: object = PLAIN) =>
-    provider({ ...options }).generate(orderOf({ prompt: PROMPT, ...changes }), context);
+  const generate = async (
+    changes: Partial<ProviderImageRequest> = {},
+    context = contextOf(),
+    options: object = PLAIN,
+  ) => madeOf(await provider({ ...options }).generate(orderOf({ prompt: PROMPT, ...changes }), context));
+  /** A call that can't check its job, or can't get its image. */
+  const unchecked = async (context = contextOf(), one = provider()) => {
+    const answer = await one.generate(orderOf({ prompt: PROMPT }), context);
+    if (!('pending' in answer)) throw new Error('the job was checked');
+    expectNoSecret(answer.pending.problem ?? new Error('no problem'));
+    return answer.pending;
+  };
   const callsOf = (method: string, path: string) =>
     comfy.calls.filter((call) => call.method === method && call.path.startsWith(path));
   const image = (bytes: Buffer) => ({ bytes, contentType: 'image/png', width: 64, height: 64 }) as const;
   const status =
-    (code: number, body = '{}') =>
+    (code: number, body: string | Buffer = '{}', headers = {}) =>
     (response: ServerResponse) =>
-      void response.writeHead(code).end(body);
+      void response.writeHead(code, headers).end(body);
   const cut = (response: ServerResponse) => void response.destroy();
 
   describeImageProvider({
@@ -392,20 +403,29 @@ describe('the ComfyUI adapter', () => {
     comfy.faults.set('GET /history', [cut, status(500), status(200, '<html>')]);
     comfy.faults.set('GET /view', [cut, status(500)]);
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
-    comfy.faults.set('GET /view', [cut, cut, cut]);
-    expect(await failureOf(generate())).toMatchObject({ code: 'upstream_error', retryable: true, charged: 'maybe' });
   });
 
-  it('gives up on a server that stays away', async () => {
+  it('keeps the job of a server that stays away, to be asked for again', async () => {
     const nowhere = provider(PLAIN, { baseUrl: `http://127.0.0.1:${await freePort()}` });
-    const order = orderOf();
-    expect(await failureOf(nowhere.generate(order, contextOf()))).toMatchObject({ retryable: true, charged: 'no' });
-    const resumed = nowhere.generate(order, contextOf({ resumeJobId: 'gone' }));
-    expect(await failureOf(resumed)).toMatchObject({
-      message: 'The provider could not be reached.',
-      retryable: true,
-      charged: 'maybe',
-    });
+    expect(await failureOf(nowhere.generate(orderOf(), contextOf()))).toMatchObject({ retryable: true, charged: 'no' });
+    const problem = expect.objectContaining({ message: 'The provider could not be reached.' }) as unknown;
+    const pending = { checkAfterMs: 15_000, problem };
+    expect(await unchecked(contextOf({ resumeJobId: 'job-1' }), nowhere)).toEqual(pending);
+  });
+
+  it('keeps a job that it may not ask for, or whose image it does not get, and orders nothing more', async () => {
+    let named = '';
+    const onAccepted = (jobId: string) => Promise.resolve(void (named = jobId));
+    comfy.faults.set('GET /history', [status(401), status(503, '', { 'retry-after': '40' })]);
+    const refused = { code: 'upstream_error', status: 401, keyRefused: true };
+    expect(await unchecked(contextOf({ onAccepted }))).toMatchObject({ checkAfterMs: 15_000, problem: refused });
+    comfy.faults.set('GET /view', [cut, status(404), status(503, '', { 'retry-after': '40' })]);
+    const context = contextOf({ resumeJobId: named });
+    expect(await unchecked(context)).toMatchObject({ checkAfterMs: 40_000, problem: { status: 503 } });
+    expect((await bytesOf(await generate({}, context))).equals(png)).toBe(true);
+    comfy.faults.set('GET /view', [status(200, Buffer.alloc(MAX_IMAGE_BYTES + 1))]);
+    expect(await failureOf(generate({}, context))).toMatchObject({ code: 'upstream_invalid_response', charged: 'yes' });
+    expect(callsOf('POST', '/prompt')).toHaveLength(1);
   });
 
   describe('made of options', () => {

@@ -131,6 +131,19 @@ describe('the limits of a provider, at several processes', () => {
     expect(reasonOf(await at(0).enter(entry, 'a', 'other'))).toBe('rate');
   });
 
+  it('hears of a parked call whose job could not be checked, which keeps its slot', async () => {
+    const entry = providerEntry('p', { concurrency: 4 });
+    passed(await at(0).enter(entry, 'a', 'refused')).park(60_000, 'key_refused', 20_000);
+    await waitUntil(async () => (await look('p'))?.cooling.has('a') === true, WAIT);
+    expect(reasonOf(await at(1).enter(entry, 'a', 'other'))).toBe('cooling');
+    passed(await at(1).enter(entry, 'a', 'refused', { resume: true })).park(60_000);
+    for (let n = 0; n < 3; n++) passed(await at(n).enter(entry, 'b', `failing-${n}`)).park(60_000, 'failed');
+    await waitUntil(async () => (await look('p'))?.breaker === 'open', WAIT);
+    passed(await at(1).enter(entry, 'b', 'failing-0', { resume: true })).park(60_000);
+    await at(1).limiter.settled();
+    expect((await look('p'))?.calls).toBe(4);
+  });
+
   it('frees a parked slot when its time is over', async () => {
     const entry = providerEntry('p', { concurrency: 1 });
     passed(await at(0).enter(entry, 'a', 'parked')).park(300);
@@ -167,7 +180,7 @@ describe('the limits of a provider, at several processes', () => {
     })) as [ProviderCall, ProviderCall];
     for (const call of [lost, lease]) await state.enter(call, providerEntry('p').limits, false);
     await state.renew([lost]);
-    await state.park(lost, 60_000);
+    await state.leave(lost, { outcome: 'neutral', startedAt: 0, keepMs: 60_000 });
     await state.leave(lost, { outcome: 'neutral', startedAt: 0 });
     expect((await look('p'))?.calls).toBe(1);
     await state.leave(lease, { outcome: 'neutral', startedAt: 0 });

@@ -100,6 +100,7 @@ describe('a provider in trouble, at several processes', () => {
     await end('failed', 3);
     (await firstPass()).end('neutral');
     (await firstPass()).end('key_refused', 100);
+    (await firstPass()).park(600_000, 'key_refused', 100);
     const doomed = await room.limiter();
     await waitUntil(async () => 'end' in (await doomed.enter(entry, 'a', 'doomed')), WAIT);
     await doomed.kill();

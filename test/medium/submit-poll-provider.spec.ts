@@ -408,10 +408,23 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     expect(await failureOf(error(60_000))).toMatchObject({ ...operator, charged: 'maybe' });
   });
 
-  it('goes on asking for a job, if seldom, with a key that is refused', async () => {
-    const refused = await failureOf(look(0, provider({}, 'sk-wrong')));
-    expect(refused).toMatchObject({ ...again, charged: 'maybe', retryAfter: 15 });
-  });
+  it.each([400, 401, 402, 403])(
+    'keeps the job when a look is refused with %i, and looks again seldom',
+    async (status) => {
+      const answers = [{}, { 'retry-after': '40' }].map((headers) =>
+        vendor.shapes.refused(status, 'some_error', `No: ${PROMPT}`, headers),
+      );
+      vendor.plan({ looks: answers });
+      const problem: unknown = expect.objectContaining({ code: 'upstream_error', status, keyRefused: status !== 400 });
+      for (const checkAfterMs of [15_000, 40_000]) {
+        const answer = await look(600_000);
+        expect(answer).toEqual({ pending: { checkAfterMs, problem } });
+        if ('pending' in answer) expectNoSecret(answer.pending.problem!);
+      }
+      vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.pictureUrl)] });
+      expect((await bytesOf(await look())).equals(png)).toBe(true);
+    },
+  );
 
   it('ends with the signal’s reason while it looks and while it fetches', async () => {
     for (const plan of [

@@ -72,10 +72,10 @@ export class ComfyServer {
   async view({ filename, subfolder, type }: SavedImage, signal: AbortSignal): Promise<Buffer> {
     const query = new URLSearchParams({ filename, subfolder, type });
     const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_IMAGE_BYTES };
-    return this.upstream.call(call, async ({ status, body }) => {
-      if (status !== 200) throw refused(status, undefined, undefined);
+    return this.upstream.call(call, async (answer) => {
+      if (answer.status !== 200) throw refused(answer, undefined, undefined);
       const collected = new ByteCollector();
-      for await (const piece of body) collected.add(piece);
+      for await (const piece of answer.body) collected.add(piece);
       return collected.joined();
     });
   }
@@ -130,7 +130,7 @@ export class ComfyServer {
     return this.upstream.call({ ...call, ...(body === undefined ? {} : { body }) }, async (answer) => {
       if (answer.status === 200) return read(answer);
       const { isJson, value } = await errorBody(answer.body);
-      throw refused(answer.status, isJson ? value : undefined, this.upstream.messageIn(value));
+      throw refused(answer, isJson ? value : undefined, this.upstream.messageIn(value));
     });
   }
 }

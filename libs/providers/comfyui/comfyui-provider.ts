@@ -3,10 +3,12 @@ import { Readable } from 'node:stream';
 import type { UpstreamSettings } from '../http/upstream.js';
 import {
   isShutdownAbort,
+  unchecked,
   type ImageProvider,
   type ProviderCallContext,
   type ProviderImageRequest,
   type ProviderImageResult,
+  type ProviderPending,
 } from '../image-provider.js';
 import { NO_PARTIALS } from '../ignored-options.js';
 import { ProviderError } from '../provider-error.js';
@@ -32,6 +34,9 @@ const LONGEST_PAUSE_MS = 2_000;
 const MAX_FAILED_POLLS = 8;
 const VIEWS = 3;
 
+/** The state of a job, or why the server did not tell it. */
+type Polled = JobState | { readonly kind: 'unchecked'; readonly problem: ProviderError };
+
 /** A ComfyUI server, with a workflow for generations and optionally one for edits. */
 export class ComfyUiProvider implements ImageProvider {
   readonly name: string;
@@ -48,8 +53,11 @@ export class ComfyUiProvider implements ImageProvider {
     this.server = new ComfyServer(settings);
   }
 
-  /** Throws ProviderError, or the signal's reason when aborted. */
-  async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
+  /** Throws ProviderError, or the signal's reason when aborted. Pending while the server is unavailable. */
+  async generate(
+    request: ProviderImageRequest,
+    context: ProviderCallContext,
+  ): Promise<ProviderImageResult | ProviderPending> {
     context.signal.throwIfAborted();
     const order = orderFor(request, this.settings.workflows);
     // The same for every start of a task, so that a later start receives the events of an earlier start's job.
@@ -73,6 +81,7 @@ export class ComfyUiProvider implements ImageProvider {
     try {
       const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));
       const image = await this.imageOf(jobId, order, pause, context);
+      if ('pending' in image) return image;
       context.onProgress(100);
       const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
       return { images: [Readable.from([image])], sentSize: order.size, warnings: [...order.warnings, ...missed] };
@@ -113,10 +122,11 @@ export class ComfyUiProvider implements ImageProvider {
     order: Order,
     pause: InterruptibleWait,
     context: ProviderCallContext,
-  ): Promise<Buffer> {
+  ): Promise<Buffer | ProviderPending> {
     const { signal } = context;
     try {
       const images = await this.finished(jobId, order, pause, context);
+      if ('pending' in images) return images;
       const [image] = images;
       if (image === undefined) throw withoutImage();
       return await this.view(image, signal);
@@ -131,45 +141,40 @@ export class ComfyUiProvider implements ImageProvider {
     order: Order,
     pause: InterruptibleWait,
     { signal }: ProviderCallContext,
-  ): Promise<readonly SavedImage[]> {
+  ): Promise<readonly SavedImage[] | ProviderPending> {
     let [pauses, failures] = [0, 0];
     for (;;) {
-      const state = await this.poll(jobId, order, signal, ++failures);
-      if (state !== undefined) failures = 0;
-      if (state?.kind === 'finished') return state.images;
-      if (state?.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
-      if (state?.kind === 'gone') throw lostJob(endedJob(this.free));
+      const state = await this.poll(jobId, order, signal);
+      if (state.kind === 'finished') return state.images;
+      if (state.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
+      if (state.kind === 'gone') throw lostJob(endedJob(this.free));
+      failures = state.kind === 'unchecked' ? failures + 1 : 0;
+      if (state.kind === 'unchecked' && (failures === MAX_FAILED_POLLS || !state.problem.retryable)) {
+        return unchecked(state.problem);
+      }
       // The event of a job's end arrives shortly before the history contains it.
       const interrupted = await pause.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
       pauses = interrupted ? 0 : pauses + 1;
     }
   }
 
-  /** The job's state; undefined while the server is unavailable. Throws its error after too many failures. */
-  private async poll(
-    jobId: string,
-    { workflow }: Order,
-    signal: AbortSignal,
-    failures: number,
-  ): Promise<JobState | undefined> {
+  private async poll(jobId: string, { workflow }: Order, signal: AbortSignal): Promise<Polled> {
     try {
       return await this.server.jobState(jobId, workflow.output, signal);
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error;
-      if (error.retryable && failures < MAX_FAILED_POLLS) return undefined;
-      throw retryableFailure(error);
+    } catch (problem) {
+      if (problem instanceof ProviderError) return { kind: 'unchecked', problem };
+      throw problem;
     }
   }
 
-  private async view(image: SavedImage, signal: AbortSignal): Promise<Buffer> {
+  private async view(image: SavedImage, signal: AbortSignal): Promise<Buffer | ProviderPending> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.server.view(image, signal);
       } catch (error) {
-        signal.throwIfAborted();
-        if (tries < VIEWS) continue;
-        const message = 'The image could not be fetched from the provider.';
-        throw retryableFailure({ code: 'upstream_error', message, cause: error });
+        // An image that is too large stays so.
+        if (!(error instanceof ProviderError) || isUnreadable(error)) throw error;
+        if (tries === VIEWS) return unchecked(error);
       }
     }
   }
@@ -177,12 +182,4 @@ export class ComfyUiProvider implements ImageProvider {
 
 function isUnreadable(error: unknown): error is ProviderError {
   return error instanceof ProviderError && error.code === 'upstream_invalid_response';
-}
-
-/** The job may still be running: checking it again is free, but a new order would create a second job. */
-function retryableFailure(
-  failure: Pick<ProviderError, 'code' | 'message' | 'cause'> & Partial<ProviderError>,
-): ProviderError {
-  const { code, message, cause, providerMessage } = failure;
-  return new ProviderError(code, message, { retryable: true, charged: 'maybe', cause, providerMessage });
 }

@@ -1,5 +1,6 @@
 import { refusal, unusable } from '../http/failures.js';
 import { textAt, valueAt } from '../http/json-value.js';
+import type { UpstreamResponse } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 
 /**
@@ -17,8 +18,12 @@ export function endedJob(isFree: boolean): FailureOutcome {
 }
 
 /** A rejected POST /prompt, upload, or status check; `value` is ComfyUI's body if it is JSON. */
-export function refused(status: number, value: unknown, providerMessage: string | undefined): ProviderError {
-  if (status !== 400) return refusal({ status, fields: undefined, providerMessage });
+export function refused(
+  { status, retryAfter }: Pick<UpstreamResponse, 'status' | 'retryAfter'>,
+  value: unknown,
+  providerMessage: string | undefined,
+): ProviderError {
+  if (status !== 400) return refusal({ status, fields: undefined, retryAfter, providerMessage });
   const faults = nodeFaults(value);
   const shown = faults.map(({ node, kind }) => `${kind} at node ${node}`).join(', ');
   const cause = new Error(`the workflow was refused: ${textAt(value, 'error', 'type') ?? 'no reason'} ${shown}`.trim());

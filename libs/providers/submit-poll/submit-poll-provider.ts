@@ -5,12 +5,13 @@ import type { ImageFetcher } from '../provider-descriptor.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
-import type {
-  ImageProvider,
-  ProviderCallContext,
-  ProviderImageRequest,
-  ProviderImageResult,
-  ProviderPending,
+import {
+  unchecked,
+  type ImageProvider,
+  type ProviderCallContext,
+  type ProviderImageRequest,
+  type ProviderImageResult,
+  type ProviderPending,
 } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
@@ -101,6 +102,7 @@ export class SubmitPollProvider implements ImageProvider {
     const { waitedMs, signal } = context;
     const found = await this.vendor.checkStatus(jobId, signal);
     if (found.kind === 'unanswered') return waiting(waitedMs, found.retryAfter);
+    if (found.kind === 'refused') return unchecked(found.problem);
     if (found.kind === 'unknown') {
       if (waitedMs < UNKNOWN_AT_FIRST_MS) return waiting(waitedMs, undefined);
       throw lostJob(found.status);

@@ -13,8 +13,6 @@ import { refused, vendorError, withoutJob } from './failures.js';
 
 /** Maximum bytes of a response: an image of 24 MB as base64, or several smaller ones. */
 const MAX_ANSWER_BYTES = 32_000_000;
-/** Seconds until a rejected status check (for example because the key was revoked) is retried. */
-const REFUSED_WAIT_S = 15;
 const JOB_ID = /^[\w.:-]{1,200}$/;
 
 interface VendorResponse {
@@ -27,7 +25,7 @@ interface VendorResponse {
   readonly providerMessage: string | undefined;
 }
 
-/** Result of a status check: the vendor's status, or that it is unavailable for now. */
+/** Result of a status check: the vendor's status, or that it gave none for now. */
 export type StatusCheck =
   | {
       readonly kind: 'task';
@@ -37,7 +35,8 @@ export type StatusCheck =
       readonly providerMessage: string | undefined;
     }
   | { readonly kind: 'unknown'; readonly status: number }
-  | { readonly kind: 'unanswered'; readonly retryAfter: number | undefined };
+  | { readonly kind: 'unanswered'; readonly retryAfter: number | undefined }
+  | { readonly kind: 'refused'; readonly problem: ProviderError };
 
 /** The HTTP calls that all these vendors share. Throw ProviderError, or the signal's reason when aborted. */
 export class Vendor {
@@ -79,8 +78,8 @@ export class Vendor {
   }
 
   /**
-   * Checks a job. A failed check loses nothing, because the job continues; throws only problems that operators should
-   * know about, to be retried.
+   * Checks a job. A failed check loses nothing, because the job continues; `refused` is one that operators should know
+   * about, for example because the key was revoked.
    */
   async checkStatus(jobId: string, signal: AbortSignal): Promise<StatusCheck> {
     let answer: VendorResponse;
@@ -100,9 +99,7 @@ export class Vendor {
     }
     const error = refusalOf(answer);
     if (error.retryable || status >= 500) return { kind: 'unanswered', retryAfter };
-    const { code, message, cause, providerMessage } = error;
-    const details = { retryable: true, charged: 'maybe', cause, providerMessage, retryAfter: REFUSED_WAIT_S } as const;
-    throw new ProviderError(code, message, details);
+    return { kind: 'refused', problem: error };
   }
 
   private async call(

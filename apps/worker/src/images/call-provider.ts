@@ -6,7 +6,7 @@ import { whiteMask } from '#images/white-mask.js';
 import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from './provider-registry.js';
-import { LIMITER, type Limiter, type CallPermit, type CallRejection } from '#routing/limiter.js';
+import { LIMITER, type CallOutcome, type CallPermit, type CallRejection, type Limiter } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
 import { inSpan, traceparentForProvider, type OpenSpan } from '#telemetry/spans.js';
@@ -60,13 +60,18 @@ export class CallProvider {
     try {
       if (!order.resume) await this.starts.start(attempt, order.candidate);
       const answer = await inSpan(callSpan(attempt, order), (span) => this.ask(attempt, order, span));
-      if ('pending' in answer) permit.park(answer.pending.checkAfterMs + PARK_MARGIN_MS);
+      if ('pending' in answer) this.park(attempt, permit, answer);
       else permit.end('succeeded');
       return answer;
     } catch (error) {
-      endPermit(permit, error, attempt.lease.signal.aborted);
+      permit.end(...(attempt.lease.signal.aborted ? NEUTRAL : reportOn(error)));
       throw error;
     }
+  }
+
+  private park(attempt: Attempt, permit: CallPermit, { pending: { checkAfterMs, problem } }: ProviderPending): void {
+    permit.park(checkAfterMs + PARK_MARGIN_MS, ...(problem === undefined ? NEUTRAL : reportOn(problem)));
+    if (problem !== undefined) this.starts.jobNotChecked(attempt, problem);
   }
 
   private async ask(attempt: Attempt, order: OrderedCall, span: OpenSpan): Promise<MadeImages | ProviderPending> {
@@ -136,12 +141,17 @@ async function readAll(images: ProviderImageResult['images'], { claimed, lease }
   return files;
 }
 
-/** Reports the failure to the limiter, which all processes share; a bad request says nothing about the provider. */
-function endPermit(permit: CallPermit, error: unknown, aborted: boolean): void {
-  if (aborted || !(error instanceof ProviderError)) permit.end('neutral');
-  else if (error.keyRefused) {
-    permit.end('key_refused', error.retryAfter === undefined ? undefined : error.retryAfter * 1_000);
-  } else permit.end(isOfTheProvider(error) ? 'failed' : 'neutral');
+/** What the limiter, which all processes share, is told of a call. */
+type Report = readonly [outcome: CallOutcome, retryAfterMs?: number];
+
+const NEUTRAL: Report = ['neutral'];
+
+/** What a failure says about the provider; a bad request says nothing. */
+function reportOn(error: unknown): Report {
+  if (!(error instanceof ProviderError)) return NEUTRAL;
+  const { keyRefused, retryAfter } = error;
+  if (keyRefused) return retryAfter === undefined ? ['key_refused'] : ['key_refused', retryAfter * 1_000];
+  return isOfTheProvider(error) ? ['failed'] : NEUTRAL;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Catalog } from '#catalog/catalog.js';
+import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { NOT_CALLED, unknownEnd, type CallStart, type FirstCalls } from '#tasks/row/provider-call.js';
@@ -72,7 +73,11 @@ export class ProviderStarts {
   }
 
   /** Waits for a provider call and counts its outcome. */
-  async called<T extends object>(lease: LeasedTask, provider: string, call: Promise<T>): Promise<T> {
+  async called(
+    lease: LeasedTask,
+    provider: string,
+    call: ReturnType<ImageProvider['generate']>,
+  ): ReturnType<ImageProvider['generate']> {
     return this.meter.call(provider, call, lease.signal);
   }
 
@@ -100,6 +105,19 @@ export class ProviderStarts {
       attempt: lease.attempt,
       provider: call?.provider.name,
       code,
+      error,
+    });
+  }
+
+  /** Logs that the provider's job could not be checked, and is checked again later. */
+  jobNotChecked({ claimed, lease, call }: Attempt, error: ProviderError): void {
+    const { code, status } = error;
+    this.logger.warn('task.job_not_checked', {
+      ...identity(claimed),
+      attempt: lease.attempt,
+      provider: call?.provider.name,
+      code,
+      status,
       error,
     });
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { kindOf, serviceKind, tierOf } from '#tasks/row/service-kind.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
@@ -43,11 +44,16 @@ export class TaskMeter {
     this.metrics.estimateRatio.observe({ model }, (underway.ageMs + sinceClaim) / Math.max(1, estimatedMs));
   }
 
-  /** Counts the outcome of a provider call and returns its result. A pending call is not counted. */
-  async call<T extends object>(provider: string, call: Promise<T>, signal: AbortSignal): Promise<T> {
+  /** Counts the outcome of a provider call and returns its result. Of a pending call, only a problem counts. */
+  async call(
+    provider: string,
+    call: ReturnType<ImageProvider['generate']>,
+    signal: AbortSignal,
+  ): ReturnType<ImageProvider['generate']> {
     try {
       const result = await call;
-      if (!('pending' in result)) this.metrics.providerStarts.inc({ provider, outcome: 'ok' });
+      const outcome = 'pending' in result ? result.pending.problem?.code : 'ok';
+      if (outcome !== undefined) this.metrics.providerStarts.inc({ provider, outcome });
       return result;
     } catch (error) {
       const code = error instanceof ProviderError ? error.code : 'internal_error';
