@@ -34,8 +34,9 @@ const ASK: RequestedImage = {
 describe('what a route would have to adapt', () => {
   it.each<[string, Partial<Route>, Partial<RequestedImage>, string | undefined]>([
     ['nothing, as a rule', {}, {}, undefined],
-    ['a size that it can not make', { sizes: ['1024x1024'] }, {}, 'size'],
-    ['no size that it can', { sizes: ['1024x1024', '2048x1152'] }, {}, undefined],
+    ['a size that it can not make', { provider: 'openai', sizes: ['1024x1024'] }, {}, 'size'],
+    ['no size that it can', { provider: 'openai', sizes: ['1024x1024', '2048x1152'] }, {}, undefined],
+    ['only ratios, whatever the route lists', { provider: 'gemini', sizes: ['1024x1024'] }, {}, 'size'],
     ['a size that is none of its steps', {}, { pixels: { width: 1000, height: 1000 } }, 'size'],
     ['a size of too few pixels', { provider: 'openai' }, { pixels: { width: 512, height: 512 } }, 'size'],
     ['no size of latents', { provider: 'gpu' }, { pixels: { width: 1000, height: 1000 } }, undefined],
@@ -68,5 +69,19 @@ describe('what a route would have to adapt', () => {
     const full = { ...ROUTE, ...route };
     const found = adaptationsFor(full, providers.get(full.provider), { ...ASK, ...ask });
     expect(found.map((adaptation) => adaptation.param)).toEqual(param === undefined ? [] : [param]);
+  });
+
+  const isExact = (provider: string, sizes: readonly string[], width: number, height: number): boolean =>
+    adaptationsFor({ ...ROUTE, provider, sizes }, providers.get(provider), { ...ASK, pixels: { width, height } })
+      .length === 0;
+
+  it.each(['openai', 'gpu', 'flux'])('%s is asked for the sizes of its route', (provider) => {
+    expect(isExact(provider, ['1024x1024', '1000x1000'], 1000, 1000)).toBe(true);
+    expect(isExact(provider, ['1024x1024', '1000x1000'], 2048, 1152)).toBe(false);
+  });
+
+  it.each(['sandbox', 'vendor', 'tables'])('%s is not, whatever they are', (provider) => {
+    expect(isExact(provider, ['1024x1024', '1000x1000'], 1000, 1000)).toBe(false);
+    expect(isExact(provider, ['1024x1024', '1000x1000'], 2048, 1152)).toBe(true);
   });
 });

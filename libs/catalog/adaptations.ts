@@ -41,7 +41,7 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   const size = ask.pixels && `${ask.pixels.width}x${ask.pixels.height}`;
   const references = ask.action === 'edit' ? 'images' : 'image_urls';
   const takes = provider && DESCRIPTORS[provider.type]?.takes;
-  if (size !== null && !makesPixels(size, route.sizes, takes?.size)) {
+  if (size !== null && !makesPixels(size, route.sizes, takes)) {
     add('size', `An image of ${size} pixels is only possible by resizing one of another size.`);
   }
   if (ask.images > 0 && !route.edits) add(references, 'The reference images would be ignored.');
@@ -60,12 +60,12 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
 function makesPixels(
   size: string,
   offered: readonly string[] | undefined,
-  takes: SupportedOptions['size'] | undefined,
+  takes: SupportedOptions | undefined,
 ): boolean {
-  if (offered !== undefined) return offered.includes(size);
-  if (takes === undefined || takes === 'ratio') return true;
-  if (takes === 'table') return sizeOfPixels(size) !== undefined;
-  return textOfSize(gridSize(sizeOf(size), takes)) === size;
+  if (offered !== undefined && takes?.routeSizes !== false) return offered.includes(size);
+  if (takes === undefined || takes.size === 'ratio') return true;
+  if (takes.size === 'table') return sizeOfPixels(size) !== undefined;
+  return textOfSize(gridSize(sizeOf(size), takes.size)) === size;
 }
 
 /** Options that providers of this type don't take. */

@@ -37,6 +37,8 @@ export interface SupportedOptions {
    * ratios.
    */
   readonly size: SizeGrid | 'table' | 'ratio';
+  /** Whether the `sizes` of a route, if it has any, are requested instead. */
+  readonly routeSizes: boolean;
   /** `any`; `current`: all but the older names standard and hd; `none`. */
   readonly quality: 'any' | 'current' | 'none';
   readonly moderation: 'always' | 'without images' | 'never';

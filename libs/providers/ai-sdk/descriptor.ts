@@ -5,6 +5,7 @@ import { AI_SDK_OPTIONS } from './options.js';
 
 const takes: SupportedOptions = {
   size: FREE_SIZES,
+  routeSizes: true,
   quality: 'none',
   moderation: 'never',
   inputFidelity: 'never',
@@ -40,7 +41,7 @@ export const AI_SDK = {
     free: false,
     chat: false,
     options: AI_SDK_OPTIONS.google,
-    takes: { ...takes, size: 'ratio' },
+    takes: { ...takes, size: 'ratio', routeSizes: false },
     accepts: BASE_VALUES,
     // Gemini does not let callers choose the number of images.
     maxN: (model) => (model.startsWith('imagen-') ? 4 : 1),

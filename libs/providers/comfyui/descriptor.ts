@@ -13,7 +13,14 @@ export const COMFYUI = {
     chat: false,
     options: COMFYUI_OPTIONS,
     fileOptions: ['workflow', 'edit_workflow'],
-    takes: { size: LATENT_SIZES, quality: 'none', moderation: 'never', inputFidelity: 'never', transparency: false },
+    takes: {
+      size: LATENT_SIZES,
+      routeSizes: true,
+      quality: 'none',
+      moderation: 'never',
+      inputFidelity: 'never',
+      transparency: false,
+    },
     accepts: BASE_VALUES,
     maxN: () => 1,
     load: async () => {

@@ -17,6 +17,7 @@ export const OPENAI = {
     options: OPENAI_OPTIONS,
     takes: {
       size: FREE_SIZES,
+      routeSizes: true,
       quality: 'current',
       moderation: 'without images',
       inputFidelity: 'with images',

@@ -10,7 +10,14 @@ export const SANDBOX = {
     free: true,
     chat: true,
     options: {},
-    takes: { size: FREE_SIZES, quality: 'any', moderation: 'always', inputFidelity: 'always', transparency: true },
+    takes: {
+      size: FREE_SIZES,
+      routeSizes: false,
+      quality: 'any',
+      moderation: 'always',
+      inputFidelity: 'always',
+      transparency: true,
+    },
     accepts: BASE_VALUES,
     maxN: () => 10,
     load: async () => {

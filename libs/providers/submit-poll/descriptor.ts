@@ -6,6 +6,7 @@ import { SUBMIT_POLL_OPTIONS } from './options.js';
 
 const takes: SupportedOptions = {
   size: FREE_SIZES,
+  routeSizes: false,
   quality: 'current',
   moderation: 'always',
   inputFidelity: 'never',
