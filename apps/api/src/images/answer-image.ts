@@ -96,8 +96,8 @@ function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
 }
 
 /**
- * An SDK that counts its retries will retry for the image. Any other client should poll, because a second call would
- * create a second task.
+ * An SDK that counts its retries will retry for the image. Any other client should poll: repeating the call gets the
+ * same task within ATTACH_WINDOW_MS, and creates a second one after that.
  */
 export function stillRunningError(request: FastifyRequest, reply: FastifyReply, task: Task): AppError {
   const retries = retryCount(request.headers) !== undefined;
