@@ -74,7 +74,6 @@ describe('the ComfyUI adapter', () => {
     context = contextOf(),
     options: object = PLAIN,
   ) => madeOf(await provider({ ...options }).generate(orderOf({ prompt: PROMPT, ...changes }), context));
-  /** A call that can't check its job, or can't get its image. */
   const unchecked = async (context = contextOf(), one = provider()) => {
     const answer = await one.generate(orderOf({ prompt: PROMPT }), context);
     if (!('pending' in answer)) throw new Error('the job was checked');
@@ -405,12 +404,13 @@ describe('the ComfyUI adapter', () => {
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
   });
 
-  it('keeps the job of a server that stays away, to be asked for again', async () => {
-    const nowhere = provider(PLAIN, { baseUrl: `http://127.0.0.1:${await freePort()}` });
-    expect(await failureOf(nowhere.generate(orderOf(), contextOf()))).toMatchObject({ retryable: true, charged: 'no' });
-    const problem = expect.objectContaining({ message: 'The provider could not be reached.' }) as unknown;
-    const pending = { checkAfterMs: 15_000, problem };
-    expect(await unchecked(contextOf({ resumeJobId: 'job-1' }), nowhere)).toEqual(pending);
+  it('keeps the job of a server that stays away, to be asked for again, unless another costs nothing', async () => {
+    const [baseUrl, resumed] = [`http://127.0.0.1:${await freePort()}`, contextOf({ resumeJobId: 'job-1' })];
+    const away = { message: 'The provider could not be reached.', retryable: true };
+    const [free, paid] = [provider(PLAIN, { baseUrl }), provider(PLAIN, { baseUrl, free: false })] as const;
+    expect(await failureOf(free.generate(orderOf(), contextOf()))).toMatchObject({ ...away, charged: 'no' });
+    expect(await failureOf(free.generate(orderOf(), resumed))).toMatchObject(away);
+    expect(await unchecked(resumed, paid)).toMatchObject({ checkAfterMs: 15_000, problem: away });
   });
 
   it('keeps a job that it may not ask for, or whose image it does not get, and orders nothing more', async () => {

@@ -32,6 +32,8 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 /** Failed status checks in a row before the server counts as unavailable: about seven seconds. */
 const MAX_FAILED_POLLS = 8;
+/** The same if a second job costs nothing: about 20 s, longer than loading a model blocks the server. */
+const MAX_FAILED_POLLS_FREE = 15;
 const VIEWS = 3;
 
 /** The state of a job, or why the server did not tell it. */
@@ -149,8 +151,11 @@ export class ComfyUiProvider implements ImageProvider {
       if (state.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
       if (state.kind === 'gone') throw lostJob(endedJob(this.free));
       failures = state.kind === 'unchecked' ? failures + 1 : 0;
-      if (state.kind === 'unchecked' && (failures === MAX_FAILED_POLLS || !state.problem.retryable)) {
-        return unchecked(state.problem);
+      if (state.kind === 'unchecked') {
+        if (!state.problem.retryable) return unchecked(state.problem);
+        // Another route, or another job, may bring the image sooner than a server that may never come back.
+        if (this.free && failures === MAX_FAILED_POLLS_FREE) throw state.problem;
+        if (!this.free && failures === MAX_FAILED_POLLS) return unchecked(state.problem);
       }
       // The event of a job's end arrives shortly before the history contains it.
       const interrupted = await pause.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
