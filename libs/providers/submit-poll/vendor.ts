@@ -145,14 +145,10 @@ function isUnknownJob(value: unknown): boolean {
   return /not_?exist|not_?found/.test(`${error?.code ?? ''} ${error?.type ?? ''}`);
 }
 
-function asUncharged({ code, message, retryable, retryAfter, cause, providerMessage }: ProviderError): ProviderError {
-  return new ProviderError(code, message, {
-    retryable,
-    charged: 'no',
-    cause,
-    providerMessage,
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  });
+function asUncharged(failure: ProviderError): ProviderError {
+  const { code, message, retryable, keyRefused, status, retryAfter, cause, providerMessage } = failure;
+  const fate = { retryable, charged: 'no', keyRefused, status, cause, providerMessage } as const;
+  return new ProviderError(code, message, { ...fate, ...(retryAfter === undefined ? {} : { retryAfter }) });
 }
 
 function badImage({ status, providerMessage }: VendorResponse): ProviderError {
