@@ -208,7 +208,11 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     ],
     ['a busy store', json({ error: { message: 'slow down' } }, 429), { code: 'upstream_error', retryable: true }],
     ['a gateway’s page', text('<html>', 'text/html', 504), { code: 'upstream_error', retryable: true }],
-    ['a rejected key', json({ error: { message: 'no' } }, 401), { code: 'upstream_error', keyRefused: true, status: 401 }],
+    [
+      'a rejected key',
+      json({ error: { message: 'no' } }, 401),
+      { code: 'upstream_error', keyRefused: true, status: 401 },
+    ],
     ['no address', json({ ok: true }), { code: 'upstream_invalid_response', retryable: true }],
     ['a closed connection', (_call, response) => void response.destroy(), { code: 'upstream_error', retryable: true }],
   ])('knows that an upload costs nothing: %s', async (_name, upload, expected) => {
