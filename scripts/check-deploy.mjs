@@ -4,7 +4,10 @@ import 'reflect-metadata';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
+import { settingsOf } from '#config/setting.js';
+import { API_CONFIGS } from '../dist/apps/api/src/api-configs.js';
 import { ChatConfig } from '../dist/apps/api/src/chat/chat.config.js';
+import { WORKER_CONFIGS } from '../dist/apps/worker/src/worker-configs.js';
 import { balancerProblems, environmentProblems, makerProblems, redisProblems } from './deploy-rules/companions.mjs';
 import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
 import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
@@ -12,6 +15,7 @@ import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
 const home = join(import.meta.dirname, '..');
 const roots = process.argv.length > 2 ? process.argv.slice(2) : [home];
 const settings = knownSettings();
+const roles = { api: namesIn(API_CONFIGS), worker: namesIn(WORKER_CONFIGS) };
 /** The default; a longer timeout in models.yaml needs a longer grace time. */
 const longestCallMs = new OpenAiConfig().totalTimeoutMs;
 const longestChatMs = new ChatConfig().totalMs;
@@ -36,7 +40,7 @@ function problemsOf(root) {
     ...named('docker-compose.yml', [
       ...problems,
       ...composeProblems(document, {
-        ...{ settings, longestCallMs, longestChatMs },
+        ...{ settings, roles, longestCallMs, longestChatMs },
         isFile: (file) => existsSync(join(root, file)),
       }),
     ]),
@@ -52,6 +56,10 @@ function problemsOf(root) {
     ...named('deploy/make-env.sh', makerProblems(read('deploy/make-env.sh'), text)),
     ...named('deploy/env.example', environmentProblems(read('deploy/env.example'), text)),
   ];
+}
+
+function namesIn(configs) {
+  return new Set(configs.flatMap((config) => settingsOf(config).map(({ env }) => env)));
 }
 
 /** The names of all settings in the code. */

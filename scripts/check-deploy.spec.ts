@@ -54,6 +54,12 @@ const faults: readonly Fault[] = [
   [COMPOSE, /OPENAI_API_KEY: .*/, 'OPENAI_API_KEY: ${K:-sk-shared}', 'worker: OPENAI_API_KEY must come from outside'],
   [COMPOSE, /ROOT_SECRET_KEY: .*/, 'ROOT_SECRET_KEY: ${X:-admin}', 'store: ROOT_SECRET_KEY must come from outside'],
   [COMPOSE, /darkroom:\$\{POSTGRES_PASSWORD.*\}@/, 'darkroom:darkroom@', 'migrate: DATABASE_URL holds a password'],
+  [
+    COMPOSE,
+    '      WORKER_CONCURRENCY',
+    '      LEASE_MS: 9000\n      WORKER_CONCURRENCY',
+    'api and worker both read LEASE_MS',
+  ],
   [COMPOSE, 'LOG_LEVEL: ', 'LOG_LEVLE: ', 'worker: LOG_LEVLE is no setting of ours'],
   [COMPOSE, '  redis:\n  store:\n\nnet', '  store:\n\nnet', 'redis: the volume redis is not defined'],
   [COMPOSE, '  store:\n\nnet', '  store:\n  old:\n\nnet', 'the volume old is used by nobody'],

@@ -5,7 +5,10 @@ import { Logger } from '#telemetry/logger.js';
 const BATCH = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Removes logged deliveries past the retention of tasks, and expired secrets. */
+/** A delivery that is still tried is never deleted. */
+const ENDED = { state: { not: 'pending' } } as const;
+
+/** Removes ended deliveries past the retention of tasks, and expired secrets. */
 @Injectable()
 export class ExpireWebhooks {
   constructor(
@@ -17,7 +20,7 @@ export class ExpireWebhooks {
   async dueSince({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<Date | undefined> {
     const keptMs = taskRetentionHours * HOUR_MS;
     const oldest = await this.prisma.webhookDelivery.findFirst({
-      where: { createdAt: { lt: new Date(Date.now() - keptMs) } },
+      where: { createdAt: { lt: new Date(Date.now() - keptMs) }, ...ENDED },
       orderBy: { createdAt: 'asc' },
       select: { createdAt: true },
     });
@@ -35,14 +38,14 @@ export class ExpireWebhooks {
   private async deleteDeliveries(before: Date): Promise<boolean> {
     const { webhookDelivery } = this.prisma;
     const last = await webhookDelivery.findFirst({
-      where: { createdAt: { lt: before } },
+      where: { createdAt: { lt: before }, ...ENDED },
       orderBy: { createdAt: 'asc' },
       skip: BATCH - 1,
       select: { createdAt: true },
     });
     // A range of the index: with a limit, the planner may join the batch with the whole table.
     const due = last === null ? { lt: before } : { lte: last.createdAt };
-    const { count } = await webhookDelivery.deleteMany({ where: { createdAt: due } });
+    const { count } = await webhookDelivery.deleteMany({ where: { createdAt: due, ...ENDED } });
     if (count > 0) this.logger.info('retention.deliveries_deleted', { count });
     return last !== null;
   }

@@ -35,7 +35,7 @@ export function readCompose(text) {
 }
 
 /** Everything in the file that breaks one of our rules, one sentence each. */
-export function composeProblems(document, { settings, isFile, ...longest }) {
+export function composeProblems(document, { settings, roles, isFile, ...longest }) {
   const services = Object.entries(document.services);
   return [
     ...services.flatMap(([name, service]) =>
@@ -50,6 +50,7 @@ export function composeProblems(document, { settings, isFile, ...longest }) {
       ].map((problem) => `${name}: ${problem}`),
     ),
     ...builders(document.services),
+    ...sharedSettings(document.services, roles),
     ...unused('volume', document.volumes, (service) => (service.volumes ?? []).map((mount) => mount.split(':')[0])),
     ...unused('network', document.networks, (service) => service.networks ?? []),
   ];
@@ -104,6 +105,14 @@ function builders(services) {
       problems.push(`${name}: it must wait for the service that builds`);
   }
   return problems;
+}
+
+/** A setting that both roles read would otherwise have two values. */
+function sharedSettings(services, roles) {
+  const given = (role) => services[role]?.environment ?? {};
+  return [...roles.api]
+    .filter((name) => roles.worker.has(name) && given('api')[name] !== given('worker')[name])
+    .map((name) => `api and worker both read ${name} and must get the same value`);
 }
 
 function liveliness(service) {

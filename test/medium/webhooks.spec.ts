@@ -438,6 +438,10 @@ describe('webhooks', () => {
 
     const expire = new ExpireWebhooks(room.database, room.logger);
     const retention = { taskRetentionHours: 168 };
+    // However old, one that is still tried is kept.
+    await sql(`UPDATE webhook_deliveries SET created_at = now() - interval '169 hours'`);
+    await expire.run(retention);
+    expect([(await deliveriesOf(id)).length, await expire.dueSince(retention)]).toEqual([1, undefined]);
     await deliverer().run((await onlyDelivery(id)).id);
     await secrets.rotate(TEST_ACCOUNT, 0);
     await sql(`UPDATE webhook_deliveries SET created_at = now() - interval '167 hours'`);
