@@ -29,6 +29,13 @@ const CANCEL_MS = 2_000;
 export class CancelingClient extends pg.Client {
   private canceled: Promise<void> | undefined;
 
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    // A broken connection is an error of its statement, and of its pool when it is idle; without a listener, the event
+    // would end the process, for example during a transaction.
+    this.on('error', () => undefined);
+  }
+
   /** The type is that of `super.query`, whose overloads can't be written as one signature. */
   override query(...args: unknown[]): never {
     const query = Reflect.get(pg.Client.prototype, 'query') as Query;
