@@ -80,10 +80,19 @@ export interface ProviderPending {
 /** How soon to check a job again that could not be checked, unless the provider asked for more time. */
 const UNCHECKED_WAIT_MS = 15_000;
 
+/** A finished image must not wait until its task's deadline, whatever the provider asked for. */
+const LONGEST_TOLD_MS = 60_000;
+
+/** The result of a call whose job is not finished; `retryAfter`: seconds that the provider asked to wait. */
+export function checkedLater(ms: number, retryAfter: number | undefined): ProviderPending {
+  const toldMs = Math.min(Math.round((retryAfter ?? 0) * 1_000), LONGEST_TOLD_MS);
+  return { pending: { checkAfterMs: Math.max(ms, toldMs) } };
+}
+
 /** The result of a call that could not check its job. */
 export function unchecked(problem: ProviderError): ProviderPending {
-  const toldMs = Math.round((problem.retryAfter ?? 0) * 1_000);
-  return { pending: { checkAfterMs: Math.max(UNCHECKED_WAIT_MS, toldMs), problem } };
+  const { pending } = checkedLater(UNCHECKED_WAIT_MS, problem.retryAfter);
+  return { pending: { ...pending, problem } };
 }
 
 /** An image vendor. An adapter only translates: it never retries, stores, or logs bodies. */

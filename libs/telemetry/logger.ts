@@ -2,6 +2,7 @@ import { pino, type DestinationStream, type Logger as Pino } from 'pino';
 import type { LoggerService } from '@nestjs/common';
 import { redact } from './redact.js';
 import { traceIdOf } from './spans.js';
+import { standardOutput } from './standard-output.js';
 
 export { redact };
 
@@ -98,7 +99,7 @@ export class Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label: string) => ({ level: label }) },
     };
-    this.pino = pino(options, destination ?? pino.destination({ dest: 1, sync: false }));
+    this.pino = pino(options, destination ?? standardOutput());
   }
 
   /** Whether debug lines are written. */

@@ -189,6 +189,8 @@ models:
     upstream.answer = json('<html>busy</html>', 429, { 'retry-after': '7' });
     const busy = await send(ask());
     expect([busy.status, busy.headers.get('retry-after')]).toEqual([429, '7']);
+    upstream.answer = json('{}', 666);
+    expect((await send(ask())).status).toBe(502);
     expect(await busy.json()).toMatchObject({ error: { type: 'rate_limit_error', code: null, param: null } });
     upstream.answer = json({ error: { ...error, message: `Incorrect API key: ${SECRET}` } }, 401);
     const ours = await send(ask());

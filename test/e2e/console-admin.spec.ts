@@ -99,6 +99,7 @@ describe('usage, operation and team in the console', () => {
     'by=year',
     'group=prompt',
     'from=yesterday',
+    'from=0000-01-01',
     'from=2026-02-01&to=2026-01-01',
     'from=2020-01-01&to=2026-01-01',
   ])('refuses usage with %s', async (query) => {

@@ -66,7 +66,8 @@ describe('a connection to Postgres that is reset', () => {
   ])('%s is an error of its caller, and ends nothing', async (_name, settings, hosts, when) => {
     isReset = when;
     const pool = poolThrough(settings, hosts);
-    const two = async () => await inTransaction(pool, async (client) => (await client.query('SELECT 2 AS two')).rows);
+    const two = async () =>
+      await inTransaction(pool, async (client) => (await client.query<{ two: number }>('SELECT 2 AS two')).rows);
     await expect(two()).rejects.toThrow();
     isReset = () => false;
     expect(await two()).toEqual([{ two: 2 }]);

@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { appendFile, mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { startChild } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { LogFiles, rotateLog } from '../../apps/standalone/src/platform/log-files.js';
@@ -81,4 +83,21 @@ it('puts the end of a full log aside, forgets the oldest, and leaves what is sma
   expect(rotateLog(log, BOUNDS)).toBe(false);
   expect(rotateLog(join(folder, 'absent.log'), BOUNDS)).toBe(false);
   expect(await readFile(log, 'utf8')).toBe('a line\n');
+});
+
+it('a log that can’t be written costs its lines, and neither ends nor blocks the process', () => {
+  const logger = pathToFileURL(join('dist', 'libs', 'telemetry', 'logger.js')).href;
+  const script = `import { Logger } from '${logger}';
+    const logger = new Logger('api', 'info');
+    for (let line = 0; line < 20; line++) {
+      logger.info('request', { count: line });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    process.exit(3);`;
+  const full = openSync('/dev/full', 'w');
+  const stdio = ['ignore', full, 'inherit'] as const;
+  const args = ['--input-type=module', '--eval', script];
+  const { status } = spawnSync(process.execPath, args, { stdio: [...stdio], timeout: 60_000 });
+  closeSync(full);
+  expect(status).toBe(3);
 });

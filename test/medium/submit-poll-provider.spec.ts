@@ -214,6 +214,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       { code: 'upstream_error', keyRefused: true, status: 401 },
     ],
     ['no address', json({ ok: true }), { code: 'upstream_invalid_response', retryable: true }],
+    ['no HTTP', (_call, response) => void response.socket?.end('?'), { code: 'upstream_error', retryable: true }],
     ['a closed connection', (_call, response) => void response.destroy(), { code: 'upstream_error', retryable: true }],
   ])('knows that an upload costs nothing: %s', async (_name, upload, expected) => {
     vendor.plan({ upload });
@@ -404,6 +405,8 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   it('waits as long as a look is asked to', async () => {
     vendor.plan({ looks: [vendor.shapes.refused(429, 'rate_limit_error', 'No.', { 'retry-after': '40' })] });
     expect(await look()).toEqual({ pending: { checkAfterMs: 40_000 } });
+    vendor.plan({ looks: [vendor.shapes.refused(429, 'rate_limit_error', 'No.', { 'retry-after': '99999' })] });
+    expect(await look()).toEqual({ pending: { checkAfterMs: 60_000 } });
   });
 
   it('gives up a job that the vendor does not know, unless it has just begun', async () => {

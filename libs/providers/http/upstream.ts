@@ -191,10 +191,11 @@ function mediaType(header: unknown): string {
   return type.trim().toLowerCase();
 }
 
-/** Network errors have a code; programming errors don't. */
+/** Network errors have a code, errors of undici's parser perhaps only their name; programming errors have neither. */
 function codeOf(error: unknown): string | undefined {
-  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  if (typeof code === 'string') return code;
+  return name === 'HTTPParserError' ? name : undefined;
 }
 
 function secondsOf(milliseconds: unknown, text: unknown): number | undefined {

@@ -6,6 +6,7 @@ import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import {
+  checkedLater,
   unchecked,
   type ImageProvider,
   type ProviderCallContext,
@@ -163,7 +164,7 @@ function startKey({ idempotencyKey, startNumber }: ProviderCallContext): string 
 /** Waits a quarter of the time that has passed, so that the delay stays proportionate. */
 function waiting(waitedMs: number, retryAfter: number | undefined): ProviderPending {
   const checkAfterMs = Math.min(Math.max(SHORTEST_WAIT_MS, Math.round(waitedMs / 4)), LONGEST_WAIT_MS);
-  return { pending: { checkAfterMs: Math.max(checkAfterMs, Math.round((retryAfter ?? 0) * 1_000)) } };
+  return checkedLater(checkAfterMs, retryAfter);
 }
 
 /** The last percent are for downloading the image. */

@@ -57,7 +57,7 @@ export function sendRefusal(refusal: Refusal, request: FastifyRequest, reply: Fa
   delete passed['content-type'];
   delete passed['content-encoding'];
   void reply
-    .code(status)
+    .code(status > 599 ? 502 : status)
     .headers(passed)
     .header('cache-control', 'no-store')
     .type('application/json')

@@ -63,8 +63,9 @@ export function IsoTime(): PropertyDecorator {
 }
 
 function orDate(value: unknown): unknown {
-  const time = typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : NaN;
-  return Number.isNaN(time) ? orAbsent(value) : new Date(time);
+  const time = new Date(typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) ? value : NaN);
+  // Postgres has no year 0.
+  return time.getUTCFullYear() > 0 ? time : orAbsent(value);
 }
 
 function timeProblem(value: unknown, name: string): FieldProblem | undefined {

@@ -18,7 +18,8 @@ function UnixSecond(): PropertyDecorator {
 
 function orDate(value: unknown): unknown {
   const second = orInteger(value);
-  return typeof second === 'number' ? new Date(second * 1_000) : second;
+  // Postgres has no years below 4713 BC; no task is older than 1970.
+  return typeof second === 'number' ? new Date(Math.max(0, second) * 1_000) : second;
 }
 
 function secondProblem(value: unknown, name: string): FieldProblem | undefined {
