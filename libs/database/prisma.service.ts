@@ -7,6 +7,7 @@ import { DatabaseConfig } from './database.config.js';
 import { driverAddresses } from './database-url.js';
 import { PrismaClient } from './generated/client.js';
 import { readServers, type ServerState } from './primary-client.js';
+import { Unanswered, type Repeated } from './unanswered.js';
 
 /**
  * Prisma on a pool that it shares with the statements of `*.sql.ts` files. Client and server both limit the time of
@@ -18,8 +19,12 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
   /** Longest time until a statement succeeds or fails, in ms, including the wait for a connection. */
   readonly answerMs: number;
   private readonly databaseUrl: string;
+  private readonly unanswered: { stop(): Promise<void> }[] = [];
 
-  constructor(config: DatabaseConfig, logger: Logger) {
+  constructor(
+    config: DatabaseConfig,
+    private readonly logger: Logger,
+  ) {
     const answerMs = config.connectTimeoutMs + config.queryTimeoutMs;
     const pool = createPool(config, logger);
     super({
@@ -36,7 +41,20 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
 
   /** Throws when the database does not answer in time. */
   async ping(): Promise<void> {
-    await this.pool.query('SELECT 1');
+    await this.now();
+  }
+
+  /** The database's clock, for times to compare with those that its statements write. Throws like `ping`. */
+  async now(): Promise<Date> {
+    const { rows } = await this.pool.query<{ now: Date }>('SELECT now()');
+    return rows[0]?.now ?? new Date();
+  }
+
+  /** A list of items for which a statement is repeated, a last time before this closes. */
+  repeated<Item>(repeat: Repeated<Item>): Unanswered<Item> {
+    const list = new Unanswered(repeat, (error) => this.logger.debug('database.not_repeated', { error }));
+    this.unanswered.push(list);
+    return list;
   }
 
   /** What each server of DATABASE_URL is; none when it names only one. Never throws. */
@@ -58,6 +76,7 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.unanswered.map((list) => list.stop()));
     await this.$disconnect();
     await this.pool.end();
   }

@@ -118,6 +118,63 @@ describe('Postgres', () => {
     },
   );
 
+  describe('an equal request of a client that counts no tries', () => {
+    let marker: string;
+    let finish: () => void;
+    let leave: () => Promise<unknown>;
+
+    /** A caller waits for an image that is being made. */
+    beforeEach(async () => {
+      marker = newMarker();
+      provider.plan(marker, { until: new Promise<void>((resolve) => (finish = resolve)) });
+      const leaving = new AbortController();
+      const call = callers.generate(marker, { signal: leaving.signal });
+      leave = () => {
+        leaving.abort();
+        return call;
+      };
+      expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 20_000 })).toBe(true);
+    });
+
+    const expectOneImage = async (): Promise<void> => {
+      finish();
+      expect(await untilTaken(() => callers.generate(marker))).toMatchObject({ status: 200 });
+      expect(await callers.rowsOf(marker)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
+      expect(provider.startsOf(marker)).toHaveLength(1);
+    };
+
+    it('gets the task of a caller that has left while Postgres was killed', async () => {
+      await room.killPostgres();
+      await leave();
+      await room.api.running.logged('delivery.not_marked');
+      await room.restartPostgres();
+      await expectOneImage();
+    });
+
+    it('gets a task that one before has attached to, without an answer', async () => {
+      await openConnections();
+      const [row] = await callers.rowsOf(marker);
+      await leave();
+      const left = 'SELECT FROM tasks WHERE id = $1 AND abandoned_at IS NOT NULL';
+      const hasLeft = async () => (await room.pool.query(left, [row?.id])).rowCount === 1;
+      expect(await waitUntil(hasLeft, { timeoutMs: 20_000 })).toBe(true);
+      const holder = await room.pool.connect();
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM tasks WHERE id = $1 FOR UPDATE', [row?.id]);
+      const attaching = callers.generate(marker);
+      const waits = `SELECT FROM pg_stat_activity
+        WHERE application_name LIKE 'darkroom api %' AND wait_event_type = 'Lock' AND query LIKE 'UPDATE%attached_by%'`;
+      const attaches = async () => (await room.pool.query(waits)).rowCount === 1;
+      expect(await waitUntil(attaches, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
+      room.api.link('postgres').fault = 'mute';
+      await holder.query('COMMIT');
+      holder.release();
+      expect(refused(await attaching)).toMatchObject(overloaded);
+      room.api.link('postgres').fault = 'pass';
+      await expectOneImage();
+    });
+  });
+
   it('killed for longer than a lease: images that were made meanwhile are not given up', async () => {
     const markers = Array.from({ length: 4 }, newMarker);
     for (const marker of markers) provider.plan(marker, { latencyMs: 1_500 });
@@ -347,7 +404,7 @@ describe('Postgres', () => {
   async function untilTaken(again: (retry: number) => Promise<Outcome>): Promise<Outcome> {
     for (let retry = 1; ; retry++) {
       const outcome = await again(retry);
-      if (outcome.status !== 503 || retry === 5) return outcome;
+      if (outcome.status !== 503 || retry === 50) return outcome;
     }
   }
 

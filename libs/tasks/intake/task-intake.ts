@@ -68,8 +68,14 @@ export class TaskIntake {
    */
   async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
     return this.takeOnce(command, deadlineMs, identity).catch((error: unknown) => {
-      throw refusalOf(error) ?? retriedAlready(error) ?? error;
+      throw refusalOf(error) ?? retriedAlready(error) ?? this.left(command, identity, error);
     });
+  }
+
+  /** After an error, nobody waits for a task that the request may have attached to. */
+  private left({ requestId }: TaskCommand, identity: RequestIdentity | undefined, error: unknown): unknown {
+    if (identity?.kind === 'attempt') this.store.abandonAttached(identity.fingerprint, requestId);
+    return error;
   }
 
   private async takeOnce(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
@@ -99,8 +105,15 @@ export class TaskIntake {
   async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
     if (identity === undefined) return undefined;
     if (identity.kind === 'key') return this.findKeyed(command, identity);
-    if (identity.retry === 0) return this.takeLeft(command, identity.fingerprint);
-    const id = await takeUndelivered(this.prisma.pool, this.attaching(command, identity.fingerprint));
+    return this.findEqual(command, identity.retry, identity.fingerprint).catch((error: unknown) => {
+      throw this.left(command, identity, error);
+    });
+  }
+
+  private async findEqual(command: TaskCommand, retry: number, fingerprint: Buffer): Promise<Intake | undefined> {
+    await this.store.settleAbandoned();
+    if (retry === 0) return this.takeLeft(command, fingerprint);
+    const id = await takeUndelivered(this.prisma.pool, this.attaching(command, fingerprint));
     return id === undefined ? undefined : this.attach(id);
   }
 
@@ -109,6 +122,7 @@ export class TaskIntake {
    * takes another statement and a Redis command.
    */
   private async takeFirst(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake | undefined> {
+    await this.store.settleAbandoned();
     const waiter = this.waiterOf(command);
     const wanted = { fingerprint, attachWindowMs: this.config.attachWindowMs, waiter };
     const task = await this.store.insertUnlessFound(command, deadlineMs, { ...wanted, unlessAwayFrom: waiter ?? '' });

@@ -58,6 +58,13 @@ interface CancelledTask {
   readonly originalKeyId: string;
 }
 
+/** A request whose caller has left: of this task, or of any equal one that it may have attached to. */
+interface LeftTask {
+  readonly id?: string;
+  readonly fingerprint?: Uint8Array<ArrayBuffer>;
+  readonly requestId: string;
+}
+
 /** Per account, because their images are stored forever. */
 const MAX_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
@@ -111,7 +118,10 @@ export class TaskStore {
     INSERTS_AT_ONCE,
   );
 
+  private readonly left;
+
   constructor(private readonly prisma: PrismaService) {
+    this.left = prisma.repeated<LeftTask>((left) => this.markLeft(left));
     this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
       cache: false,
       maxBatchSize: FINDS_AT_ONCE,
@@ -352,12 +362,36 @@ export class TaskStore {
 
   /**
    * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
-   * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered.
+   * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered. Throws
+   * what the database throws, and repeats it then until the database answers.
    */
   async markAbandoned(id: string, requestId: string): Promise<void> {
-    await this.prisma.task.updateMany({
-      where: { id, deliveredAt: null, OR: [{ attachedBy: requestId }, { attachedBy: null, requestId }] },
-      data: { abandonedAt: new Date() },
-    });
+    const left = { id, requestId };
+    this.left.add(left);
+    await this.markLeft([left]);
+    this.left.forget(left);
+  }
+
+  /** Records the same of a request that failed: it may have attached to a task, or may yet, without knowing it. */
+  abandonAttached(fingerprint: Buffer, requestId: string): void {
+    this.left.add({ fingerprint: new Uint8Array(fingerprint), requestId });
+  }
+
+  /** Returns once the database has answered for all callers that have left. Throws what it throws. */
+  async settleAbandoned(): Promise<void> {
+    await this.left.settle();
+  }
+
+  /** Returns those that are done; a request that failed may attach later, when a frozen database resumes. */
+  private async markLeft(left: readonly LeftTask[]): Promise<LeftTask[]> {
+    const requestId = { in: inList(left.map((one) => one.requestId)) };
+    const [ids, fingerprints] = [left.flatMap(({ id }) => id ?? []), left.flatMap((one) => one.fingerprint ?? [])];
+    const named = { id: { in: inList(ids) }, OR: [{ attachedBy: requestId }, { attachedBy: null, requestId }] };
+    const equal = { fingerprint: { in: inList(fingerprints) }, attachedBy: requestId, abandonedAt: null };
+    for (const which of [...(ids.length > 0 ? [named] : []), ...(fingerprints.length > 0 ? [equal] : [])]) {
+      const where = { ...which, deliveredAt: null };
+      await this.prisma.task.updateMany({ where, data: { abandonedAt: new Date() } });
+    }
+    return left.filter(({ id }) => id !== undefined);
   }
 }

@@ -18,8 +18,8 @@ interface Written {
 /**
  * Records whether callers received their outcome, so that an equal later request creates a new task, or gets the task
  * of a caller that disconnected (TaskIntake). Deliveries are marked only for clients that count their retries, in
- * batches outside of requests; abandoned tasks are marked for all clients, at once. A lost delivery mark is harmless:
- * an SDK that returns within 15 minutes would get the same image again.
+ * batches outside of requests; abandoned tasks are marked for all clients, at once, or as soon as Postgres answers
+ * (TaskStore). A lost delivery mark is harmless: an SDK that returns within 15 minutes would get the same image again.
  */
 @Injectable()
 export class DeliveryMarks implements OnApplicationShutdown {
