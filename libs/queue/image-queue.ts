@@ -120,9 +120,25 @@ export class ImageQueue {
     return entries.filter((_entry, index) => lost[index]);
   }
 
+  /** Keeps a task from being enqueued by a sweep for so long, because its caller was refused. Never fails. */
+  refuse(taskId: string, forMs: number): void {
+    this.redis.set(this.refusedKey(taskId), '', 'PX', forMs).catch(() => undefined);
+  }
+
+  /** Those of the tasks that were refused. Throws like `add`. */
+  async refused(taskIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (taskIds.length === 0) return new Set();
+    const marks = await this.redis.mget(taskIds.map((id) => this.refusedKey(id)));
+    return new Set(taskIds.filter((_id, index) => marks[index] !== null));
+  }
+
   /** Whether this process may go through the whole backlog; one may every `everyMs`. Throws like `add`. */
   async mayScan(everyMs: number): Promise<boolean> {
     return (await this.redis.set(this.queue.toKey('looked-through'), '', 'PX', Math.ceil(everyMs), 'NX')) !== null;
+  }
+
+  private refusedKey(taskId: string): string {
+    return this.queue.toKey(`refused:${taskId}`);
   }
 }
 

@@ -194,13 +194,12 @@ describe('money', () => {
     const apiKeyId = keyId();
     await keyBudget(apiKeyId, 40_000);
     const { task } = await take({ apiKeyId });
-    const retract = new RetractTasks(room.database, room.logger);
+    const retract = new RetractTasks(room.database, room.queue, room.tasksConfig, room.logger);
     retract.add(task.id);
     expect(await waitUntil(() => Promise.resolve(!retract.has(task.id)), { timeoutMs: 10_000 })).toBe(true);
     expect(await room.store.find(TEST_ACCOUNT, task.id)).toBeUndefined();
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, refund: 40_000 });
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });
-    await retract.beforeApplicationShutdown();
   });
 
   it('is not touched again when an ended task is removed after its time', async () => {

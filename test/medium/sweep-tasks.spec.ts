@@ -1,4 +1,7 @@
+import { jest } from '@jest/globals';
+import { waitUntil } from '#embedded/wait-until.js';
 import { FIRST_PRIORITY } from '#queue/fair-order.js';
+import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -51,6 +54,28 @@ describe('the sweep', () => {
     const id = await oldTask();
     expect(await room.newSweep().enqueueForgotten()).toBe(1);
     expect(await jobsOf(id)).toEqual(['1']);
+  });
+
+  it('leaves a task whose caller was refused to be taken back, however late its row appears, unless it is wanted', async () => {
+    const retract = new RetractTasks(room.database, room.queue, room.tasksConfig, room.logger);
+    const [refused, wanted, died] = [await oldTask(), await oldTask(), await oldTask()];
+    const { createdAt } = await room.database.task.findUniqueOrThrow({ where: { id: wanted } });
+    await room.database.task.update({ where: { id: wanted }, data: { nextTryAt: createdAt } });
+    for (const id of [refused, wanted]) retract.add(id);
+    expect(await room.newSweep().enqueueForgotten()).toBe(2);
+    expect(await waitUntil(() => Promise.resolve(!retract.has(refused)), { timeoutMs: 20_000 })).toBe(true);
+    expect(await room.store.find(TEST_ACCOUNT, refused)).toBeUndefined();
+    expect([await jobsOf(refused), await jobsOf(wanted), await jobsOf(died)]).toEqual([[], ['1'], ['1']]);
+  });
+
+  it('gives a new task its time also when the clock of the process is ahead', async () => {
+    await room.store.insert(command(), DEADLINE_MS);
+    const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 120_000);
+    const enqueued = await room
+      .newSweep()
+      .enqueueForgotten()
+      .finally(() => now.mockRestore());
+    expect(enqueued).toBe(0);
   });
 
   it('lets one process at a time look through a long backlog, the others at its beginning', async () => {

@@ -172,9 +172,9 @@ describe('the ledger', () => {
         await database.pool.query(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [id]);
         await room.newSweep().failOverdue();
       } else {
-        const retract = new RetractTasks(database, room.logger);
+        const retract = new RetractTasks(database, room.queue, room.tasksConfig, room.logger);
         retract.add(id);
-        await retract.beforeApplicationShutdown();
+        await retract.settle();
       }
     }
 

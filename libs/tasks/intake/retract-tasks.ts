@@ -1,76 +1,58 @@
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { ImageQueue } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
+import { TasksConfig } from '../row/tasks.config.js';
 
-const INTERVAL_MS = 1_000;
-/** How late a statement may arrive: TCP resends a lost packet for about two minutes after its sender has left. */
-const PATIENCE_MS = 300_000;
-const BATCH = 1_000;
-
-/**
- * Only a task that was not requested again (`TaskIntake` marks those) and that no worker has ever held. The sweep
- * leaves it alone until its grace time is over, so it is deleted before it is enqueued.
- */
+/** Only a task that was not requested again (`TaskIntake` marks those) and that no worker has ever held. */
 const UNWANTED = { status: 'pending', attempt: 0, nextTryAt: null } as const;
 
 /**
  * Deletes tasks whose callers were refused because the database had not answered in time: the insert may have succeeded
- * all the same, or may yet do so when a frozen server resumes, and no caller waits for that image.
+ * all the same, or may yet do so when a frozen server resumes, and no caller waits for that image. Until then, no sweep
+ * enqueues them.
  */
 @Injectable()
-export class RetractTasks implements BeforeApplicationShutdown {
-  /** Until when to look for each task, by id; Infinity until the database answers a look for it. */
-  private readonly doubtful = new Map<string, number>();
-  private timer: NodeJS.Timeout | undefined;
+export class RetractTasks {
+  private readonly doubtful;
 
   constructor(
     private readonly prisma: PrismaService,
+    private readonly queue: ImageQueue,
+    private readonly config: TasksConfig,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.doubtful = prisma.repeated<string>((ids) => this.retract(ids));
+  }
 
   add(taskId: string): void {
-    this.doubtful.set(taskId, Infinity);
-    this.timer ??= setTimeout(() => void this.look(), INTERVAL_MS).unref();
+    // A row that appears later than this has passed its deadline.
+    this.queue.refuse(taskId, this.config.deadlineMs);
+    this.doubtful.add(taskId);
   }
 
   has(taskId: string): boolean {
     return this.doubtful.has(taskId);
   }
 
-  /** Looks a last time, because no process does so afterwards. */
-  async beforeApplicationShutdown(): Promise<void> {
-    clearTimeout(this.timer);
-    if (this.doubtful.size > 0) await this.look();
-    clearTimeout(this.timer);
+  /** Looks for them now, if the database has not answered since they were added. Throws what the database throws. */
+  async settle(): Promise<void> {
+    await this.doubtful.settle();
   }
 
-  private async look(): Promise<void> {
-    const ids = [...this.doubtful.keys()];
-    try {
-      for (let start = 0; start < ids.length; start += BATCH) await this.retract(ids.slice(start, start + BATCH));
-    } catch (error) {
-      this.logger.debug('task.not_retracted', { count: ids.length, error });
-    }
-    this.timer = this.doubtful.size === 0 ? undefined : setTimeout(() => void this.look(), INTERVAL_MS).unref();
-  }
-
-  private async retract(ids: readonly string[]): Promise<void> {
+  private async retract(ids: readonly string[]): Promise<string[]> {
     const found = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, ...UNWANTED },
       select: { id: true },
     });
+    const retracted: string[] = [];
     for (const { id } of found) {
       if (!(await this.takeBack(id))) continue;
-      this.doubtful.delete(id);
+      retracted.push(id);
       this.logger.warn('task.retracted', { taskId: id });
     }
-    const now = Date.now();
-    for (const id of ids) {
-      const until = Math.min(this.doubtful.get(id) ?? 0, now + PATIENCE_MS);
-      if (until < now) this.doubtful.delete(id);
-      else this.doubtful.set(id, until);
-    }
+    return retracted;
   }
 
   /** One at a time, so that no transaction locks many budgets. False if it was requested again or claimed meanwhile. */

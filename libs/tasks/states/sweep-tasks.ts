@@ -7,20 +7,25 @@ import { openSpan } from '#telemetry/spans.js';
 import { failOverdue, requeue, SWEEP_BATCH, type OverdueRow } from '../row/sweep.sql.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots } from '../admission/task-slots.js';
-import { taskError, type TaskError } from '../row/task.js';
+import { taskError, type Task, type TaskError } from '../row/task.js';
 
 /** How long a job may take to reach the queue before its task counts as lost. */
 const GRACE_MS = 5_000;
 /**
- * How much longer than the database's time limit the sweep leaves a new task alone: its caller may have been refused,
- * and then RetractTasks deletes it.
+ * How much longer than the database's time limit the sweep leaves a new task alone: its caller may be refused until
+ * then, and then RetractTasks deletes it.
  */
 const RETRACT_MS = 8_000;
 
 /** Tasks that one sweep looks at or ends. */
 const SWEEP_TASKS = 500;
 /** One page of rows, in the order of the index of unfinished tasks. */
-const PAGE = { select: { id: true, epoch: true }, orderBy: { id: 'asc' }, take: SWEEP_TASKS } as const;
+const PAGE = { select: { id: true, epoch: true, nextTryAt: true }, orderBy: { id: 'asc' }, take: SWEEP_TASKS } as const;
+
+/** A row of that page; `isWanted`: it was enqueued before, or requested again. */
+interface SeenTask extends QueueEntry {
+  readonly isWanted: boolean;
+}
 
 /**
  * Finds tasks that are overdue, abandoned or not enqueued. Runs in every process, without a leader: rows are locked
@@ -94,7 +99,7 @@ export class SweepTasks {
    * only one per `aloneMs` checks more: many processes that ask about a long backlog are Redis's heaviest load.
    */
   async enqueueForgotten(aloneMs?: number): Promise<number> {
-    const now = Date.now();
+    const now = (await this.prisma.now()).getTime();
     const found = await this.prisma.task.findMany({
       where: {
         ...{ finishedAt: null, leaseUntil: null, id: { gt: this.cursor } },
@@ -109,8 +114,7 @@ export class SweepTasks {
     const goesOn = rows.length === SWEEP_TASKS && (this.midway || (await this.mayGoOn(aloneMs)));
     this.cursor = goesOn ? (rows.at(-1)?.taskId ?? '') : '';
     if (rows.length === 0) return 0;
-    const missing = await this.queue.missing(rows);
-    const entries = await this.nextEpoch(missing, false);
+    const entries = await this.nextEpoch(await this.wanted(await this.queue.missing(rows)), false);
     await this.queue.addAll(entries);
     for (const { taskId } of entries) this.logger.warn('task.was_not_queued', { taskId });
     return entries.length;
@@ -119,6 +123,12 @@ export class SweepTasks {
   /** Whether a walk through the waiting tasks is in progress. */
   get midway(): boolean {
     return this.cursor !== '';
+  }
+
+  /** Without tasks whose caller was refused, unless they were requested again: their row may have appeared only now. */
+  private async wanted(entries: readonly SeenTask[]): Promise<SeenTask[]> {
+    const refused = await this.queue.refused(entries.flatMap(({ taskId, isWanted }) => (isWanted ? [] : taskId)));
+    return entries.filter(({ taskId }) => !refused.has(taskId));
   }
 
   private async mayGoOn(aloneMs?: number): Promise<boolean> {
@@ -138,6 +148,6 @@ export class SweepTasks {
   }
 }
 
-function toEntry({ id, epoch }: { readonly id: string; readonly epoch: number }): QueueEntry {
-  return { taskId: id, epoch };
+function toEntry({ id, epoch, nextTryAt }: Pick<Task, 'id'> & { epoch: number; nextTryAt: Date | null }): SeenTask {
+  return { taskId: id, epoch, isWanted: nextTryAt !== null };
 }
