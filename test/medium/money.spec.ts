@@ -11,6 +11,8 @@ import { taskError, type TaskCommand } from '#tasks/row/task.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { AppError } from '#contract/app-error.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { openPrisma } from '../support/open-prisma.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -342,6 +344,23 @@ describe('money', () => {
       await new ChatReserves(room.database).release(`three-${apiKeyId}`);
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 7 });
       expect(await left(apiKeyId)).toBe(0);
+    });
+
+    it('is given back when the database has reserved it, but its answer was lost', async () => {
+      const apiKeyId = keyId();
+      await keyBudget(apiKeyId, 100_000);
+      const link = await FaultProxy.start(room.databaseUrl);
+      const database = openPrisma(link.url, { queryTimeoutMs: 3_000 });
+      await database.ping();
+      link.fault = 'mute';
+      const chat = { requestId: `mute-${apiKeyId}`, accountId: TEST_ACCOUNT, keyId: apiKeyId };
+      await expect(new ChatReserves(database).reserve(chat, 30_000, 60_000)).rejects.toThrow('Query read timeout');
+      expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_000 });
+      link.fault = 'pass';
+      const isBack = async () => (await budgetOf(apiKeyId))?.spent === 0;
+      expect(await waitUntil(isBack, { timeoutMs: 20_000 })).toBe(true);
+      await database.close();
+      await link.close();
     });
 
     it('is given back when its process was lost, and counted all the same when it is written down later', async () => {

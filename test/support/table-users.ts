@@ -38,6 +38,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
     'api/AuditTargets.existing',
+    'billing/ChatReserves.releaseDoubtful',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
     'tasks/RetractTasks.takeBack',
