@@ -5,6 +5,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import type { RedisScript } from '#redis/redis-script.js';
 import {
   GIVE_BACK,
+  GIVE_BACK_WITH_SLOT,
   JOIN,
   LEAVE,
   MISSING,
@@ -134,8 +135,14 @@ export class FairOrder {
   }
 
   /** Returns the caller's last turn, unused. */
-  async giveBack({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): Promise<void> {
-    await this.run(GIVE_BACK, [accountId, STEPS / accountWeight, originalKeyId, 1 / weight]);
+  async giveBack(caller: QueueCaller): Promise<void> {
+    await this.run(GIVE_BACK, turnsOf(caller));
+  }
+
+  /** The same with its task's slot, if both were taken: a frozen Redis takes them only when it resumes. */
+  async giveBackWithSlot(caller: QueueCaller, { task, keys }: Slot): Promise<void> {
+    const values = [this.prefix, ...turnsOf(caller), task];
+    await GIVE_BACK_WITH_SLOT.runInFull(this.redis, [...this.keys, ...keys], values);
   }
 
   /** Puts tasks in line, for turns that are held by jobs. Both are identified by job ids. */
@@ -189,6 +196,11 @@ type TurnAnswer = [priority: number, turn: string, keyTurn: string, before: numb
 /** A caller as script arguments. */
 function asked({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): (string | number)[] {
   return [accountId, accountWeight, originalKeyId, weight];
+}
+
+/** What one turn of a caller adds, as script arguments. */
+function turnsOf({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): (string | number)[] {
+  return [accountId, STEPS / accountWeight, originalKeyId, 1 / weight];
 }
 
 function offerOf({ accountId }: QueueCaller, [priority, turn, keyTurn, before]: TurnAnswer): TurnOffer {

@@ -69,6 +69,11 @@ export class ImageQueue {
     await this.order.giveBack(caller).catch(() => undefined);
   }
 
+  /** Returns a turn and its slot after Redis did not answer, if both were taken or will be. Never fails. */
+  async giveBackTurnAndSlot(caller: QueueCaller, slot: Slot): Promise<void> {
+    await this.order.giveBackWithSlot(caller, slot).catch(() => undefined);
+  }
+
   /** Throws like `add`. */
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;

@@ -15,7 +15,12 @@ export class RedisScript {
       return await redis.evalsha(this.digest, keys.length, ...keys, ...values);
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return await redis.eval(this.text, keys.length, ...keys, ...values);
+      return await this.runInFull(redis, keys, values);
     }
+  }
+
+  /** The same in one command, for a Redis that may execute it only after its caller has given up. */
+  async runInFull(redis: Redis, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown> {
+    return await redis.eval(this.text, keys.length, ...keys, ...values);
   }
 }

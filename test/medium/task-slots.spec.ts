@@ -93,18 +93,26 @@ describe('tasks in flight', () => {
     expect(await accept(2)).toHaveLength(1);
   });
 
-  it('section 4.2: a key of five with eight refused submits while Redis was frozen has all its places right after the thaw', async () => {
+  it('section 4.2: a key of five with eight refused submits while Redis was frozen has all its places right after the thaw, and its turns', async () => {
     const [known] = await accept(1);
     if (known !== undefined) room.slots.free(known);
     await room.sql('DELETE FROM tasks');
     const [config] = loadConfig([TasksConfig], {});
     const estimates = new TaskEstimates(room.times, room.line, room.health);
     const admission = new Admission(room.slots, new TaskTurns(room.queue, estimates), room.health, config, room.logger);
+    const turns = async () =>
+      Promise.all(
+        [`rounds`, `keys:${TEST_ACCOUNT}`].map(async (name) =>
+          Object.entries(await room.redis.hgetall(`${room.prefix}:${name}`)).map(([of, turn]) => [of, Number(turn)]),
+        ),
+      );
+    const before = await turns();
     process.kill(service.pid, 'SIGSTOP');
     const refused = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
     process.kill(service.pid, 'SIGCONT');
     expect(refused.map(({ place }) => place)).toEqual(Array.from({ length: 8 }, () => undefined));
     expect(await waitUntil(() => room.health.accepting, { timeoutMs: 20_000 })).toBe(true);
+    expect(await turns()).toEqual(before);
     const after = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
     expect(after.filter(({ place }) => place !== undefined)).toHaveLength(5);
   });

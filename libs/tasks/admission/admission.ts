@@ -33,7 +33,8 @@ export class Admission {
       if (!(error instanceof AppError)) this.health.reportFailure();
       this.logger.warn('task.not_counted', { taskId: command.id, error });
       // A frozen Redis executes the commands sent to it when it resumes; this one comes after them.
-      this.slots.free(command);
+      const slot = this.slots.of(command);
+      if (slot !== undefined) this.turns.giveBackDoubtful(command, slot);
       return refuse(error instanceof AppError ? error : overloaded(error));
     }
   }

@@ -100,12 +100,7 @@ export class TaskSlots {
    * no limit. Throws what it throws, and AppError `server_is_overloaded` when the rows can't be read.
    */
   async with<T extends object>(taker: SlotTaker, take: (slot?: Slot) => Promise<T | SlotRefusal>): Promise<T | Full> {
-    const limits = {
-      key: taker.maxInFlight ?? this.config.maxTasksInFlight,
-      account: taker.accountMaxInFlight ?? this.config.accountTasksInFlight,
-    };
-    const isLimited = limits.key > 0 || limits.account > 0;
-    const slot = isLimited ? this.slotOf(taker, limits) : undefined;
+    const slot = this.of(taker);
     let taken = await take(slot);
     if (taken === 'unknown') {
       await this.correctOne(taker.accountId);
@@ -115,7 +110,7 @@ export class TaskSlots {
     if (taken === 'unknown') taken = await take();
     if (typeof taken === 'object') return taken;
     const of = taken === 'key' ? 'key' : 'account';
-    return { of, limit: limits[of] };
+    return { of, limit: slot?.limits[of] ?? 0 };
   }
 
   /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
@@ -135,7 +130,13 @@ export class TaskSlots {
     return accounts.length;
   }
 
-  private slotOf({ id, accountId, originalKeyId }: SlotTaker, limits: Slot['limits']): Slot {
+  /** The slot that a task needs; none without a limit. */
+  of({ id, accountId, originalKeyId, maxInFlight, accountMaxInFlight }: SlotTaker): Slot | undefined {
+    const limits = {
+      key: maxInFlight ?? this.config.maxTasksInFlight,
+      account: accountMaxInFlight ?? this.config.accountTasksInFlight,
+    };
+    if (limits.key <= 0 && limits.account <= 0) return undefined;
     const keys = [this.known, this.keyOf(accountId), this.keyOf(originalKeyId)] as const;
     return { task: id, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
   }

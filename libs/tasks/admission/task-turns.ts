@@ -44,6 +44,11 @@ export class TaskTurns {
     void this.queue.giveBackTurn(command);
   }
 
+  /** Returns a turn and its slot, of which it is not known whether they were taken. Never fails. */
+  giveBackDoubtful(command: TaskCommand, slot: Slot): void {
+    void this.queue.giveBackTurnAndSlot(command, slot);
+  }
+
   /** Enqueues the task, once its row is written. */
   async join({ id }: TaskCommand, { turn }: Place): Promise<void> {
     await this.queue.add({ taskId: id, epoch: 0, turn });
