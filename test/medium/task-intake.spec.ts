@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
+import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { loadConfig } from '#config/load-config.js';
@@ -241,6 +242,16 @@ describe('taking requests in', () => {
       const [again, more] = [await ask(identity), await ask(identity)];
       expect([again.intake.attached, more.intake.attached]).toEqual([attaches, attaches]);
       if (attaches) expect(again.intake.task).toMatchObject({ id: intake.task.id, status: 'failed' });
+    });
+
+    it('gets a failure that may have been charged by the clock of the database, also when that of the process is ahead', async () => {
+      const identity = uncounted();
+      const { intake } = await ask(identity);
+      const failed = `status = 'failed', phase = 'done', finished_at = now(), calls = $2`;
+      await room.sql(`UPDATE tasks SET ${failed} WHERE id = $1`, [intake.task.id, call('maybe')]);
+      const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 61_000);
+      const again = await ask(identity).finally(() => now.mockRestore());
+      expect(again.intake).toMatchObject({ attached: true, task: { id: intake.task.id } });
     });
 
     it('is found without making anything', async () => {

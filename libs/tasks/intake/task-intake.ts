@@ -156,7 +156,7 @@ export class TaskIntake {
   private async takeAbandoned(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
     const { apiKeyId, requestId } = command;
     const waiter = this.waiterOf(command) ?? null;
-    const now = Date.now();
+    const now = (await this.prisma.now()).getTime();
     const found = await this.prisma.task.findMany({
       where: {
         ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId },
