@@ -13,20 +13,45 @@ interface AgentTimeouts {
   readonly bodyTimeoutMs: number;
 }
 
+/** An agent for one request on its own connection. */
+export interface CheckedAgent {
+  readonly dispatcher: Dispatcher;
+  /** Ends name resolution, the connection, and whatever still waits for them. */
+  destroy(): Promise<void>;
+}
+
 /**
- * Creates an agent for one request on its own connection to a permitted address; destroy it afterwards. With
- * EGRESS_PROXY, the proxy resolves names and checks addresses; this service then only checks the text of the URL.
+ * Creates an agent that connects to permitted addresses only; destroy it after its request. With EGRESS_PROXY, the proxy
+ * resolves names and checks addresses; this service then only checks the text of the URL.
  */
-export function checkedAgent(config: EgressConfig, network: Network, timeouts: AgentTimeouts): Dispatcher {
-  const { connectTimeoutMs, bodyTimeoutMs } = timeouts;
+export function checkedAgent(config: EgressConfig, network: Network, timeouts: AgentTimeouts): CheckedAgent {
+  const destroyed = new AbortController();
+  const dispatcher = dispatcherFor(config, network, timeouts, destroyed.signal);
+  return {
+    dispatcher,
+    destroy: () => {
+      destroyed.abort();
+      return dispatcher.destroy();
+    },
+  };
+}
+
+function dispatcherFor(
+  config: EgressConfig,
+  network: Network,
+  { connectTimeoutMs, bodyTimeoutMs }: AgentTimeouts,
+  destroyed: AbortSignal,
+): Dispatcher {
   const limits = {
     headersTimeout: connectTimeoutMs,
     bodyTimeout: bodyTimeoutMs,
     maxHeaderSize: MAX_HEADER_BYTES,
     pipelining: 0,
   };
-  if (config.egressProxy === undefined)
-    return new Agent({ ...limits, connect: checkedConnect(new AddressRules(config), network, connectTimeoutMs) });
+  if (config.egressProxy === undefined) {
+    const rules = new AddressRules(config);
+    return new Agent({ ...limits, connect: checkedConnect(rules, network, connectTimeoutMs, destroyed) });
+  }
   const connect = { timeout: connectTimeoutMs };
   return new ProxyAgent({
     ...limits,

@@ -1,23 +1,16 @@
-import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import type { AddressRules } from './address-rules.js';
 
-/** Resolves a host name to all its addresses. */
-type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+/** Resolves a host name to all its addresses; gives up when the signal aborts. */
+type Resolve = (hostname: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
 /** Name resolution and trust of outgoing connections; tests pass their own. */
 export interface Network {
   readonly resolve: Resolve;
   /** Certificate authority to trust instead of the built-in ones, as PEM. */
   readonly ca?: string;
-}
-
-/** The resolver of the operating system. */
-export function systemResolve(hostname: string): Promise<LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true }, (error, addresses) => (error === null ? resolve(addresses) : reject(error)));
-  });
 }
 
 /** No request was sent. The message omits the address, because errors are logged. */
@@ -27,11 +20,16 @@ class AddressRefused extends Error {
 
 /**
  * Connects only to permitted addresses. It checks the resolved addresses that it then connects to, so a name that
- * resolves differently the next time (DNS rebinding) gains nothing.
+ * resolves differently the next time (DNS rebinding) gains nothing. The signal ends name resolution.
  */
-export function checkedConnect(rules: AddressRules, network: Network, timeoutMs: number): buildConnector.connector {
+export function checkedConnect(
+  rules: AddressRules,
+  network: Network,
+  timeoutMs: number,
+  signal: AbortSignal,
+): buildConnector.connector {
   const lookup: LookupFunction = (hostname, options, callback) => {
-    network.resolve(hostname).then(
+    network.resolve(hostname, signal).then(
       (addresses) => {
         const permitted = addresses.filter(({ address }) => rules.permits(address));
         const first = permitted[0];

@@ -1,11 +1,13 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { AppError } from '#contract/app-error.js';
+import { abortableRequest } from './abortable-request.js';
 import { readCappedBody } from './capped-body.js';
 import { checkedAgent } from './checked-agent.js';
-import { systemResolve, type Network } from './checked-connect.js';
+import type { Network } from './checked-connect.js';
 import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
+import { resolveHost } from './resolve-host.js';
 import { timeLimit } from './time-limit.js';
 
 const MAX_REDIRECTS = 3;
@@ -32,7 +34,7 @@ export interface FetchOptions {
 export class PublicFetcher {
   constructor(
     private readonly config: EgressConfig,
-    @Optional() private readonly network: Network = { resolve: systemResolve },
+    @Optional() private readonly network: Network = { resolve: resolveHost },
   ) {}
 
   /**
@@ -71,7 +73,7 @@ export class PublicFetcher {
     const { connectTimeoutMs, totalTimeoutMs } = this.config;
     const agent = checkedAgent(this.config, this.network, { connectTimeoutMs, bodyTimeoutMs: totalTimeoutMs });
     try {
-      const answer = await this.firstByte(url, agent, signal);
+      const answer = await this.firstByte(url, agent.dispatcher, signal);
       // Destroying the agent fails a body that was not read; ignore that error.
       answer.body.on('error', () => undefined);
       const location = answer.headers['location'];
@@ -87,8 +89,9 @@ export class PublicFetcher {
   private async firstByte(url: URL, dispatcher: Dispatcher, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(new Error('no answer in time')), this.config.connectTimeoutMs);
+    const either = AbortSignal.any([signal, late.signal]);
     try {
-      return await request(url, { dispatcher, headers: HEADERS, signal: AbortSignal.any([signal, late.signal]) });
+      return await abortableRequest(url, { dispatcher, headers: HEADERS, signal: either });
     } finally {
       clearTimeout(timer);
     }

@@ -1,9 +1,10 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { request } from 'undici';
+import { abortableRequest } from './abortable-request.js';
 import { checkedAgent } from './checked-agent.js';
-import { systemResolve, type Network } from './checked-connect.js';
+import type { Network } from './checked-connect.js';
 import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
+import { resolveHost } from './resolve-host.js';
 import { timeLimit } from './time-limit.js';
 
 /** How much of a response is read: some receivers log an error when the connection closes while they still write. */
@@ -43,7 +44,7 @@ export type PostResult =
 export class PublicPoster {
   constructor(
     private readonly config: EgressConfig,
-    @Optional() private readonly network: Network = { resolve: systemResolve },
+    @Optional() private readonly network: Network = { resolve: resolveHost },
   ) {}
 
   /** Throws only the signal's reason, when it aborts. */
@@ -56,7 +57,8 @@ export class PublicPoster {
       const url = assertPublicUrlShape(text, this.config, { httpsOnly: true });
       const signal = AbortSignal.any([message.signal, late]);
       const headers = { 'user-agent': 'Darkroom', ...message.headers };
-      const answer = await request(url, { method: 'POST', headers, body: message.body, dispatcher: agent, signal });
+      const { dispatcher } = agent;
+      const answer = await abortableRequest(url, { method: 'POST', headers, body: message.body, dispatcher, signal });
       return { status: answer.statusCode, text: await readExcerpt(answer.body) };
     } catch (cause) {
       message.signal.throwIfAborted();

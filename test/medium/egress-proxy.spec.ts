@@ -3,14 +3,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { systemResolve } from '#egress/checked-connect.js';
+import type { Network } from '#egress/checked-connect.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { startConnectProxy, type ConnectProxy } from '../support/connect-proxy.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
-const network = { resolve: systemResolve, ca: TEST_CERTIFICATE.cert };
+const network: Network = {
+  resolve: () => Promise.reject(new Error('only the proxy resolves names')),
+  ca: TEST_CERTIFICATE.cert,
+};
 
 // Real: a proxy, and servers on this machine that only it can find by their names.
 describe('EGRESS_PROXY', () => {

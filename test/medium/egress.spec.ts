@@ -7,7 +7,7 @@ import { loadConfig } from '#config/load-config.js';
 import type { AppError } from '#contract/app-error.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
-import { systemResolve, type Network } from '#egress/checked-connect.js';
+import type { Network } from '#egress/checked-connect.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 
 // Real: HTTP and HTTPS servers on this machine. Ours for the test: the resolver, where a test says so.
@@ -169,7 +169,9 @@ describe('PublicFetcher', () => {
     await new Promise((resolve) => server?.close(resolve));
     const network = {
       resolve: (name: string) =>
-        name === 'private.example' ? Promise.resolve([{ address: '10.9.9.9', family: 4 }]) : systemResolve(name),
+        name === 'private.example'
+          ? Promise.resolve([{ address: '10.9.9.9', family: 4 }])
+          : Promise.reject(new Error('no such name')),
     };
     const ours = fetcher([port, closed.port], {}, network);
     const hosts = [

@@ -5,21 +5,38 @@ const RECORD_SECONDS = 1;
 const TYPES = { A: 1, AAAA: 28 } as const;
 const NO_SUCH_NAME = 3;
 
-/** A name server like Docker's, on this machine: one name, whose IPv4 addresses can change at any time. */
+/** A name server like Docker's, on this machine: the same IPv4 addresses for all names, which can change at any time. */
 export interface NameServer {
   readonly port: number;
+  /** None: no name exists. */
   addresses: readonly string[];
+  /** Whether it leaves all questions unanswered. */
+  silent: boolean;
+  /** The names it was asked for. */
+  readonly asked: ReadonlySet<string>;
   stop(): void;
 }
 
 /** Starts on a free UDP port. */
 export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
   const socket = createSocket('udp4');
-  const server: NameServer = { port: 0, addresses, stop: () => socket.close() };
-  socket.on('message', (query, { port, address }) => socket.send(answer(query, server.addresses), port, address));
+  const asked = new Set<string>();
+  const server: NameServer = { port: 0, addresses, silent: false, asked, stop: () => socket.close() };
+  socket.on('message', (query, { port, address }) => {
+    asked.add(nameIn(query));
+    if (!server.silent) socket.send(answer(query, server.addresses), port, address);
+  });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return Object.assign(server, { port: socket.address().port });
+}
+
+/** RFC 1035, section 3.1: labels, each after its length. */
+function nameIn(query: Buffer): string {
+  const labels: string[] = [];
+  for (let at = 12; query[at] !== 0; at += query.readUInt8(at) + 1)
+    labels.push(query.toString('latin1', at + 1, at + 1 + query.readUInt8(at)));
+  return labels.join('.').toLowerCase();
 }
 
 /** RFC 1035, section 4: the question, followed by its answers. */
