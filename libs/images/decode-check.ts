@@ -2,12 +2,16 @@ import type { ImageHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { withImageSlot, openImage } from './sharp.js';
 
-/** Decodes every pixel and discards the result. Throws ImageError when the image is damaged or truncated. */
-export async function checkDecodes(bytes: Buffer, { width, height }: ImageHeader): Promise<void> {
+/**
+ * Decodes every pixel and discards the result. Throws ImageError when the image is damaged or truncated, or the
+ * signal's reason.
+ */
+export async function checkDecodes(bytes: Buffer, { width, height }: ImageHeader, signal?: AbortSignal): Promise<void> {
   try {
     // Extracting one channel is the cheapest operation that makes the decoder read to the last row.
-    await withImageSlot(() => openImage(bytes).extractChannel(0).raw().toBuffer(), width * height);
+    await withImageSlot(() => openImage(bytes).extractChannel(0).raw().toBuffer(), width * height, signal);
   } catch (cause) {
+    signal?.throwIfAborted();
     throw undecodable(cause);
   }
 }

@@ -91,6 +91,7 @@ function extend(ranges: Range[], start: number, end: number): void {
   else ranges.push({ start, end });
 }
 
-function tooMuch(of: string): ImageError {
+/** The error for more of something than any image needs. */
+export function tooMuch(of: string): ImageError {
   return new ImageError('invalid_image_file', `The image file has more ${of} than any image needs.`);
 }

@@ -2,9 +2,11 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { MAX_FILE_PARTS } from './file-parts.js';
 import { FileStructure, FileWatch, WALK_BYTES } from './file-structure.js';
+import { readHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { readInputImage } from './input-image.js';
-import { gradientImage, pixelsOf, pngChunk, withPngChunk } from './sample-images.fixture.js';
+import { MAX_SCANS } from './jpeg-segments.js';
+import { gradientImage, jpegOfScans, pixelsOf, pngChunk, withPngChunk } from './sample-images.fixture.js';
 import { sniffImageType, type ImageType } from './sniff.js';
 
 const TYPES = ['png', 'jpeg', 'webp'] as const;
@@ -78,6 +80,22 @@ describe('H3: a poison picture', () => {
       watch.take(poison.subarray(0, 32_768));
     }).toThrow(expect.objectContaining({ code: 'invalid_image_file' }) as Error);
     await expect(readInputImage(poison)).rejects.toMatchObject({ code: 'invalid_image_file' });
+  });
+
+  test('with more scans than any image needs is refused while it arrives, and before anything is decoded', async () => {
+    const poison = jpegOfScans(MAX_SCANS + 1);
+    expect(await outcome(poison.subarray(0, -2), 'jpeg', 100)).toBe('refused on its way');
+    for (const read of [readHeader, readInputImage]) {
+      await expect(read(poison)).rejects.toMatchObject({ code: 'invalid_image_file' });
+    }
+    const most = jpegOfScans(MAX_SCANS);
+    const progressive = await sharp(await gradientImage(96, 80, 'png'))
+      .jpeg({ progressive: true })
+      .toBuffer();
+    for (const bytes of [most, progressive]) {
+      expect(await outcome(bytes, 'jpeg', 100)).toBeInstanceOf(FileStructure);
+      expect(await readInputImage(bytes)).toMatchObject({ width: 96, height: 80 });
+    }
   });
 
   test('with millions of empty chunks or segments is refused in a few slices', async () => {

@@ -26,12 +26,12 @@ export interface InputHeader extends ImageHeader {
 
 /**
  * Reads the header of a caller's image and checks its type, structure, frames, and pixel count, without decoding it.
- * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_too_large).
+ * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_too_large), or the signal's reason.
  */
-export async function readHeader(bytes: Buffer): Promise<InputHeader> {
+export async function readHeader(bytes: Buffer, signal?: AbortSignal): Promise<InputHeader> {
   const type = sniffInputType(bytes);
   if (type === undefined) throw unsupported();
-  return { ...(await checkedHeader(bytes, type, byDecoder)), type };
+  return { ...(await checkedHeader(bytes, type, decoderUntil(signal))), type };
 }
 
 /**
@@ -65,16 +65,24 @@ async function checkedHeader(bytes: Buffer, type: ImageType, read: HeaderReader)
 
 async function byStructure(structure: FileStructure, type: ImageType): Promise<StillHeader> {
   const { pixels } = structure;
-  if (pixels === undefined) return byDecoder(structure, type);
+  if (pixels === undefined) return byDecoder(structure, type, undefined);
   if (pixels.width * pixels.height > MAX_IMAGE_PIXELS) throw imageTooLarge();
   return { type, ...pixels, needsRotation: false, needsRgbConversion: false };
 }
 
-async function byDecoder(structure: FileStructure, type: ImageType): Promise<StillHeader> {
+function decoderUntil(signal: AbortSignal | undefined): HeaderReader {
+  return (structure, type) => byDecoder(structure, type, signal);
+}
+
+async function byDecoder(
+  structure: FileStructure,
+  type: ImageType,
+  signal: AbortSignal | undefined,
+): Promise<StillHeader> {
   // Leave out large text and XMP, which the decoder would unpack and return as strings.
   const bytes = await structure.readable();
   try {
-    const found = await withImageSlot(() => openImage(bytes).metadata());
+    const found = await withImageSlot(() => openImage(bytes).metadata(), 0, signal);
     if (found.format !== type) throw new Error(`the decoder took it for ${found.format}`);
     const turnedOnSide = (found.orientation ?? 1) >= 5;
     return {
@@ -86,6 +94,7 @@ async function byDecoder(structure: FileStructure, type: ImageType): Promise<Sti
       needsRgbConversion: !['srgb', 'rgb', 'rgb16', 'b-w', 'grey16'].includes(found.space),
     };
   } catch (cause) {
+    signal?.throwIfAborted();
     // The decoder reports this limit only in its message.
     if (cause instanceof Error && cause.message.includes('exceeds pixel limit')) throw imageTooLarge();
     throw new ImageError('invalid_image_file', 'The image file is damaged: its header cannot be read.', cause);

@@ -1,10 +1,15 @@
-import type { FileParts, Insertion, PartKind } from './file-parts.js';
+import { tooMuch, type FileParts, type Insertion, type PartKind } from './file-parts.js';
 import { read, search, skip, type FileReader } from './file-walk.js';
 import { ImageError } from './image-error.js';
 
 const START_OF_IMAGE = 0xd8;
 const END_OF_IMAGE = 0xd9;
 const START_OF_SCAN = 0xda;
+/**
+ * Maximum scans of a file: each may cost a decoder a pass over all pixels, however few bytes it has. Progressive files
+ * have about ten.
+ */
+export const MAX_SCANS = 100;
 const COMMENT = 0xfe;
 const FILL = 0xff;
 const JFIF = 0xe0;
@@ -21,6 +26,7 @@ export function* readJpeg(parts: FileParts): FileReader {
   const credentials: Credentials = new Set();
   parts.add(yield* skip(2), 'pixels');
   parts.headEnd = parts.end;
+  let scans = 0;
   for (;;) {
     const { bytes: first, offset } = yield* read(1);
     if (first[0] !== FILL) throw damagedJpeg();
@@ -28,6 +34,8 @@ export function* readJpeg(parts: FileParts): FileReader {
     if (markerAt > offset) parts.add(markerAt - 1, 'harmless');
     const { bytes, offset: markerEnd } = yield* read(1);
     const marker = bytes.readUInt8(0);
+    if (marker === START_OF_SCAN) scans += 1;
+    if (scans > MAX_SCANS) throw tooMuch('scans');
     if (standsAlone(marker)) parts.add(markerEnd, 'pixels');
     else yield* readSegment(marker, parts, credentials);
     if (marker === END_OF_IMAGE) return;

@@ -39,6 +39,32 @@ export function animatedGif(width: number, height: number, frames: number): Prom
     .toBuffer();
 }
 
+/** A progressive JPEG of black pixels: one scan of their averages, and scans that each go through all pixels again. */
+export function jpegOfScans(scans: number): Buffer {
+  const [width, height] = [96, 80];
+  const blocks = (width * height) / 64;
+  const segment = (marker: number, ...content: number[]): Buffer =>
+    Buffer.from([0xff, marker, 0, content.length + 2, ...content]);
+  // One code of one bit: no difference to the block before, or `run` blocks without details and 7 bits for the rest.
+  const table = (kind: number, symbol: number): Buffer =>
+    segment(0xc4, kind, 1, ...Array.from({ length: 15 }, () => 0), symbol);
+  const averages = Buffer.alloc(blocks / 8);
+  // A run of 64 and `blocks - 64` blocks: the code, and six bits.
+  const details = Buffer.from([((blocks - 64) << 1) | 1]);
+  const scan = Buffer.concat([segment(0xda, 1, 1, 0, 1, 63, 0), details]);
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]),
+    segment(0xdb, 0, ...Array.from({ length: 64 }, () => 1)),
+    segment(0xc2, 8, 0, height, 0, width, 1, 1, 0x11, 0),
+    table(0x00, 0x00),
+    table(0x10, 0x60),
+    segment(0xda, 1, 1, 0, 0, 0, 0),
+    averages,
+    ...Array.from({ length: scans - 1 }, () => scan),
+    Buffer.from([0xff, 0xd9]),
+  ]);
+}
+
 /** The decoded pixels of an image, without applying an orientation. */
 export function pixelsOf(bytes: Buffer): Promise<Buffer> {
   return sharp(bytes).raw().toBuffer();

@@ -22,20 +22,40 @@ sharp.concurrency(1);
 const LARGE_PIXELS = 16_777_216;
 
 class Semaphore {
-  private readonly waiting: (() => void)[] = [];
+  private readonly waiting = new Set<() => void>();
 
   constructor(private free: number) {}
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.free > 0) this.free -= 1;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+  async run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    await this.turn(signal);
     try {
       return await work();
     } finally {
-      const next = this.waiting.shift();
+      const [next] = this.waiting;
       if (next === undefined) this.free += 1;
       else next();
     }
+  }
+
+  private async turn(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.free > 0) {
+      this.free -= 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const start = (): void => {
+        this.waiting.delete(start);
+        signal?.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.waiting.delete(start);
+        reject(signal?.reason as Error);
+      };
+      this.waiting.add(start);
+      signal?.addEventListener('abort', leave, { once: true });
+    });
   }
 }
 
@@ -45,10 +65,12 @@ const largeImageSlot = new Semaphore(1);
 /**
  * Runs image work when a slot of this process is free. There is a slot per core, but at most three, because Node's pool
  * of four threads also serves files and DNS lookups. Large images run one at a time (64 megapixels may take half a
- * gigabyte), so pass `pixels` wherever an image is decoded.
+ * gigabyte), so pass `pixels` wherever an image is decoded. An aborted `signal` ends the wait with its reason; work that
+ * has begun goes on.
  */
-export async function withImageSlot<T>(work: () => Promise<T>, pixels = 0): Promise<T> {
-  return pixels > LARGE_PIXELS ? largeImageSlot.run(() => slots.run(work)) : slots.run(work);
+export async function withImageSlot<T>(work: () => Promise<T>, pixels = 0, signal?: AbortSignal): Promise<T> {
+  const inSlot = async (): Promise<T> => slots.run(work, signal);
+  return pixels > LARGE_PIXELS ? largeImageSlot.run(inSlot, signal) : inSlot();
 }
 
 /**

@@ -32,13 +32,13 @@ export class LoadInputs {
     const images: InputImage[] = [];
     for (const input of claimed.inputs) {
       const bytes = await this.read(input, signal);
-      images.push(await blame(input, () => readInputImage(bytes)));
+      images.push(await blame(input, () => readInputImage(bytes, signal)));
     }
     const { mask } = claimed;
     const first = images[0];
     if (mask === null || first === undefined) return { images, mask: undefined };
     const bytes = await this.read(mask, signal);
-    return { images, mask: await blame(mask, () => readMask(bytes, first)) };
+    return { images, mask: await blame(mask, () => readMask(bytes, first, signal)) };
   }
 
   private async read(input: TaskInput, signal: AbortSignal): Promise<Buffer> {
