@@ -64,8 +64,11 @@ export class S3Store implements ObjectStore {
     assertObjectKey(key);
     const { signal } = options;
     const found = await this.request('reading', signal, async () => await this.getObject(key, signal));
-    if (!(found.Body instanceof Readable) || found.ContentLength === undefined)
+    if (!(found.Body instanceof Readable) || found.ContentLength === undefined) {
+      // An unread body keeps its connection.
+      if (found.Body instanceof Readable) found.Body.destroy();
       throw new StorageError('object store: the answer has no length or body');
+    }
     const bytes = found.ContentLength;
     return { bytes, stream: storedStream(found.Body, { bytes, idleTimeoutMs: this.config.s3IdleTimeoutMs, signal }) };
   }

@@ -134,6 +134,15 @@ describe('S3Store before a failing server', () => {
     await expect(buffer(stream)).rejects.toThrow(StorageError);
   });
 
+  it('gives back the connection of an answer without a length', async () => {
+    const few = storeWith({ S3_ENDPOINT: proxy.url, S3_CONNECTIONS: '4', S3_TIMEOUT_MS: '20000' });
+    const body = 'x'.repeat(MEGABYTE);
+    proxy.fault = { answer: ['HTTP/1.1 200 OK', 'content-type: image/png', '', body].join('\r\n') };
+    for (let answers = 0; answers < 8; answers++) await expect(few.open(key)).rejects.toThrow('no length or body');
+    proxy.fault = 'pass';
+    expect((await buffer((await few.open(key)).stream)).length).toBe(3 * MEGABYTE);
+  });
+
   it('stops reading the body once the server is lost', async () => {
     const lost = freshKey();
     let sent = 0;
