@@ -91,7 +91,10 @@ export class StorageConfig {
   @Within(1, 10)
   readonly s3Attempts: number = 3;
 
-  @Setting('S3_CONNECTIONS', 'Maximum connections of one process to the store.')
+  @Setting(
+    'S3_CONNECTIONS',
+    'Maximum connections of one process to the store; links get three quarters of them, and one network a quarter of those.',
+  )
   @Within(4, 4_096)
   readonly s3Connections: number = 256;
 

@@ -1,15 +1,15 @@
-import { Controller, Get, Headers, Inject, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { resultOfFileName } from '#storage/object-key.js';
-import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
+import { ObjectNotFound, type StoredObject } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
-import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Public } from '../auth/api-key.guard.js';
 import { NameParam } from '../common/params.js';
 import { DescribeFile } from './files.openapi.js';
+import { LinkReads } from './link-reads.js';
 
 /** The raw signature parameters of a link; the signer validates them. */
 class SignatureQuery {
@@ -22,7 +22,7 @@ class SignatureQuery {
 @Controller('i')
 export class FilesController {
   constructor(
-    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly reads: LinkReads,
     private readonly signer: LinkSigner,
   ) {}
 
@@ -52,7 +52,7 @@ export class FilesController {
       void reply.code(304).send();
       return;
     }
-    const stored = await this.open(result.key);
+    const stored = await this.open(result.key, reply);
     void reply.type(result.contentType).header('content-length', stored.bytes);
     if (reply.request.method === 'HEAD') {
       stored.stream.destroy();
@@ -64,8 +64,9 @@ export class FilesController {
     void reply.send(stored.stream);
   }
 
-  private async open(key: string): Promise<StoredObject> {
-    return this.store.open(key).catch((cause: unknown) => {
+  private async open(key: string, reply: FastifyReply): Promise<StoredObject> {
+    return this.reads.read(key, reply).catch((cause: unknown) => {
+      if (cause instanceof AppError) throw cause;
       if (cause instanceof ObjectNotFound) throw missing();
       throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
     });

@@ -2,7 +2,8 @@ import { Module } from '@nestjs/common';
 import { StorageModule } from '#storage/storage.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { FilesController } from './files.controller.js';
+import { LinkReads } from './link-reads.js';
 
 /** `/i/`: finished images through signed links. */
-@Module({ imports: [LinksModule, StorageModule], controllers: [FilesController] })
+@Module({ imports: [LinksModule, StorageModule], providers: [LinkReads], controllers: [FilesController] })
 export class FilesModule {}

@@ -32,6 +32,6 @@ export function DescribeFile(): MethodDecorator {
       description: 'The image still matches If-None-Match.',
       headers: REQUEST_ID_HEADER,
     }),
-    DescribeErrors(403, 404, 405, 500, 503),
+    DescribeErrors(403, 404, 405, 429, 500, 503),
   );
 }

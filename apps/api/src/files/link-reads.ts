@@ -1,0 +1,85 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import type { ObjectStore, StoredObject } from '#storage/object-store.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { ApiConfig } from '../common/api.config.js';
+import { networkOf } from '../common/network-of.js';
+
+/** Share of S3_CONNECTIONS for links; the rest is for uploads, checks, and images in responses. */
+const LINK_SHARE = 3 / 4;
+/** Share of the links' connections that one network may hold. */
+const NETWORK_SHARE = 1 / 4;
+/** In bytes per second; a download that is slower for its whole length is cut off. */
+const SLOWEST = 16_000;
+/** Seconds after which a rejected caller may retry. */
+const RETRY_AFTER = 2;
+
+/**
+ * Opens images for links, whose callers are unknown. Each holds a connection to the store until it has been read, so
+ * their number and their time are limited. Files on disk have no connections to run out of.
+ */
+@Injectable()
+export class LinkReads {
+  private readonly limit: number;
+  private readonly networkLimit: number;
+  private readonly byNetwork = new Map<string, number>();
+  private open = 0;
+
+  constructor(
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+    private readonly config: ApiConfig,
+    { storage, s3Connections }: StorageConfig,
+  ) {
+    this.limit = storage === 's3' ? Math.floor(s3Connections * LINK_SHARE) : Infinity;
+    this.networkLimit = Math.max(1, Math.floor(this.limit * NETWORK_SHARE));
+  }
+
+  /**
+   * Opens an image whose bytes will be this response. Throws ObjectNotFound, StorageError, or AppError
+   * `concurrency_limit_exceeded` or `server_is_overloaded`.
+   */
+  async read(key: string, reply: FastifyReply): Promise<StoredObject> {
+    const leave = this.enter(networkOf(reply.request.ip));
+    try {
+      const stored = await this.store.open(key);
+      const timer = this.limitTime(stored.bytes, reply);
+      stored.stream.once('close', () => {
+        clearTimeout(timer);
+        leave();
+      });
+      return stored;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  private enter(network: string): () => void {
+    const count = this.byNetwork.get(network) ?? 0;
+    if (count >= this.networkLimit) {
+      const what = `Your network is limited to ${this.networkLimit} downloads at a time.`;
+      throw new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER });
+    }
+    if (this.open >= this.limit) {
+      throw new AppError('server_is_overloaded', 'Too many images are being downloaded.', { retryAfter: RETRY_AFTER });
+    }
+    this.byNetwork.set(network, count + 1);
+    this.open += 1;
+    return () => this.leave(network);
+  }
+
+  private leave(network: string): void {
+    const left = (this.byNetwork.get(network) ?? 1) - 1;
+    if (left > 0) this.byNetwork.set(network, left);
+    else this.byNetwork.delete(network);
+    this.open -= 1;
+  }
+
+  private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout | undefined {
+    const { sendTimeoutMs } = this.config;
+    if (sendTimeoutMs === 0) return undefined;
+    return setTimeout(() => reply.raw.destroy(), sendTimeoutMs + (bytes / SLOWEST) * 1_000);
+  }
+}
