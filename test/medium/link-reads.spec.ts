@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -44,7 +44,7 @@ describe('the time of a download', () => {
 
   it('is SEND_TIMEOUT_MS and a second for each 16 KB; then the connection is closed', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
-    const socket = connect(server.addresses()[0]?.port ?? 0, '127.0.0.1');
+    const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1');
     socket.on('error', () => undefined);
     socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     await once(socket, 'data');
