@@ -330,7 +330,7 @@ function callsOf({ store, intake, transitions, accountId, keyId, database, apiKe
         const identity = attempt(randomBytes(32));
         const { task } = await take(identity, { asynchronous: false });
         await store.markAbandoned(task.id, task.requestId);
-        store.abandonAttached(equal, newRequestId());
+        store.abandonAttached(identity.fingerprint, newRequestId());
         await take(identity, { asynchronous: false });
       },
     ],

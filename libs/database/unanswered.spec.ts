@@ -58,9 +58,12 @@ describe('unanswered statements', () => {
     list.add('a');
     await expect(list.settle()).rejects.toThrow('away');
     away = false;
-    await Promise.all([list.settle(), list.settle()]);
+    list.add('b');
+    await list.settle((item) => item === 'b');
+    expect(sent).toEqual([['a'], ['b']]);
     await list.settle();
-    expect(sent).toEqual([['a'], ['a']]);
+    await list.settle();
+    expect(sent).toEqual([['a'], ['b'], ['a']]);
   });
 
   it('are tried a last time at the end', async () => {

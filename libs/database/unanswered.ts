@@ -44,11 +44,10 @@ export class Unanswered<Item> {
     return this.fresh.has(item) || this.answered.has(item);
   }
 
-  /** Returns once the database has answered for all items so far. Throws what it throws. */
-  async settle(): Promise<void> {
-    if (this.fresh.size === 0) return;
-    await this.running;
-    if (this.fresh.size > 0) await this.run();
+  /** Repeats such items now, if the database has not answered for them yet. Throws what it throws. */
+  async settle(which: (item: Item) => boolean = () => true): Promise<void> {
+    const wanted = [...this.fresh].filter(which);
+    if (wanted.length > 0) await this.repeatAll(wanted);
   }
 
   /** Tries a last time, because no process does so afterwards. Never throws. */
@@ -66,15 +65,14 @@ export class Unanswered<Item> {
   }
 
   private run(): Promise<void> {
-    this.running ??= this.repeatAll().finally(() => {
+    this.running ??= this.repeatAll([...this.fresh, ...this.answered.keys()]).finally(() => {
       this.running = undefined;
       if (this.fresh.size + this.answered.size > 0) this.schedule();
     });
     return this.running;
   }
 
-  private async repeatAll(): Promise<void> {
-    const items = [...this.fresh, ...this.answered.keys()];
+  private async repeatAll(items: readonly Item[]): Promise<void> {
     for (let start = 0; start < items.length; start += PAGE) {
       const page = items.slice(start, start + PAGE);
       const done = await this.repeat(page);

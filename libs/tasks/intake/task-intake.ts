@@ -111,7 +111,7 @@ export class TaskIntake {
   }
 
   private async findEqual(command: TaskCommand, retry: number, fingerprint: Buffer): Promise<Intake | undefined> {
-    await this.store.settleAbandoned();
+    await this.store.settleAbandoned(fingerprint);
     if (retry === 0) return this.takeLeft(command, fingerprint);
     const id = await takeUndelivered(this.prisma.pool, this.attaching(command, fingerprint));
     return id === undefined ? undefined : this.attach(id);
@@ -122,7 +122,7 @@ export class TaskIntake {
    * takes another statement and a Redis command.
    */
   private async takeFirst(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake | undefined> {
-    await this.store.settleAbandoned();
+    await this.store.settleAbandoned(fingerprint);
     const waiter = this.waiterOf(command);
     const wanted = { fingerprint, attachWindowMs: this.config.attachWindowMs, waiter };
     const task = await this.store.insertUnlessFound(command, deadlineMs, { ...wanted, unlessAwayFrom: waiter ?? '' });

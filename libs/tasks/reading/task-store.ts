@@ -61,7 +61,7 @@ interface CancelledTask {
 /** A request whose caller has left: of this task, or of any equal one that it may have attached to. */
 interface LeftTask {
   readonly id?: string;
-  readonly fingerprint?: Uint8Array<ArrayBuffer>;
+  readonly fingerprint: Uint8Array<ArrayBuffer> | undefined;
   readonly requestId: string;
 }
 
@@ -363,10 +363,10 @@ export class TaskStore {
   /**
    * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
    * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered. Throws
-   * what the database throws, and repeats it then until the database answers.
+   * what the database throws, and repeats it then until the database answers; requests of `fingerprint` wait for it.
    */
-  async markAbandoned(id: string, requestId: string): Promise<void> {
-    const left = { id, requestId };
+  async markAbandoned(id: string, requestId: string, fingerprint?: Buffer): Promise<void> {
+    const left = { id, requestId, fingerprint: fingerprint && new Uint8Array(fingerprint) };
     this.left.add(left);
     await this.markLeft([left]);
     this.left.forget(left);
@@ -377,15 +377,16 @@ export class TaskStore {
     this.left.add({ fingerprint: new Uint8Array(fingerprint), requestId });
   }
 
-  /** Returns once the database has answered for all callers that have left. Throws what it throws. */
-  async settleAbandoned(): Promise<void> {
-    await this.left.settle();
+  /** Returns once the database has answered for callers of equal requests that have left. Throws what it throws. */
+  async settleAbandoned(fingerprint: Buffer): Promise<void> {
+    await this.left.settle((one) => one.fingerprint !== undefined && fingerprint.equals(one.fingerprint));
   }
 
   /** Returns those that are done; a request that failed may attach later, when a frozen database resumes. */
   private async markLeft(left: readonly LeftTask[]): Promise<LeftTask[]> {
     const requestId = { in: inList(left.map((one) => one.requestId)) };
-    const [ids, fingerprints] = [left.flatMap(({ id }) => id ?? []), left.flatMap((one) => one.fingerprint ?? [])];
+    const ids = left.flatMap(({ id }) => id ?? []);
+    const fingerprints = left.flatMap(({ id, fingerprint = [] }) => (id === undefined ? fingerprint : []));
     const named = { id: { in: inList(ids) }, OR: [{ attachedBy: requestId }, { attachedBy: null, requestId }] };
     const equal = { fingerprint: { in: inList(fingerprints) }, attachedBy: requestId, abandonedAt: null };
     for (const which of [...(ids.length > 0 ? [named] : []), ...(fingerprints.length > 0 ? [equal] : [])]) {

@@ -25,9 +25,9 @@ export class AcceptImage {
     return this.submit(await this.check.edit(request, asynchronous, signal));
   }
 
-  private async submit({ command, identity, upload, ...traits }: CheckedRequest): Promise<Accepted> {
+  private async submit({ command, upload, ...traits }: CheckedRequest): Promise<Accepted> {
     try {
-      const intake = await this.tasks.submit(command, identity);
+      const intake = await this.tasks.submit(command, traits.mark);
       // The repeated task already has these images.
       if (intake.attached) await upload.discard();
       return { ...traits, ...intake };

@@ -47,7 +47,7 @@ import {
 
 /** Properties of a request that do not depend on whether it creates a task. */
 export interface RequestTraits {
-  readonly mark: RequestMark;
+  readonly mark: RequestIdentity;
   /** How images are returned. */
   readonly format: DefaultResponseFormat;
   /** Whether the response is an event stream. */
@@ -59,7 +59,6 @@ export interface RequestTraits {
 /** A valid request whose images are stored. */
 export interface CheckedRequest extends RequestTraits {
   readonly command: TaskCommand;
-  readonly identity: RequestIdentity;
   readonly upload: InputUpload;
 }
 
@@ -95,7 +94,7 @@ export class CheckRequest {
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('generations', request.body, mark) };
       releaseBody(request);
-      return { command, identity, upload, ...this.traitsOf(fields, caller), mark, ignored };
+      return { command, upload, ...this.traitsOf(fields, caller), mark: identity, ignored };
     });
   }
 
@@ -126,7 +125,7 @@ export class CheckRequest {
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('edits', request.body, mark) };
       releaseBody(request);
-      return { command, identity, upload, ...this.traitsOf(fields, caller), mark, ignored };
+      return { command, upload, ...this.traitsOf(fields, caller), mark: identity, ignored };
     });
   }
 
@@ -155,7 +154,7 @@ export class CheckRequest {
       this.rules.assertExact(command);
       const body = formBody(form, upload.digests);
       const identity = { ...mark, fingerprint: await fingerprintOf('edits', body, mark) };
-      return { command, identity, upload, ...this.traitsOf(fields, caller), mark, ignored };
+      return { command, upload, ...this.traitsOf(fields, caller), mark: identity, ignored };
     });
   }
 

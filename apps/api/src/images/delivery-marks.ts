@@ -9,7 +9,7 @@ import type { Accepted } from './accept-image.js';
 const TICK_MS = 1_000;
 
 interface Written {
-  readonly taskId: string;
+  readonly accepted: Accepted;
   readonly reply: FastifyReply;
   readonly counted: boolean;
   readonly socket: Socket;
@@ -39,19 +39,20 @@ export class DeliveryMarks implements OnApplicationShutdown {
    * Idempotency-Key, a request finds its task in any case. A client that does not count retries is not followed after
    * it was sent only the task: it has the id, and many such clients never read the body.
    */
-  watch(reply: FastifyReply, { task, mark }: Accepted, isTask = false): void {
+  watch(reply: FastifyReply, accepted: Accepted, isTask = false): void {
+    const { mark } = accepted;
     if (mark.kind === 'key') return;
     reply.raw.once('finish', () => {
       if (isTask && !mark.counted) return;
       const { socket } = reply.request.raw;
-      if (socket.errored !== null) return void this.abandoned(reply, task.id);
-      const written = { taskId: task.id, reply, counted: mark.counted, socket };
+      if (socket.errored !== null) return void this.abandoned(reply, accepted);
+      const written = { accepted, reply, counted: mark.counted, socket };
       this.fresh.push(written);
       this.on(socket).add(written);
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
     });
     const closed = (): void => {
-      if (!reply.raw.writableFinished) void this.abandoned(reply, task.id);
+      if (!reply.raw.writableFinished) void this.abandoned(reply, accepted);
     };
     // The caller may have disconnected while its image was opened.
     if (reply.raw.destroyed) closed();
@@ -59,12 +60,12 @@ export class DeliveryMarks implements OnApplicationShutdown {
   }
 
   /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
-  async markUndelivered(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
-    if (mark.kind === 'attempt') await this.abandoned(reply, task.id);
+  async markUndelivered(reply: FastifyReply, accepted: Accepted): Promise<void> {
+    if (accepted.mark.kind === 'attempt') await this.abandoned(reply, accepted);
   }
 
-  private async abandoned(reply: FastifyReply, taskId: string): Promise<void> {
-    await this.tasks.markAbandoned(taskId, reply.request.id).catch((error: unknown) => {
+  private async abandoned(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
+    await this.tasks.markAbandoned(task.id, reply.request.id, mark.fingerprint).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: 1, error });
     });
   }
@@ -85,7 +86,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
     const written = new Set<Written>();
     this.unconfirmed.set(socket, written);
     socket.once('close', (wasReset) => {
-      if (wasReset) for (const { reply, taskId } of written) void this.abandoned(reply, taskId);
+      if (wasReset) for (const { reply, accepted } of written) void this.abandoned(reply, accepted);
     });
     return written;
   }
@@ -102,7 +103,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
     for (const written of due) this.on(written.socket).delete(written);
     const delivered = due.filter(({ counted, socket }) => counted && socket.errored === null);
     if (delivered.length === 0) return;
-    await this.tasks.markDelivered(delivered.map(({ taskId }) => taskId)).catch((error: unknown) => {
+    await this.tasks.markDelivered(delivered.map(({ accepted }) => accepted.task.id)).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: delivered.length, error });
     });
   }
