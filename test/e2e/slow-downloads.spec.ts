@@ -21,6 +21,7 @@ describe('a network that reads images from S3 slowly', () => {
   let s3: TestS3;
   let platform: ApiPlatform;
   let link: string;
+  let smallLink: string;
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
@@ -36,11 +37,14 @@ describe('a network that reads images from S3 slowly', () => {
       TRUSTED_PROXIES: '127.0.0.1',
     });
     const store = new S3Store(loadConfig([StorageConfig] as const, platform.settings)[0]);
-    const key = resultKey(`task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A`, 1, 'png');
-    await store.put(key, Readable.from([Buffer.alloc(BYTES)]), { contentType: 'image/png' });
-    store.close();
     const signer = new LinkSigner({ secretKey: platform.secretKey }, platform.url);
-    link = signer.sign(key, Math.floor(Date.now() / 1_000) + 3_600).url;
+    const linkTo = async (number: number, bytes: number): Promise<string> => {
+      const key = resultKey(`task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A`, number, 'png');
+      await store.put(key, Readable.from([Buffer.alloc(bytes)]), { contentType: 'image/png' });
+      return signer.sign(key, Math.floor(Date.now() / 1_000) + 3_600).url;
+    };
+    [link, smallLink] = [await linkTo(1, BYTES), await linkTo(2, 8_000)];
+    store.close();
   });
   afterAll(async () => {
     for (const socket of sockets) socket.destroy();
@@ -60,6 +64,17 @@ describe('a network that reads images from S3 slowly', () => {
     socket.pause();
     return Number(head.toString('latin1', 9, 12));
   }
+
+  it('takes turns when it reads many small images', async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 3 * READERS }, async () => {
+        const response = await fetch(smallLink, { headers: { 'x-forwarded-for': SLOW } });
+        await response.arrayBuffer();
+        return response.status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
 
   it('takes its own share of the connections, and others download and upload', async () => {
     const statuses = await Promise.all(Array.from({ length: READERS }, readSlowly));

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { EventEmitter, once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { ObjectStore, StoredObject } from '#storage/object-store.js';
@@ -13,6 +14,8 @@ const LINK_SHARE = 3 / 4;
 const NETWORK_SHARE = 1 / 4;
 /** In bytes per second; a download that is slower for its whole length is cut off. */
 const SLOWEST = 16_000;
+/** How long a download waits while its network has too many, in ms: a page of small images takes turns. */
+const TURN_MS = 5_000;
 /** Seconds after which a rejected caller may retry. */
 const RETRY_AFTER = 2;
 
@@ -25,6 +28,8 @@ export class LinkReads {
   private readonly limit: number;
   private readonly networkLimit: number;
   private readonly byNetwork = new Map<string, number>();
+  /** Emits the name of a network when one of its downloads has ended. */
+  private readonly ended = new EventEmitter().setMaxListeners(0);
   private open = 0;
 
   constructor(
@@ -41,7 +46,7 @@ export class LinkReads {
    * `concurrency_limit_exceeded` or `server_is_overloaded`.
    */
   async read(key: string, reply: FastifyReply): Promise<StoredObject> {
-    const leave = this.enter(networkOf(reply.request.ip));
+    const leave = await this.enter(networkOf(reply.request.ip));
     try {
       const stored = await this.store.open(key);
       const timer = this.limitTime(stored.bytes, reply);
@@ -56,25 +61,36 @@ export class LinkReads {
     }
   }
 
-  private enter(network: string): () => void {
-    const count = this.byNetwork.get(network) ?? 0;
-    if (count >= this.networkLimit) {
-      const what = `Your network is limited to ${this.networkLimit} downloads at a time.`;
-      throw new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER });
-    }
+  private async enter(network: string): Promise<() => void> {
+    await this.turn(network);
     if (this.open >= this.limit) {
       throw new AppError('server_is_overloaded', 'Too many images are being downloaded.', { retryAfter: RETRY_AFTER });
     }
-    this.byNetwork.set(network, count + 1);
+    this.byNetwork.set(network, this.openOf(network) + 1);
     this.open += 1;
     return () => this.leave(network);
   }
 
+  private async turn(network: string): Promise<void> {
+    const signal = AbortSignal.timeout(TURN_MS);
+    while (this.openOf(network) >= this.networkLimit) {
+      await once(this.ended, network, { signal }).catch(() => {
+        const what = `Your network is limited to ${this.networkLimit} downloads at a time.`;
+        throw new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER });
+      });
+    }
+  }
+
+  private openOf(network: string): number {
+    return this.byNetwork.get(network) ?? 0;
+  }
+
   private leave(network: string): void {
-    const left = (this.byNetwork.get(network) ?? 1) - 1;
+    const left = this.openOf(network) - 1;
     if (left > 0) this.byNetwork.set(network, left);
     else this.byNetwork.delete(network);
     this.open -= 1;
+    this.ended.emit(network);
   }
 
   private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout | undefined {
