@@ -1,4 +1,4 @@
-import { isAbove, roleOf, ROLES, storedEmailOf } from './person-rules.js';
+import { isAbove, mailboxOf, newEmailOf, roleOf, ROLES, storedEmailOf } from './person-rules.js';
 
 describe('storedEmailOf', () => {
   it.each([
@@ -20,6 +20,43 @@ describe('storedEmailOf', () => {
     ...[undefined, null, 7, ['ada@example.org']],
   ])('4.1: takes %j for no address', (text) => {
     expect(storedEmailOf(text)).toBeUndefined();
+  });
+});
+
+describe('newEmailOf', () => {
+  it.each(['x,victim@v.test', 'a1<victim@v.test>', '"q"<victim@v.test>', 'grp:victim@v.test;', 'a(c)victim@v.test'])(
+    'takes %j for no address, which users of earlier versions may have',
+    (text) => {
+      expect([newEmailOf(text), storedEmailOf(text)]).toEqual([undefined, text]);
+    },
+  );
+
+  it.each(['victim@v.test,b', 'x@[192.0.2.1]', 'victim@v.test\\', 'x@v.test>,<y', 'a b@v.test', 'ada', undefined])(
+    'takes %j for no address',
+    (text) => {
+      expect(newEmailOf(text)).toBeUndefined();
+    },
+  );
+
+  it.each(["O'Brien+tag@example.org", 'r\u00e9mi@caf\u00e9.example', '#!$%&*-/=?^_`{|}~@example.org'])(
+    'takes %j as it is stored',
+    (text) => {
+      expect(newEmailOf(text)).toBe(text.toLowerCase());
+    },
+  );
+});
+
+describe('mailboxOf', () => {
+  it.each(['kim@caf\u00e9.example', 'kim@xn--caf-dma.example', 'kim@caf\u00e9\u3002example', 'kim@caf\u00e9.example.'])(
+    'counts %s as the same mailbox',
+    (address) => {
+      expect(mailboxOf(address)).toBe('kim@xn--caf-dma.example');
+    },
+  );
+
+  it('leaves the part before the domain, and what is no domain', () => {
+    expect(mailboxOf('kim+a@example.org')).toBe('kim+a@example.org');
+    expect(mailboxOf('kim@exa]mple')).toBe('kim@exa]mple');
   });
 });
 

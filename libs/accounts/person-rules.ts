@@ -1,4 +1,5 @@
-import { INVISIBLE, VISIBLE_NAME } from '#contract/text-rules.js';
+import { domainToASCII } from 'node:url';
+import { INVISIBLE, isPlainAddress, VISIBLE_NAME } from '#contract/text-rules.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 
 /** From most to least powerful. No one may grant a role above their own, or change a person who has one. */
@@ -91,6 +92,22 @@ export function storedEmailOf(text: unknown): string | undefined {
   // Lower case may split a character that NFKC joins.
   const email = text.normalize('NFKC').trim().toLowerCase().normalize('NFKC');
   return EMAIL.test(email) ? email : undefined;
+}
+
+/**
+ * Like `storedEmailOf`, for addresses that email is sent to from now on. Users of earlier versions may have others, and
+ * still sign in.
+ */
+export function newEmailOf(text: unknown): string | undefined {
+  const email = storedEmailOf(text);
+  return email !== undefined && isPlainAddress(email) ? email : undefined;
+}
+
+/** One spelling for the addresses that email finds the same mailbox with, for counting: only their domains differ. */
+export function mailboxOf(address: string): string {
+  const at = address.lastIndexOf('@');
+  const domain = address.slice(at + 1);
+  return `${address.slice(0, at)}@${(domainToASCII(domain) || domain).replace(/\.$/, '')}`;
 }
 
 /** A name from outside, without invisible characters; undefined when nothing is left. */

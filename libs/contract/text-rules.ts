@@ -11,6 +11,16 @@ export const VISIBLE_NAME = /^(?=.*[^\s\p{C}])(?:[^\p{C}]|[\u200c\u200d]){1,100}
 /** Characters not allowed in names. */
 export const INVISIBLE = /(?![\u200c\u200d])\p{C}/gu;
 
+const PLAIN_ADDRESS = /^[^\s@<>()[\],;:"\\\p{C}]+@[^\s@<>()[\],;:"\\\p{C}]+$/u;
+
+/**
+ * Whether every mail program reads an email address as this one: without the characters of lists, groups, comments,
+ * names, and quotes.
+ */
+export function isPlainAddress(address: string): boolean {
+  return PLAIN_ADDRESS.test(address);
+}
+
 /** Requires at most `max` code points that the database can store. Another rule checks that the value is a string. */
 export function textProblem(value: unknown, property: string, max: number): FieldProblem | undefined {
   if (typeof value !== 'string') return undefined;

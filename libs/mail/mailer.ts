@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport, type Transporter } from 'nodemailer';
+import { isPlainAddress } from '#contract/text-rules.js';
 import { Logger } from '#telemetry/logger.js';
 import { MailConfig } from './mail.config.js';
 import { smtpAddress } from './smtp-address.js';
@@ -11,6 +12,8 @@ import { writeMail, type MailContent } from './write-mail.js';
 const STEP_MS = 10_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
+/** The status that a server answers for a mailbox name that is not allowed. */
+const NAME_NOT_ALLOWED = 553;
 /** Transient failures: the server could not be reached, or the connection broke. */
 const TRANSIENT = new Set(['ECONNECTION', 'ETIMEDOUT', 'ESOCKET', 'EDNS']);
 
@@ -21,7 +24,7 @@ export class MailNotSent extends Error {
   constructor(
     /** nodemailer's code, such as EAUTH, or `off` when no server is configured. */
     readonly code: string,
-    /** The server's reply code, 400 to 599, if there was one. */
+    /** The server's reply code, 400 to 599, if there was one; 553 without asking it for an address that is not plain. */
     readonly status?: number,
   ) {
     super(`The SMTP server did not take the email (${status === undefined ? code : `${code}, status ${status}`}).`);
@@ -106,9 +109,13 @@ export class Mailer implements OnApplicationShutdown {
 
   private async attempt(content: MailContent, signal: AbortSignal): Promise<MailNotSent | undefined> {
     const from = this.config.mailFrom;
+    // Rows of earlier versions may hold others, such as <kim@example.org>, which would reach another mailbox.
+    if (!isPlainAddress(content.to)) return new MailNotSent('EENVELOPE', NAME_NOT_ALLOWED);
     const messageId = content.id === undefined ? undefined : `<${content.id}@${domainOf(from)}>`;
     try {
-      await this.server().sendMail({ ...writeMail(content), from, messageId, signal });
+      // As an object, the address is not parsed again.
+      const to = { name: '', address: content.to };
+      await this.server().sendMail({ ...writeMail(content), to, from, messageId, signal });
       return undefined;
     } catch (error) {
       return notSent(error);

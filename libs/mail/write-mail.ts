@@ -1,6 +1,5 @@
-/** A finished email to one recipient. */
+/** A finished email. */
 export interface Mail {
-  readonly to: string;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
@@ -28,7 +27,7 @@ export interface MailContent {
 const FONT = 'font-family:system-ui,-apple-system,"Segoe UI",Roboto,sans-serif';
 
 /** The content as plain text and as simple HTML, which needs no style sheet and loads nothing. */
-export function writeMail({ to, subject, paragraphs, links = [], footer }: MailContent): Mail {
+export function writeMail({ subject, paragraphs, links = [], footer }: MailContent): Mail {
   const text = [...paragraphs, ...links.map(({ label, url }) => `${label}:\n${url}`), `--\n${footer}`];
   const body = [
     ...paragraphs.map((paragraph) => `<p>${escapeHtml(paragraph)}</p>`),
@@ -36,7 +35,7 @@ export function writeMail({ to, subject, paragraphs, links = [], footer }: MailC
     `<p style="color:#666;font-size:13px">${escapeHtml(footer)}</p>`,
   ];
   return {
-    ...{ to, subject: oneLine(subject), text: `${text.join('\n\n')}\n` },
+    ...{ subject: oneLine(subject), text: `${text.join('\n\n')}\n` },
     html: `<!doctype html><html lang="en"><body style='${FONT};line-height:1.5'>${body.join('')}</body></html>`,
   };
 }

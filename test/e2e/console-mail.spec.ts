@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { MailServer } from '../support/mail-server.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
@@ -98,6 +99,39 @@ describe('the mails of the console', () => {
     // Their own request for a link is counted separately.
     expect((await forgot(email)).status).toBe(204);
     expect((await ada.call('/people', { body: { email: 'other@example.org', role: 'member' } })).status).toBe(201);
+  });
+
+  it.each([
+    ...['x,victim@v.test', 'a1<victim@v.test>', '"q"<victim@v.test>', 'grp:victim@v.test;', 'a(c)victim@v.test'],
+    ...['victim@v.test,b', '<victim@v.test>', 'victim@v.test\\', 'victim@[192.0.2.1]'],
+  ])('go to no %j, which is another address to others', async (email) => {
+    const refused = async (path: string, body: object): Promise<unknown> => {
+      const answer = await ada.call(path, { body });
+      const { error } = (await answer.json()) as { error?: object };
+      return [answer.status, error];
+    };
+    const because = (param: string) => [400, expect.objectContaining({ code: 'invalid_value', param })];
+    expect(await refused('/people', { email, role: 'member' })).toEqual(because('email'));
+    expect(await refused('/accounts', { name: 'Sub', email })).toEqual(because('email'));
+    expect(await refused('/alerts/channels', { kind: 'email', address: email })).toEqual(because('address'));
+    // A user of an earlier version still signs in.
+    await signInInvited(platform, { email, role: 'member' });
+    expect((await signIn(email, PASSWORD)).status).toBe(200);
+  });
+
+  it('go to nobody else either when a user of an earlier version has such an address', async () => {
+    expect((await forgot('<victim@v.test>')).status).toBe(204);
+    expect(await waitUntil(() => platform.api.output().includes('"status":553'), { timeoutMs: 30_000 })).toBe(true);
+    expect(server.mails.flatMap(({ to }) => to).filter((to) => /v\.test|192/.test(to))).toEqual([]);
+  });
+
+  it('count every spelling of a domain as one', async () => {
+    const invite = async (email: string): Promise<number> =>
+      (await ada.call('/people', { body: { email, role: 'member' } })).status;
+    const spellings = ['caf\u00e9.example', 'xn--caf-dma.example', 'caf\u00e9\u3002example', 'caf\u00e9.example.'];
+    const statuses: number[] = [];
+    for (const domain of [...spellings, ...spellings]) statuses.push(await invite(`kim@${domain}`));
+    expect(statuses).toEqual([201, 201, 201, 201, 201, 429, 429, 429]);
   });
 
   it('help those who forgot their password, in every account, and answer alike for strangers', async () => {

@@ -53,6 +53,24 @@ describe('the mailer', () => {
     expect(server.mails).toHaveLength(1);
   });
 
+  it.each(["o'brien+tag=x@example.org", '=?utf-8?q?a?=@example.org', 'kim@caf\u00e9.example'])(
+    'sends to %s and nobody else',
+    async (to) => {
+      const before = server.mails.length;
+      await mailerOf().mailer.send({ ...CONTENT, to });
+      expect(server.mails.slice(before)).toMatchObject([{ to: [to] }]);
+    },
+  );
+
+  it.each([
+    ...['x,victim@v.test', 'a1<victim@v.test>', '"q"<victim@v.test>', 'grp:victim@v.test;', 'a(c)victim@v.test'],
+    ...['victim@v.test,b', '<victim@v.test>', '"victim"@v.test', 'victim@v.test>', 'victim @v.test', 'victim'],
+  ])('sends nothing to %j, which is another address to others', async (to) => {
+    const before = server.mails.length;
+    await expect(mailerOf().mailer.send({ ...CONTENT, to })).rejects.toMatchObject({ code: 'EENVELOPE', status: 553 });
+    expect(server.mails).toHaveLength(before);
+  });
+
   it('tries again what may pass, and gives up at once on what will not', async () => {
     server.refusals.push(451, 421);
     await mailerOf().mailer.send({ ...CONTENT, to: 'later@example.org' });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { storedEmailOf } from '#accounts/person-rules.js';
+import { newEmailOf } from '#accounts/person-rules.js';
 import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -32,7 +32,7 @@ export class NewChannels {
   async add(accountId: string, { kind, address }: NewChannelBody): Promise<string> {
     if (!this.kinds.includes(kind))
       throw new AppError('invalid_value', 'Email is not set up. Ask an operator to set SMTP_URL.', { param: 'kind' });
-    const email = kind === 'email' ? storedEmailOf(address) : undefined;
+    const email = kind === 'email' ? newEmailOf(address) : undefined;
     const problem = kind === 'email' ? emailProblem(email) : this.urlProblem(address);
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'address' });
     return await this.channels.add(accountId, kind, email ?? address);

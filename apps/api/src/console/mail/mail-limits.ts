@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { mailboxOf } from '#accounts/person-rules.js';
 import { AttemptLimiter, hashed } from '../../limits/attempt-limiter.js';
 
 /** Per 15 minutes: what an account may send, and what one address gets from all accounts. */
@@ -13,6 +14,6 @@ export class MailLimits {
   /** Counts a message. Throws AppError `rate_limit_exceeded`. */
   async admit(accountId: string, address: string): Promise<void> {
     await this.attempts.admit(`mail:account:${accountId}`, PER_ACCOUNT);
-    await this.attempts.admit(`mail:to:${hashed(address)}`, PER_RECIPIENT);
+    await this.attempts.admit(`mail:to:${hashed(mailboxOf(address))}`, PER_RECIPIENT);
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { mailboxOf } from '#accounts/person-rules.js';
 import { networkOf } from '../../common/network-of.js';
 import { AttemptLimiter, hashed } from '../../limits/attempt-limiter.js';
 
@@ -50,6 +51,6 @@ export class SignInLimits {
   /** Like `admit`, for an email to an address, whether or not it belongs to a user. */
   async admitMail(address: string, email: string): Promise<void> {
     await this.attempts.admit(`sign-in:mail:${networkOf(address)}`, MAILS_PER_ADDRESS);
-    await this.attempts.admit(`sign-in:mail:${hashed(email)}`, MAILS_PER_EMAIL);
+    await this.attempts.admit(`sign-in:mail:${hashed(mailboxOf(email))}`, MAILS_PER_EMAIL);
   }
 }

@@ -4,7 +4,7 @@ import { IsDefined, IsIn, IsString, Matches } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { textProblem } from '#contract/text-rules.js';
 import { LINK_PURPOSES, type LinkPurpose } from '#accounts/link-store.js';
-import { storedEmailOf } from '#accounts/person-rules.js';
+import { newEmailOf, storedEmailOf } from '#accounts/person-rules.js';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '#accounts/passwords.js';
 import { NormalizedBy } from '../../../common/contract-fields.js';
 import { IsName } from '../../dto/name-body.dto.js';
@@ -12,16 +12,20 @@ import { IsName } from '../../dto/name-body.dto.js';
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 /** Validates and normalizes an email address, in the same way for every body. */
-export const IsEmailAddress = () =>
+const isAddress = (rule: string, read: (value: unknown) => string | undefined) =>
   applyDecorators(
-    NormalizedBy((value) => storedEmailOf(value) ?? value),
-    Rule('isEmailAddress', emailProblem),
+    NormalizedBy((value) => read(value) ?? value),
+    Rule(rule, (value, property) => emailProblem(read(value), property)),
   );
+/** The email address of a user, perhaps of an earlier version. */
+const IsEmailAddress = () => isAddress('isEmailAddress', storedEmailOf);
+/** An email address for a new user. */
+export const IsNewEmailAddress = () => isAddress('isNewEmailAddress', newEmailOf);
 const IsLinkToken = () => Matches(TOKEN, { message: 'token must be the token of a link' });
 const IsNewPassword = () => Rule('isNewPassword', newPasswordProblem);
 
-function emailProblem(value: unknown, property: string): FieldProblem | undefined {
-  if (storedEmailOf(value) !== undefined) return undefined;
+function emailProblem(email: string | undefined, property: string): FieldProblem | undefined {
+  if (email !== undefined) return undefined;
   return { code: 'invalid_value', message: `${property} must be an email address` };
 }
 
@@ -104,7 +108,7 @@ export class FirstAdminBody extends JoinBody {
   @ApiProperty()
   @IsDefined()
   @IsString()
-  @IsEmailAddress()
+  @IsNewEmailAddress()
   email!: string;
 }
 

@@ -5,7 +5,7 @@ import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
 import { IsName } from '../../dto/name-body.dto.js';
-import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
+import { IsNewEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 /** Operators' settings for all keys of an account together. */
 class AccountSettingsBody extends BudgetBody {
@@ -39,7 +39,7 @@ export class NewAccountBody extends AccountSettingsBody {
   @ApiProperty({ description: 'Email address of the owner.' })
   @IsDefined()
   @IsString()
-  @IsEmailAddress()
+  @IsNewEmailAddress()
   email!: string;
 }
 

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
 import { INVITED_ROLES, ROLES, type InvitedRole, type Role } from '#accounts/person-rules.js';
 import { AppError } from '#contract/app-error.js';
-import { IsEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
+import { IsNewEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 const IsRole = (roles: readonly Role[]) => IsIn(roles, { message: `role must be one of ${roles.join(', ')}` });
 
@@ -11,7 +11,7 @@ export class InviteAdminBody {
   @ApiProperty()
   @IsDefined()
   @IsString()
-  @IsEmailAddress()
+  @IsNewEmailAddress()
   email!: string;
 }
 
