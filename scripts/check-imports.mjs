@@ -17,6 +17,7 @@ const mayImport = {
   database: below,
   redis: below,
   queue: [...below, 'redis'],
+  limits: [...below, 'redis'],
   storage: below,
   egress: [...below, 'bytes'],
   catalog: [...below, 'providers', 'database', 'secrets'],

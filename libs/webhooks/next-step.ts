@@ -12,6 +12,8 @@ export const ATTEMPT_ERRORS = [
   'secret_unreadable',
   /** Not attempted, because the installation sends no email. */
   'email_disabled',
+  /** Not attempted, because the address or the account has had its emails of the hour. */
+  'email_limit',
   /** Not attempted, because the endpoint is off. */
   'endpoint_disabled',
   /** Not attempted, because the endpoint or the task no longer exists. */

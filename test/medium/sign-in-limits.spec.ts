@@ -1,8 +1,8 @@
 import { RedisConfig } from '#redis/redis.config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { SignInLimits } from '../../apps/api/src/console/sign-in/sign-in-limits.js';
-import { AttemptLimiter } from '../../apps/api/src/limits/attempt-limiter.js';
-import { RateCounter } from '../../apps/api/src/limits/rate-counter.js';
+import { AttemptLimiter } from '#limits/attempt-limiter.js';
+import { RateCounter } from '#limits/rate-counter.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { createTestRedis } from '../support/redis.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';

@@ -9,6 +9,9 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { PublicPoster } from '#egress/post-public-url.js';
 import { MailConfig } from '#mail/mail.config.js';
 import { Mailer } from '#mail/mailer.js';
+import { AttemptLimiter } from '#limits/attempt-limiter.js';
+import { RateCounter } from '#limits/rate-counter.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { TextSealer } from '#secrets/sealed-text.js';
 import { resultKey } from '#storage/object-key.js';
 import { ResultLinks } from '#storage/result-links.js';
@@ -24,6 +27,7 @@ import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WebhookGauges } from '#webhooks/webhook-gauges.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { AlertMailLimits } from '../../apps/worker/src/webhooks/alert-mail-limits.js';
 import { AlertMails } from '../../apps/worker/src/webhooks/alert-mails.js';
 import { AttemptDelivery } from '../../apps/worker/src/webhooks/attempt-delivery.js';
 import { DeliverWebhook } from '../../apps/worker/src/webhooks/deliver-webhook.js';
@@ -85,7 +89,9 @@ describe('webhooks', () => {
       secrets,
       new WorkerConfig(),
     );
-    const mails = new AlertMails(new Mailer(new MailConfig(), room.logger), new WorkerConfig());
+    const counter = new RateCounter(room.redis, { ...new RedisConfig(), redisPrefix: room.prefix });
+    const limits = new AlertMailLimits(new AttemptLimiter(counter, 3_600));
+    const mails = new AlertMails(new Mailer(new MailConfig(), room.logger), limits, new WorkerConfig());
     const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, mails, room.logger);
     return new DeliverWebhook(room.deliveryTransitions, room.deliveries, attempts, config, room.logger);
   }

@@ -5,7 +5,7 @@ import { QueueHealth } from '#queue/queue-health.js';
 import type { Session } from '#accounts/session-store.js';
 import type { Caller } from '../auth/caller.js';
 import { LimitsConfig } from './limits.config.js';
-import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from './rate-counter.js';
+import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from '#limits/rate-counter.js';
 
 export type CountedKind = 'submits' | 'polls' | 'chats';
 

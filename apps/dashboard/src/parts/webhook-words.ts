@@ -21,6 +21,7 @@ const ERRORS: Readonly<Record<string, string>> = {
   interrupted: 'Interrupted by a restart; not counted',
   secret_unreadable: 'Can’t read the signing secret: SECRET_KEY has changed',
   email_disabled: 'Not sent: email isn’t set up (SMTP_URL)',
+  email_limit: 'Not sent: too many alert emails within an hour',
   endpoint_disabled: 'Not sent: endpoint disabled',
   removed: 'Not sent: endpoint or task removed',
 } satisfies Record<NonNullable<Attempt['error']>, string>;

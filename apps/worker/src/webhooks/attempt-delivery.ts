@@ -24,14 +24,14 @@ export class AttemptDelivery {
 
   /** Returns the result; sends the traceparent to the receiver. Throws only when the database does not answer. */
   async attempt(claimed: ClaimedDelivery, traceparent?: string): Promise<AttemptResult> {
-    const { id, url, disabled } = claimed;
+    const { id, accountId, url, disabled } = claimed;
     const { signal } = this.stopping;
     const { timeoutMs } = this.config;
     if (url === undefined) return { error: 'removed' };
     if (disabled) return { error: 'endpoint_disabled' };
     if (claimed.channel === 'email' && claimed.message !== null) {
       const alert = this.messages.alert(claimed.message);
-      return await this.mails.send(channelAddress(url), alert, { timeoutMs, signal });
+      return await this.mails.send({ accountId, address: channelAddress(url) }, alert, { timeoutMs, signal });
     }
     const message = await this.messages.of(claimed).catch((error: unknown) => {
       if (error instanceof UnreadableSecret) return error;

@@ -3,12 +3,16 @@ import { TaskLinks } from '#answers/task-links.js';
 import { EgressModule } from '#egress/egress.module.js';
 import { MailModule } from '#mail/mail.module.js';
 import { JobsModule } from '#queue/queue.module.js';
+import { ATTEMPT_WINDOW_SECONDS, AttemptLimiter } from '#limits/attempt-limiter.js';
+import { RateCounter } from '#limits/rate-counter.js';
+import { ProducerRedisModule } from '#redis/redis.module.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { WorkerConfig } from '../worker.config.js';
+import { ALERT_MAIL_SECONDS, AlertMailLimits } from './alert-mail-limits.js';
 import { AlertMails } from './alert-mails.js';
 import { AttemptDelivery } from './attempt-delivery.js';
 import { DeliverWebhook } from './deliver-webhook.js';
@@ -25,12 +29,16 @@ const signer = {
 
 /** Delivers webhooks and alerts. */
 @Module({
-  imports: [JobsModule, TasksModule, WebhooksModule, EgressModule, MailModule],
+  imports: [JobsModule, ProducerRedisModule, TasksModule, WebhooksModule, EgressModule, MailModule],
   providers: [
     WebhookProcessor,
     DeliverWebhook,
     AttemptDelivery,
     AlertMails,
+    AlertMailLimits,
+    AttemptLimiter,
+    RateCounter,
+    { provide: ATTEMPT_WINDOW_SECONDS, useValue: ALERT_MAIL_SECONDS },
     WebhookMessages,
     TaskLinks,
     ResultLinks,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { mailboxOf } from '#accounts/person-rules.js';
-import { AttemptLimiter, hashed } from '../../limits/attempt-limiter.js';
+import { AttemptLimiter, hashed } from '#limits/attempt-limiter.js';
 
 /** Per 15 minutes: what an account may send, and what one address gets from all accounts. */
 const PER_ACCOUNT = 100;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { mailboxOf } from '#accounts/person-rules.js';
 import { networkOf } from '../../common/network-of.js';
-import { AttemptLimiter, hashed } from '../../limits/attempt-limiter.js';
+import { AttemptLimiter, hashed } from '#limits/attempt-limiter.js';
 
 /**
  * Attempts per window: for one email address from one network address, for one email address from anywhere, and from
