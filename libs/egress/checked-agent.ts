@@ -1,7 +1,8 @@
-import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { Agent, ProxyAgent, type Dispatcher } from 'undici';
 import { AddressRules } from './address-rules.js';
 import { checkedConnect, type Network } from './checked-connect.js';
 import type { EgressConfig } from './egress.config.js';
+import { proxyOptions } from './undici.js';
 
 const MAX_HEADER_BYTES = 16_384;
 
@@ -52,12 +53,11 @@ function dispatcherFor(
     const rules = new AddressRules(config);
     return new Agent({ ...limits, connect: checkedConnect(rules, network, connectTimeoutMs, destroyed) });
   }
-  const connect = { timeout: connectTimeoutMs };
+  const proxy = proxyOptions(connectTimeoutMs);
   return new ProxyAgent({
     ...limits,
+    ...proxy,
     uri: config.egressProxy,
-    proxyTls: connect,
-    requestTls: { ...connect, ...(network.ca !== undefined && { ca: network.ca }) },
-    clientFactory: (origin, more) => new Pool(origin, { ...more, headersTimeout: connectTimeoutMs }),
+    requestTls: { ...proxy.requestTls, ...(network.ca !== undefined && { ca: network.ca }) },
   });
 }

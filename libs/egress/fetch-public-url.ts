@@ -1,7 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
 import { AppError } from '#contract/app-error.js';
-import { abortableRequest } from './abortable-request.js';
 import { readCappedBody } from './capped-body.js';
 import { checkedAgent } from './checked-agent.js';
 import type { Network } from './checked-connect.js';
@@ -9,6 +8,7 @@ import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 import { resolveHost } from './resolve-host.js';
 import { timeLimit } from './time-limit.js';
+import { abortableRequest } from './undici.js';
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);

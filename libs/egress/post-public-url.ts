@@ -1,11 +1,11 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { abortableRequest } from './abortable-request.js';
 import { checkedAgent } from './checked-agent.js';
 import type { Network } from './checked-connect.js';
 import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 import { resolveHost } from './resolve-host.js';
 import { timeLimit } from './time-limit.js';
+import { abortableRequest } from './undici.js';
 
 /** How much of a response is read: some receivers log an error when the connection closes while they still write. */
 const MAX_ANSWER_BYTES = 65_536;

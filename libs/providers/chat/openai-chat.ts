@@ -10,7 +10,7 @@ const BEFORE_SENDING = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'],
   // Errors of a proxy that refused the connection or has the wrong certificate; an aborted call throws its signal's
   // reason instead.
-  ...['UND_ERR_ABORTED', 'UND_ERR_PRX_TLS'],
+  ...['UND_ERR_ABORTED', 'UND_ERR_PRX_TLS', 'TUNNEL_FAILED'],
 ]);
 const TLS_FAILURE = /^(?:ERR_TLS|ERR_SSL|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO)/;
 

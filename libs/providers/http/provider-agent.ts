@@ -1,4 +1,5 @@
-import { Agent, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
+import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
+import { proxyOptions } from '#egress/undici.js';
 import type { ProviderProxyConfig } from './proxy.config.js';
 
 interface AgentSettings {
@@ -24,8 +25,6 @@ export function providerAgent(
     httpProxy: proxy.providerProxy,
     httpsProxy: proxy.providerProxy,
     noProxy: proxy.providerNoProxy.join(','),
-    ...{ proxyTls: connect, requestTls: connect },
-    // The proxy's own response counts as connecting.
-    clientFactory: (origin, more) => new Pool(origin, { ...more, headersTimeout: connectTimeoutMs }),
+    ...proxyOptions(connectTimeoutMs),
   });
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { ByteCollector, inSlices } from '#bytes/bytes.js';
+import { abortableRequest } from '#egress/undici.js';
 import { ProviderError } from '../provider-error.js';
 import { connectionFailure, unusable } from './failures.js';
 import { readJson } from './json-value.js';
@@ -113,7 +114,8 @@ export class Upstream {
   private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamResponse> {
     const { apiKey, organization, project, headers: own } = this.settings;
     const sent = call.body;
-    const { statusCode, headers, body } = await request(URL.canParse(call.path) ? call.path : this.base + call.path, {
+    const url = URL.canParse(call.path) ? call.path : this.base + call.path;
+    const { statusCode, headers, body } = await abortableRequest(url, {
       dispatcher: this.agent,
       method: sent === undefined ? 'GET' : 'POST',
       signal,
