@@ -1,5 +1,6 @@
 import { RedisScript } from '#redis/redis-script.js';
 import { STARTS_KEPT } from './limiter.js';
+import { CHAT_WAITS_MS, LINE } from './provider-line.js';
 
 /** Longest pause of a provider or key for which the provider named no time, in ms. */
 const MAX_PAUSE_MS = 60_000;
@@ -15,102 +16,136 @@ const NOW = `
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
- * KEYS: calls (task -> end of its lease), owners (task -> permit), starts (permit -> time), breaker, keys (name ->
- * `<end of its pause> <refusals>`); ARGV: task, permit, key, whether it resumes, lease, most calls and most starts (0 =
- * any number). Returns the reason of a refusal and the ms until a retry, or '' and the time.
+ * KEYS: calls (task -> end of its lease), owners (task -> permit), starts (permit -> time), the others of the line,
+ * breaker, keys (name -> `<end of its pause> <refusals>`); ARGV: four of the line, task, permit, key, whether it resumes,
+ * lease, then who asks, if known: account, weight, key, weight, the job by which the task comes back if it waits ('' =
+ * a chat), and the ms that it has left. Returns the reason of a refusal and the ms until a retry, or '' and the time;
+ * then the jobs to call.
  * The breaker is closed without `trips`, open before `until`, and half open afterwards: then only the task that is its
  * `probe` may call, for as long as that task has a slot.
  */
-export const ENTER = new RedisScript(`${NOW}
-  local task, pass, limit, rate = ARGV[1], ARGV[2], tonumber(ARGV[6]), tonumber(ARGV[7])
-  for _, lost in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now)) do
-    redis.call('ZREM', KEYS[1], lost)
-    redis.call('HDEL', KEYS[2], lost)
+export const ENTER = new RedisScript(`${NOW}${LINE}
+  local breaker, keys, task, pass = KEYS[8], KEYS[9], ARGV[5], ARGV[6]
+  local account, job = ARGV[10], ARGV[14]
+  for _, lost in ipairs(redis.call('ZRANGEBYSCORE', calls, '-inf', now)) do
+    redis.call('ZREM', calls, lost)
+    redis.call('HDEL', owners, lost)
   end
-  if ARGV[4] == '0' then
-    local trips, till, probe = unpack(redis.call('HMGET', KEYS[4], 'trips', 'until', 'probe'))
+  -- Chats don't come back, but their callers try again, so these wait by their callers.
+  local place = job == '' and 'chat ' .. account .. ' ' .. ARGV[12] or task
+  local function join() if account then join_line(place, unpack(ARGV, 10, 14)) end end
+  local function refuse(reason, ms)
+    join()
+    if job == '' then
+      wait(place, ${CHAT_WAITS_MS})
+    elseif job then
+      ms = ask_again(task, ms, tonumber(ARGV[15]))
+    end
+    return { reason, ms, called }
+  end
+  local function take_kept_place()
+    if place == task or redis.call('ZREM', calls, place) == 0 then return end
+    redis.call('ZADD', calls, now + ARGV[9], task)
+  end
+  if ARGV[8] == '0' then
+    local trips, till, probe = unpack(redis.call('HMGET', breaker, 'trips', 'until', 'probe'))
     if trips then
-      if tonumber(till) > now then return { 'open', till - now } end
-      if probe and probe ~= task and redis.call('ZSCORE', KEYS[1], probe) then return { 'open', ${ASK_AGAIN_MS} } end
+      if tonumber(till) > now then return refuse('open', till - now) end
+      if probe and probe ~= task and redis.call('ZSCORE', calls, probe) then return refuse('open', ${ASK_AGAIN_MS}) end
     end
-    local rested = tonumber(string.match(redis.call('HGET', KEYS[5], ARGV[3]) or '', '^%d+')) or 0
-    if rested > now then return { 'cooling', rested - now } end
-    local others = redis.call('ZCARD', KEYS[1]) - (redis.call('ZSCORE', KEYS[1], task) and 1 or 0)
-    if limit > 0 and others >= limit then return { 'busy', ${ASK_AGAIN_MS} } end
-    redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - ${WINDOW_MS})
-    local begun = redis.call('ZCARD', KEYS[3])
+    local rested = tonumber(string.match(redis.call('HGET', keys, ARGV[7]) or '', '^%d+')) or 0
+    if rested > now then return refuse('cooling', rested - now) end
+    redis.call('ZREMRANGEBYSCORE', starts, '-inf', now - ${WINDOW_MS})
+    take_kept_place()
+    local has_slot = redis.call('ZSCORE', calls, task)
+    if not has_slot and not trips then
+      if places() <= 0 or redis.call('EXISTS', turns) == 1 then join() end
+      give_places(1, place)
+      take_kept_place()
+      has_slot = redis.call('ZSCORE', calls, task)
+    end
+    local is_behind = not has_slot and (places() <= 0 or not trips and redis.call('HEXISTS', waiters, place) == 1)
+    local others, begun = redis.call('ZCARD', calls) - (has_slot and 1 or 0), redis.call('ZCARD', starts)
+    if limit > 0 and others >= limit then return refuse('busy', ${ASK_AGAIN_MS}) end
     if rate > 0 and begun >= rate then
-      local first = redis.call('ZRANGE', KEYS[3], begun - rate, begun - rate, 'WITHSCORES')
-      return { 'rate', first[2] + ${WINDOW_MS} - now }
+      local first = redis.call('ZRANGE', starts, begun - rate, begun - rate, 'WITHSCORES')
+      return refuse('rate', first[2] + ${WINDOW_MS} - now)
     end
-    redis.call('ZADD', KEYS[3], now, pass)
-    if rate == 0 then redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -${STARTS_KEPT + 1}) end
-    redis.call('PEXPIRE', KEYS[3], ${WINDOW_MS})
-    if trips then redis.call('HSET', KEYS[4], 'probe', task) end
+    if is_behind then return refuse('busy', ${ASK_AGAIN_MS}) end
+    redis.call('ZADD', starts, now, pass)
+    if rate == 0 then redis.call('ZREMRANGEBYRANK', starts, 0, -${STARTS_KEPT + 1}) end
+    redis.call('PEXPIRE', starts, ${WINDOW_MS})
+    if trips then redis.call('HSET', breaker, 'probe', task) end
   end
-  redis.call('ZADD', KEYS[1], now + ARGV[5], task)
-  redis.call('HSET', KEYS[2], task, pass)
-  redis.call('PEXPIRE', KEYS[1], ${KEEP_MS})
-  redis.call('PEXPIRE', KEYS[2], ${KEEP_MS})
-  return { '', now }`);
+  leave_line(place)
+  redis.call('ZADD', calls, now + ARGV[9], task)
+  redis.call('HSET', owners, task, pass)
+  redis.call('PEXPIRE', calls, ${KEEP_MS})
+  redis.call('PEXPIRE', owners, ${KEEP_MS})
+  return { '', now, called }`);
 
 /**
- * KEYS: calls, owners, breaker, failures (times, newest first), keys; ARGV: task, permit, key, outcome, when the call
- * began, ms that the provider said to wait (0 = none), ms that a parked call keeps its slot (0 = it has ended), then how
- * many failures open the breaker, within how many ms, its first pause in ms, and a key's first pause in ms.
+ * KEYS: those of the line, breaker, keys, failures (times, newest first); ARGV: four of the line, task, permit, key,
+ * outcome, when the call began, ms that the provider said to wait (0 = none), ms that a parked call keeps its slot (0 =
+ * it has ended), then how many failures open the breaker, within how many ms, its first pause in ms, and a key's first
+ * pause in ms. Returns the jobs to call.
  * While the breaker is open, only its probe decides; a failed call that began before the breaker closed does not count.
  * A refusal does not prolong a key's current pause, unless the provider said how long to wait.
  * A refused key says nothing about the provider, so another call may be the probe, though this one may be parked.
  */
-export const LEAVE = new RedisScript(`${NOW}
-  local task, key, outcome = ARGV[1], ARGV[3], ARGV[4]
-  local owned = redis.call('HGET', KEYS[2], task) == ARGV[2]
-  if owned and tonumber(ARGV[7]) > 0 then
-    redis.call('ZADD', KEYS[1], now + ARGV[7], task)
+export const LEAVE = new RedisScript(`${NOW}${LINE}
+  local breaker, keys, failures = KEYS[8], KEYS[9], KEYS[10]
+  local task, key, outcome = ARGV[5], ARGV[7], ARGV[8]
+  local owned = redis.call('HGET', owners, task) == ARGV[6]
+  if owned and tonumber(ARGV[11]) > 0 then
+    redis.call('ZADD', calls, now + ARGV[11], task)
   elseif owned then
-    redis.call('ZREM', KEYS[1], task)
-    redis.call('HDEL', KEYS[2], task)
+    redis.call('ZREM', calls, task)
+    redis.call('HDEL', owners, task)
   end
-  local trips, probe, closed = unpack(redis.call('HMGET', KEYS[3], 'trips', 'probe', 'closed'))
+  local trips, probe, closed = unpack(redis.call('HMGET', breaker, 'trips', 'probe', 'closed'))
   local decides = trips and owned and probe == task
-  local rested, refusals = string.match(redis.call('HGET', KEYS[5], key) or '0 0', '^(%d+) (%d+)$')
+  local rested, refusals = string.match(redis.call('HGET', keys, key) or '0 0', '^(%d+) (%d+)$')
   rested, refusals = tonumber(rested), tonumber(refusals)
   local function open(times)
-    local pause = math.min(${MAX_PAUSE_MS}, ARGV[10] * 2 ^ (times - 1))
-    redis.call('DEL', KEYS[3], KEYS[4])
-    redis.call('HSET', KEYS[3], 'trips', times, 'until', now + pause)
-    redis.call('PEXPIRE', KEYS[3], ${KEEP_MS})
+    local pause = math.min(${MAX_PAUSE_MS}, ARGV[14] * 2 ^ (times - 1))
+    redis.call('DEL', breaker, failures)
+    redis.call('HSET', breaker, 'trips', times, 'until', now + pause)
+    redis.call('PEXPIRE', breaker, ${KEEP_MS})
   end
   if outcome == 'succeeded' then
-    if rested <= now then redis.call('HDEL', KEYS[5], key) end
-    if not trips then redis.call('DEL', KEYS[4]) end
+    if rested <= now then redis.call('HDEL', keys, key) end
+    if not trips then redis.call('DEL', failures) end
     if decides then
-      redis.call('DEL', KEYS[3], KEYS[4])
-      redis.call('HSET', KEYS[3], 'closed', now)
-      redis.call('PEXPIRE', KEYS[3], ${KEEP_MS})
+      redis.call('DEL', breaker, failures)
+      redis.call('HSET', breaker, 'closed', now)
+      redis.call('PEXPIRE', breaker, ${KEEP_MS})
     end
   elseif outcome == 'failed' then
     if decides then
       open(trips + 1)
-    elseif not trips and tonumber(ARGV[5]) >= tonumber(closed or 0) then
-      redis.call('LPUSH', KEYS[4], now)
-      redis.call('LTRIM', KEYS[4], 0, ARGV[8] - 1)
-      redis.call('PEXPIRE', KEYS[4], ARGV[9])
-      local first = redis.call('LINDEX', KEYS[4], ARGV[8] - 1)
-      if first and now - first <= tonumber(ARGV[9]) then open(1) end
+    elseif not trips and tonumber(ARGV[9]) >= tonumber(closed or 0) then
+      redis.call('LPUSH', failures, now)
+      redis.call('LTRIM', failures, 0, ARGV[12] - 1)
+      redis.call('PEXPIRE', failures, ARGV[13])
+      local first = redis.call('LINDEX', failures, ARGV[12] - 1)
+      if first and now - first <= tonumber(ARGV[13]) then open(1) end
     end
   elseif outcome == 'key_refused' then
-    if decides then redis.call('HDEL', KEYS[3], 'probe') end
-    local told = tonumber(ARGV[6])
+    if decides then redis.call('HDEL', breaker, 'probe') end
+    local told = tonumber(ARGV[10])
     if rested > now then
       if told > 0 then rested = math.max(rested, now + told) end
     else
-      rested = now + (told > 0 and told or math.min(${MAX_PAUSE_MS}, ARGV[11] * 2 ^ refusals))
+      rested = now + (told > 0 and told or math.min(${MAX_PAUSE_MS}, ARGV[15] * 2 ^ refusals))
       refusals = refusals + 1
     end
-    redis.call('HSET', KEYS[5], key, string.format('%.0f %.0f', rested, refusals))
-    redis.call('PEXPIRE', KEYS[5], ${KEEP_MS})
-  end`);
+    redis.call('HSET', keys, key, string.format('%.0f %.0f', rested, refusals))
+    redis.call('PEXPIRE', keys, ${KEEP_MS})
+  end
+  redis.call('ZREMRANGEBYSCORE', starts, '-inf', now - ${WINDOW_MS})
+  if redis.call('HEXISTS', breaker, 'trips') == 0 then give_places(2) end
+  return called`);
 
 /** KEYS: calls, owners; ARGV: task. */
 export const FORGET = new RedisScript(`

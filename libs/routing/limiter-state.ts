@@ -3,8 +3,10 @@ import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
+import { IMAGE_QUEUE } from '#queue/job-catalog.js';
 import { ENTER, FORGET, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
-import type { CallOutcome, CallRejection, RefusalReason } from './limiter.js';
+import type { Asking, CallOutcome, CallRejection, RefusalReason } from './limiter.js';
+import { LINE_PARTS } from './provider-line.js';
 import { RoutingConfig } from './routing.config.js';
 
 /** The longest time that a slot or a pause is kept, in ms, whatever a provider says. */
@@ -17,6 +19,14 @@ export interface ProviderCall {
   readonly provider: string;
   readonly keyName: string;
   readonly taskId: string;
+  /** Of its provider, by which places are given away. */
+  readonly limits: ProviderEntry['limits'];
+}
+
+/** What the shared state answers, and the image jobs whose turn has come. */
+export interface Answer<T> {
+  readonly answer: T;
+  readonly called: readonly string[];
 }
 
 /** How a call ended or was parked. */
@@ -43,7 +53,7 @@ export interface ProviderState {
   readonly cooling: ReadonlyMap<string, number>;
 }
 
-type Part = 'calls' | 'owners' | 'starts' | 'breaker' | 'failures' | 'keys';
+type Part = (typeof LINE_PARTS)[number] | 'breaker' | 'failures' | 'keys';
 
 /**
  * Calls, starts and failures of providers, in Redis and by its clock, so that limits hold for all processes together
@@ -59,26 +69,26 @@ export class LimiterState {
 
   /** Takes a slot, or returns why there is none; `startedAt` is by Redis's clock, in ms. */
   async enter(
-    { permit, provider, keyName, taskId }: ProviderCall,
-    { concurrency, startsPerMinute }: ProviderEntry['limits'],
-    resume: boolean,
-  ): Promise<CallRejection | { readonly startedAt: number }> {
-    const keys = this.keys(provider, 'calls', 'owners', 'starts', 'breaker', 'keys');
-    const call = [taskId, permit, keyName, resume ? 1 : 0];
-    const limits = [this.config.slotLeaseMs, concurrency ?? 0, startsPerMinute ?? 0];
-    const [reason, ms] = (await ENTER.run(this.redis, keys, [...call, ...limits])) as [RefusalReason | '', number];
-    return reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms };
+    call: ProviderCall,
+    { resume = false, caller, jobId = '', remainingMs = LONGEST_MS }: Asking,
+  ): Promise<Answer<CallRejection | { readonly startedAt: number }>> {
+    const { permit, provider, keyName, taskId } = call;
+    const keys = this.keys(provider, ...LINE_PARTS, 'breaker', 'keys');
+    const asks = [taskId, permit, keyName, resume ? 1 : 0, this.config.slotLeaseMs];
+    const who = caller && [caller.accountId, caller.accountWeight, caller.originalKeyId, caller.weight];
+    const values = [...this.lineOf(call), ...asks, ...(who ? [...who, jobId, wholeMs(remainingMs)] : [])];
+    const [reason, ms, called] = (await ENTER.run(this.redis, keys, values)) as [RefusalReason | '', number, string[]];
+    return { answer: reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms }, called };
   }
 
   /** Returns the slot, unless the call is parked, and records how the call went. */
-  async leave(
-    { permit, provider, keyName, taskId }: ProviderCall,
-    { outcome, startedAt, retryAfterMs, keepMs }: CallReport,
-  ): Promise<void> {
+  async leave(call: ProviderCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
+    const { permit, provider, keyName, taskId } = call;
     const { failures, failureWindowMs, pauseMs, keyPauseMs } = this.config;
-    const keys = this.keys(provider, 'calls', 'owners', 'breaker', 'failures', 'keys');
-    const call = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs), wholeMs(keepMs)];
-    await LEAVE.run(this.redis, keys, [...call, failures, failureWindowMs, pauseMs, keyPauseMs]);
+    const keys = this.keys(provider, ...LINE_PARTS, 'breaker', 'keys', 'failures');
+    const report = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs), wholeMs(keepMs)];
+    const values = [...this.lineOf(call), ...report, failures, failureWindowMs, pauseMs, keyPauseMs];
+    return { answer: undefined, called: (await LEAVE.run(this.redis, keys, values)) as string[] };
   }
 
   /** Returns the slot of a task, whichever permit holds it. */
@@ -111,6 +121,12 @@ export class LimiterState {
         resting.flatMap((name, index) => (index % 2 === 0 ? [[String(name), Number(resting[index + 1])]] : [])),
       ),
     }));
+  }
+
+  /** What the scripts of the line need besides its keys. */
+  private lineOf({ provider, limits: { concurrency = 0, startsPerMinute = 0 } }: ProviderCall): (string | number)[] {
+    const { redisPrefix: prefix } = this.queue;
+    return [`${prefix}:gate:${provider}`, `${prefix}:${IMAGE_QUEUE}`, concurrency, startsPerMinute];
   }
 
   private keys(provider: string, ...parts: Part[]): string[] {

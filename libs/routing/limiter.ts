@@ -1,4 +1,5 @@
 import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { QueueCaller } from '#queue/fair-order.js';
 
 /** Starts that are remembered for a provider without a limit on them, only to be shown. */
 export const STARTS_KEPT = 10_000;
@@ -8,7 +9,7 @@ export const STARTS_KEPT = 10_000;
  * - `drained`: an operator switched the provider off
  * - `open`: its breaker is open after repeated failures
  * - `cooling`: it refused this key; its other keys may work
- * - `busy`: its limit of running calls is reached
+ * - `busy`: its limit of running calls is reached, or others come first
  * - `rate`: its limit of calls begun in the last minute is reached
  */
 export type RefusalReason = 'drained' | 'open' | 'cooling' | 'busy' | 'rate';
@@ -40,6 +41,20 @@ export interface CallPermit {
   park(ms: number, outcome?: CallOutcome, retryAfterMs?: number): void;
 }
 
+/** How a call asks for its permit. */
+export interface Asking {
+  /** The provider is already working on its job. */
+  readonly resume?: boolean;
+  /** An operator is testing the provider. */
+  readonly evenDrained?: boolean;
+  /** Whose turn it takes; absent: its own turn is after all that wait. */
+  readonly caller?: QueueCaller | undefined;
+  /** The job by which its task will come back after a rejection, and which is called when it is its turn. */
+  readonly jobId?: string;
+  /** Milliseconds until its task's deadline. */
+  readonly remainingMs?: number;
+}
+
 /** Injection token of the Limiter; processes provide ProviderLimiter. */
 export const LIMITER = Symbol('limiter');
 
@@ -47,13 +62,8 @@ export const LIMITER = Symbol('limiter');
 export interface Limiter {
   /**
    * Asks for one call with a key of a provider, by the key's name, which is empty where there are no keys. A task has
-   * one slot of a provider, however often it asks. A call that `resume`s a job the provider is already working on is
-   * never refused and does not count as a start. `evenDrained`: an operator is testing the provider. Never throws.
+   * one slot of a provider, however often it asks. A call that resumes a job is never rejected and does not count as a
+   * start. Never throws.
    */
-  enter(
-    entry: ProviderEntry,
-    keyName: string,
-    taskId: string,
-    options?: { readonly resume?: boolean; readonly evenDrained?: boolean },
-  ): Promise<CallPermit | CallRejection>;
+  enter(entry: ProviderEntry, keyName: string, taskId: string, asking?: Asking): Promise<CallPermit | CallRejection>;
 }

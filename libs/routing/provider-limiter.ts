@@ -1,10 +1,11 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { ProviderEntry } from '#providers/provider-entry.js';
+import { ImageQueue } from '#queue/image-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './provider-switches.js';
-import type { CallReport, ProviderCall } from './limiter-state.js';
-import type { Limiter, CallPermit, CallRejection } from './limiter.js';
+import type { Answer, CallReport, LimiterState, ProviderCall } from './limiter-state.js';
+import type { Asking, Limiter, CallPermit, CallRejection } from './limiter.js';
 import { RoutingConfig } from './routing.config.js';
 import { SharedLimiter } from './shared-limiter.js';
 
@@ -20,7 +21,8 @@ const RENEWALS_PER_LEASE = 3;
 @Injectable()
 export class ProviderLimiter implements Limiter, OnApplicationShutdown {
   private readonly calls = new Set<ProviderCall>();
-  private readonly leaving = new Set<Promise<unknown>>();
+  /** Reports and calls of jobs that are on their way to Redis. */
+  private readonly sending = new Set<Promise<unknown>>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(
@@ -28,6 +30,7 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     private readonly drained: DrainedProviders,
     { slotLeaseMs }: RoutingConfig,
     private readonly metrics: Metrics,
+    private readonly queue: ImageQueue,
   ) {
     this.timer = setInterval(() => void this.renew(), slotLeaseMs / RENEWALS_PER_LEASE).unref();
   }
@@ -36,12 +39,12 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     entry: ProviderEntry,
     keyName: string,
     taskId: string,
-    { resume = false, evenDrained = false }: { readonly resume?: boolean; readonly evenDrained?: boolean } = {},
+    asking: Asking = {},
   ): Promise<CallPermit | CallRejection> {
-    if (!resume && !evenDrained && this.drained.has(entry.name))
+    if (!asking.resume && !asking.evenDrained && this.drained.has(entry.name))
       return this.refuse(entry, { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
-    const call = { permit: randomUUID(), provider: entry.name, keyName, taskId };
-    const answer = await this.shared.tell((state) => state.enter(call, entry.limits, resume));
+    const call = { permit: randomUUID(), provider: entry.name, keyName, taskId, limits: entry.limits };
+    const answer = await this.tell((state) => state.enter(call, asking));
     if (answer !== undefined && 'reason' in answer) return this.refuse(entry, answer);
     return this.permit(call, answer?.startedAt ?? 0);
   }
@@ -58,9 +61,9 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     return counts;
   }
 
-  /** Resolves when all reports of permits so far have arrived, or failed. */
+  /** Resolves when all reports of permits so far have arrived, or failed, and those whose turn it is were called. */
   async settled(): Promise<void> {
-    await Promise.all(this.leaving);
+    while (this.sending.size > 0) await Promise.all(this.sending);
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -82,15 +85,24 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     this.calls.add(call);
     const leave = (report: Omit<CallReport, 'startedAt'>): void => {
       if (!this.calls.delete(call)) return;
-      const told = this.shared
-        .tell((state) => state.leave(call, { ...report, startedAt }))
-        .finally(() => this.leaving.delete(told));
-      this.leaving.add(told);
+      this.send(this.tell((state) => state.leave(call, { ...report, startedAt })));
     };
     return {
       end: (outcome, retryAfterMs) => leave({ outcome, retryAfterMs }),
       park: (keepMs, outcome = 'neutral', retryAfterMs) => leave({ outcome, retryAfterMs, keepMs }),
     };
+  }
+
+  /** Tells the shared state, and lets the jobs whose turn has come run at once. */
+  private async tell<T>(work: (state: LimiterState) => Promise<Answer<T>>): Promise<T | undefined> {
+    const told = await this.shared.tell(work);
+    if (told !== undefined && told.called.length > 0) this.send(this.queue.hurry(told.called));
+    return told?.answer;
+  }
+
+  private send(message: Promise<unknown>): void {
+    const sent = message.finally(() => this.sending.delete(sent));
+    this.sending.add(sent);
   }
 
   private async renew(): Promise<void> {

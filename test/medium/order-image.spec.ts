@@ -338,7 +338,7 @@ models:
       const vendors = { first: slow(2, seen), second: mustNotBeCalled };
       await worker(vendors).run(id);
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
-      expect(await room.redis.hget(`${room.prefix}:images:${id}-1`, 'delay')).toBe('2000');
+      expect(await room.redis.hget(`${room.prefix}:images:${id}-2`, 'delay')).toBe('2000');
       expect(await room.store.history(TEST_ACCOUNT, id)).toMatchObject({ callRuns: true });
       for (let n = 0; n < 2; n++) {
         await due(id);

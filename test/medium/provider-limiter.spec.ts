@@ -177,8 +177,9 @@ describe('the limits of a provider, at several processes', () => {
       provider: 'p',
       keyName: 'a',
       taskId: 'task',
+      limits: providerEntry('p').limits,
     })) as [ProviderCall, ProviderCall];
-    for (const call of [lost, lease]) await state.enter(call, providerEntry('p').limits, false);
+    for (const call of [lost, lease]) await state.enter(call, {});
     await state.renew([lost]);
     await state.leave(lost, { outcome: 'neutral', startedAt: 0, keepMs: 60_000 });
     await state.leave(lost, { outcome: 'neutral', startedAt: 0 });

@@ -129,7 +129,7 @@ describe('running one task', () => {
     const id = await accepted({ prompt: 'a pear [[fault=http-500 times=1]]' });
     await worker().run(id);
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
-    expect(await room.redis.exists(`${room.prefix}:images:${id}-1`)).toBe(1);
+    expect(await room.redis.exists(`${room.prefix}:images:${id}-2`)).toBe(1);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [id]);
     await worker().run(id);
     expect(await read(id)).toMatchObject({ status: 'completed' });
@@ -314,7 +314,7 @@ describe('running one task', () => {
     stopping.leases.abortAll();
     await run;
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
-    expect(await room.redis.exists(`${room.prefix}:images:${id}-1`)).toBe(1);
+    expect(await room.redis.exists(`${room.prefix}:images:${id}-2`)).toBe(1);
     const next = await room.transitions.claim(id, 'next', 20_000);
     expect(next).toMatchObject({ providerCallOpen: true, providerStarts: 1 });
   });

@@ -118,8 +118,8 @@ describe('the sweep', () => {
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '6 seconds' WHERE id = $1`, [id]);
     expect(await room.newSweep().enqueueForgotten()).toBe(1);
-    expect(await jobsOf(id)).toEqual(['2']);
-    expect(await room.redis.hget(`${room.prefix}:images:${id}-2`, 'priority')).toBe(String(FIRST_PRIORITY));
+    expect(await jobsOf(id)).toEqual(['3']);
+    expect(await room.redis.hget(`${room.prefix}:images:${id}-3`, 'priority')).toBe(String(FIRST_PRIORITY));
     expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ phase: 'running' });
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [id]);
     expect(await room.newSweep().failOverdue()).toBe(1);

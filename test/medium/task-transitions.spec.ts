@@ -181,7 +181,7 @@ describe('the transitions of a task', () => {
       `UPDATE tasks SET calls = jsonb_set(calls, '{0,acceptedAt}', to_jsonb(now() - interval '1 minute')) WHERE id = $1`,
       [lease.id],
     );
-    expect(await room.transitions.park(lease, 60_000)).toEqual({ taskId: lease.id, epoch: 1, delayMs: 60_000 });
+    expect(await room.transitions.park(lease, 60_000)).toEqual({ taskId: lease.id, epoch: 2, delayMs: 60_000 });
     expect(await room.store.find(TEST_ACCOUNT, lease.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
     expect(await room.transitions.claim(lease.id, 'early', LEASE_MS)).toBeUndefined();
     expect(await room.transitions.renew([lease], LEASE_MS)).toEqual([]);
@@ -207,11 +207,21 @@ describe('the transitions of a task', () => {
   it('is not claimed before its next try is due, nor after its deadline', async () => {
     const lease = await claimed();
     const entry = await room.transitions.giveBack(lease, 60_000);
-    expect(entry).toEqual({ taskId: lease.id, epoch: 1, delayMs: 60_000 });
+    expect(entry).toEqual({ taskId: lease.id, epoch: 2, delayMs: 60_000 });
     expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();
     const overdue = await accepted();
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue]);
     expect(await room.transitions.claim(overdue, 'worker', LEASE_MS)).toBeUndefined();
+  });
+
+  it('is due at once while it waits for a provider, under an epoch that no other release uses', async () => {
+    const lease = await claimed();
+    const entry = await room.transitions.giveBack(lease, 60_000, undefined, { wait: true });
+    expect(entry).toEqual({ taskId: lease.id, epoch: 1, delayMs: 60_000 });
+    const again = await room.transitions.claim(lease.id, 'worker', LEASE_MS);
+    expect(again).toMatchObject({ nextEpoch: 2, caller: { accountId: TEST_ACCOUNT, accountWeight: 1, weight: 1 } });
+    const parked = await room.transitions.park({ id: lease.id, attempt: again?.attempt ?? 0 }, 60_000);
+    expect(parked).toMatchObject({ epoch: 3 });
   });
 
   describe('of many tasks at one moment', () => {

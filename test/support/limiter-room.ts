@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
@@ -7,7 +8,11 @@ import { PrismaService } from '#database/prisma.service.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { producerConnection } from '#redis/connections.js';
 import { RedisConfig } from '#redis/redis.config.js';
+import { FairOrder } from '#queue/fair-order.js';
+import { ImageQueue } from '#queue/image-queue.js';
+import { IMAGE_QUEUE } from '#queue/job-catalog.js';
 import { QueueHealth } from '#queue/queue-health.js';
+import { senderOptions } from '#queue/queue-sender.js';
 import { DrainedProviders, ProviderSwitches } from '#routing/provider-switches.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import type { CallPermit, CallRejection } from '#routing/limiter.js';
@@ -57,13 +62,16 @@ export async function openLimiterRoom() {
     const switches = new ProviderSwitches(database);
     const drained = new DrainedProviders(switches, config, logger);
     const metrics = new Metrics();
-    const asked = new ProviderLimiter(new SharedLimiter(state, health, logger), drained, config, metrics);
+    const images = new Queue(IMAGE_QUEUE, senderOptions(redis, redisConfig));
+    const queue = new ImageQueue(images, redis, new FairOrder(redis, redisConfig));
+    const asked = new ProviderLimiter(new SharedLimiter(state, health, logger), drained, config, metrics, queue);
     await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
     await drained.start();
     const opened = {
       enter: asked.enter.bind(asked),
       limiter: asked,
       state,
+      queue,
       health,
       drained,
       switches,

@@ -1,6 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
-import { ORIGINAL_KEY } from './task-columns.js';
+import { ACCOUNT_WEIGHT, KEY_WEIGHT, ORIGINAL_KEY } from './task-columns.js';
 import type { PersonTasks, TaskError } from './task.js';
 
 /** A task that the sweep has ended, and the owners of its slots. */
@@ -41,8 +41,8 @@ const REQUEUE = {
       losses = losses + $3::int, phase = CASE WHEN $3 THEN 'queued' ELSE phase END
     FROM seen WHERE id = seen_id
     RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' AND NOT $3 THEN json_build_object(
-      'accountId', account_id, 'accountWeight', COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1),
-      'originalKeyId', ${ORIGINAL_KEY}, 'weight', COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)) END AS caller`,
+      'accountId', account_id, 'accountWeight', ${ACCOUNT_WEIGHT},
+      'originalKeyId', ${ORIGINAL_KEY}, 'weight', ${KEY_WEIGHT}) END AS caller`,
 };
 
 /**

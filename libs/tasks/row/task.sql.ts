@@ -2,6 +2,7 @@ import type { ImageUsage } from '#contract/image-usage.js';
 import type { Queryable } from '#database/queryable.js';
 import type { CallEnd, CallStart, FirstCalls } from './provider-call.js';
 import {
+  CLAIMED_COLUMNS,
   ORIGINAL_KEY,
   SUMMARY_COLUMNS,
   TASK_COLUMNS,
@@ -211,9 +212,7 @@ const CLAIM = {
     WHERE id = task AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${NOT_DURABLE}
-    RETURNING ${TASK_COLUMNS}, ${ORIGINAL_KEY} AS original_key_id, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open, asynchronous, trace_parent,
-      calls->-1 AS last_call, (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
-      (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`,
+    RETURNING ${CLAIMED_COLUMNS}`,
 };
 
 /** A worker's request for the lease of a task. */
@@ -358,7 +357,7 @@ export async function endTasks(database: Queryable, ends: readonly End[]): Promi
 
 const LET_GO = {
   name: 'task_let_go',
-  text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + 1, next_try_at = now() + delay_ms * interval '1 millisecond',
+  text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + CASE WHEN waited AND NOT parked THEN 1 ELSE 2 END, next_try_at = now() + delay_ms * interval '1 millisecond',
       waits = waits + waited::int, phase = CASE WHEN parked THEN phase ELSE 'queued' END,
       calls = CASE WHEN unmade THEN calls - (-1) ELSE ${callsEnded('call')} END, provider_starts = provider_starts - unmade::int,
       provider = CASE WHEN NOT unmade THEN provider END,
@@ -376,7 +375,7 @@ export interface Release {
   readonly delayMs: number;
   /** The end of the last call, if that was made and is open. */
   readonly call?: CallEnd | undefined;
-  /** Does not count as a try, because no provider was free. */
+  /** Not a try, because no provider was free: one may call the task by its next epoch, which other releases skip. */
   readonly wait?: boolean | undefined;
   /** Its provider keeps working, so it keeps its phase, its call and its start. */
   readonly parked?: boolean;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ImageUsage } from '#contract/image-usage.js';
 import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
+import type { QueueCaller } from '#queue/fair-order.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, FirstCalls, ProviderCall } from '../row/provider-call.js';
 import type { SlotTaker } from '../admission/task-slots.js';
@@ -26,6 +27,10 @@ import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from '
 /** A task held by one worker. `attempt` is the fencing token that every later transition must name. */
 export interface ClaimedTask {
   readonly task: Task & Pick<SlotTaker, 'originalKeyId'>;
+  /** Whose turn its calls take at a provider. */
+  readonly caller: QueueCaller;
+  /** The epoch of its next job, if it comes back because it waits for a provider. */
+  readonly nextEpoch: number;
   readonly prompt: string;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
@@ -188,6 +193,7 @@ export class TaskTransitions {
   /**
    * Releases the task for a later attempt (or at once, on shutdown), with the end of the call that was made, if any;
    * a call that may have been charged stays open. Returns the entry to add to the queue, if the task was still held.
+   * A task that only waits for a provider (`wait`) is due at once, because it may be called before its delay is over.
    */
   async giveBack(
     lease: Lease,
@@ -207,8 +213,9 @@ export class TaskTransitions {
   }
 
   private async released(release: Release): Promise<QueueEntry | undefined> {
-    const row = await this.releases(release);
-    return row && { taskId: row.id, epoch: row.epoch, delayMs: release.delayMs };
+    const { wait, delayMs } = release;
+    const row = await this.releases(wait ? { ...release, delayMs: 0 } : release);
+    return row && { taskId: row.id, epoch: row.epoch, delayMs };
   }
 }
 
@@ -237,6 +244,11 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
   const begun = row.attempt === 1 && row.provider_call_open ? (row.last_call ?? undefined) : undefined;
   return {
     task: { ...toTask(row), originalKeyId: row.original_key_id },
+    caller: {
+      ...{ accountId: row.account_id, accountWeight: row.account_weight },
+      ...{ originalKeyId: row.original_key_id, weight: row.key_weight },
+    },
+    nextEpoch: row.epoch + 1,
     prompt: row.prompt,
     inputs: row.inputs,
     mask: row.mask,

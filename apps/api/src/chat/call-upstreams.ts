@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatResponse } from '#providers/chat/chat-provider.js';
+import type { QueueCaller } from '#queue/fair-order.js';
 import type { CallPermit } from '#routing/limiter.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
@@ -36,6 +37,7 @@ export interface CallState {
 
 interface CallContext {
   readonly requestId: string;
+  readonly caller: QueueCaller;
   readonly catalog: Catalog;
   readonly firstByteMs: number;
   readonly signal: AbortSignal;
@@ -67,7 +69,7 @@ export class CallUpstreams {
     const callId = randomUUID();
     for (const attempt of this.plan.attempts(model, context.catalog, this.limiter.isDrained)) {
       context.gone.throwIfAborted();
-      const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId);
+      const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId, context.caller);
       if ('reason' in permit) {
         retryAfterMs = Math.min(retryAfterMs, permit.retryAfterMs);
         continue;

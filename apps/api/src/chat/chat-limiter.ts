@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { QueueCaller } from '#queue/fair-order.js';
 import { DrainedProviders } from '#routing/provider-switches.js';
 import type { CallPermit, CallRejection } from '#routing/limiter.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
@@ -20,10 +21,18 @@ export class ChatLimiter {
 
   readonly isDrained = (provider: string): boolean => this.drained.has(provider);
 
-  /** `callId` identifies the chat across all of its keys. Never throws. */
-  async enter(provider: ProviderEntry, keyName: string, callId: string): Promise<CallPermit | CallRejection> {
+  /**
+   * `callId` identifies the chat across all of its keys. It takes its caller's turn at once or not at all, because a
+   * chat can't wait in line. Never throws.
+   */
+  async enter(
+    provider: ProviderEntry,
+    keyName: string,
+    callId: string,
+    caller: QueueCaller,
+  ): Promise<CallPermit | CallRejection> {
     const { concurrency, startsPerMinute } = provider.limits;
     if (concurrency === undefined && startsPerMinute === undefined) return UNCOUNTED;
-    return this.limiter.enter(provider, keyName, callId);
+    return this.limiter.enter(provider, keyName, callId, { caller });
   }
 }

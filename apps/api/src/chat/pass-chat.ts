@@ -5,6 +5,7 @@ import type { Catalog, ModelEntry, TokenPrices } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import { taskOwnerOf } from '../auth/caller.js';
 import { Draining } from '../common/draining.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { CallUpstreams, type CallState, type Outcome } from './call-upstreams.js';
@@ -113,8 +114,9 @@ export class PassChat {
     const { chat, model, catalog, signal, gone } = active;
     const state: CallState = {};
     const { firstByteMs } = this.config;
+    const caller = taskOwnerOf(callerOf(request));
     const outcome = await this.upstreams
-      .call(chat, model, { requestId: request.id, catalog, firstByteMs, signal, gone, state: state })
+      .call(chat, model, { requestId: request.id, caller, catalog, firstByteMs, signal, gone, state: state })
       .catch((error: unknown) => {
         this.recordUnanswered(request, reply, active, state);
         throw error;

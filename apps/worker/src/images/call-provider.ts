@@ -6,6 +6,7 @@ import { whiteMask } from '#images/white-mask.js';
 import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from './provider-registry.js';
+import { imageJobId } from '#queue/job-catalog.js';
 import { LIMITER, type CallOutcome, type CallPermit, type CallRejection, type Limiter } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
@@ -54,8 +55,14 @@ export class CallProvider {
   async call(attempt: Attempt, order: OrderedCall): Promise<MadeImages | ProviderPending | CallRejection> {
     const { provider, key } = order.candidate;
     const { id, options } = attempt.claimed.task;
-    const evenDrained = options.onlyProvider === provider.name;
-    const permit = await this.limiter.enter(provider, key?.name ?? '', id, { resume: order.resume, evenDrained });
+    const { caller, nextEpoch, remainingMs, claimedAt } = attempt.claimed;
+    const permit = await this.limiter.enter(provider, key?.name ?? '', id, {
+      resume: order.resume,
+      evenDrained: options.onlyProvider === provider.name,
+      caller,
+      jobId: imageJobId(id, nextEpoch),
+      remainingMs: remainingMs - (performance.now() - claimedAt),
+    });
     if ('reason' in permit) return permit;
     try {
       if (!order.resume) await this.starts.start(attempt, order.candidate);
