@@ -62,23 +62,25 @@ export class LinkReads {
   }
 
   private async enter(network: string): Promise<() => void> {
-    await this.turn(network);
-    if (this.open >= this.limit) {
-      throw new AppError('server_is_overloaded', 'Too many images are being downloaded.', { retryAfter: RETRY_AFTER });
-    }
-    this.byNetwork.set(network, this.openOf(network) + 1);
-    this.open += 1;
-    return () => this.leave(network);
-  }
-
-  private async turn(network: string): Promise<void> {
     const signal = AbortSignal.timeout(TURN_MS);
-    while (this.openOf(network) >= this.networkLimit) {
+    while (!this.take(network)) {
       await once(this.ended, network, { signal }).catch(() => {
         const what = `Your network is limited to ${this.networkLimit} downloads at a time.`;
         throw new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER });
       });
     }
+    return () => this.leave(network);
+  }
+
+  /** False while the network has as many as it may. */
+  private take(network: string): boolean {
+    if (this.openOf(network) >= this.networkLimit) return false;
+    if (this.open >= this.limit) {
+      throw new AppError('server_is_overloaded', 'Too many images are being downloaded.', { retryAfter: RETRY_AFTER });
+    }
+    this.byNetwork.set(network, this.openOf(network) + 1);
+    this.open += 1;
+    return true;
   }
 
   private openOf(network: string): number {
