@@ -110,7 +110,7 @@ describe('the mails of the console', () => {
       const { error } = (await answer.json()) as { error?: object };
       return [answer.status, error];
     };
-    const because = (param: string) => [400, expect.objectContaining({ code: 'invalid_value', param })];
+    const because = (param: string): unknown => [400, expect.objectContaining({ code: 'invalid_value', param })];
     expect(await refused('/people', { email, role: 'member' })).toEqual(because('email'));
     expect(await refused('/accounts', { name: 'Sub', email })).toEqual(because('email'));
     expect(await refused('/alerts/channels', { kind: 'email', address: email })).toEqual(because('address'));
