@@ -76,6 +76,18 @@ describe('a network that reads images from S3 slowly', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
+  it('loses no turn to a caller that leaves while it waits', async () => {
+    expect(await readSlowly()).toBe(200);
+    const waiting = new AbortController();
+    const left = fetch(smallLink, { headers: { 'x-forwarded-for': SLOW }, signal: waiting.signal });
+    await expect(Promise.race([left, from('203.0.113.9').then((other) => other.arrayBuffer())])).resolves.toBeDefined();
+    waiting.abort();
+    await expect(left).rejects.toThrow();
+    for (const socket of sockets) socket.destroy();
+    const next = await from(SLOW);
+    expect([next.status, (await next.arrayBuffer()).byteLength]).toEqual([200, BYTES]);
+  });
+
   it('takes its own share of the connections, and others download and upload', async () => {
     const statuses = await Promise.all(Array.from({ length: READERS }, readSlowly));
     expect(statuses.sort()).toEqual([200, ...Array.from({ length: READERS - 1 }, () => 429)]);

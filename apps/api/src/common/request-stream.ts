@@ -68,7 +68,7 @@ export function discardRest(payload: IncomingMessage): void {
       limitBurst(chunk);
     } catch {
       payload.off('data', onData);
-      closeUnheard(payload.socket);
+      stopReading(payload.socket);
     }
   };
   payload.on('data', onData);
@@ -104,7 +104,7 @@ export function burstLimiter(payload: IncomingMessage): (chunk: Buffer) => void 
 }
 
 /** Reads nothing more from a connection, and closes it once its client has had time to read the response. */
-export function closeUnheard(socket: Socket): void {
+export function stopReading(socket: Socket): void {
   rest(socket);
   setTimeout(() => socket.destroy(), RESPONSE_READ_MS).unref();
 }

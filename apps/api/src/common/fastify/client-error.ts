@@ -4,7 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { errorBody, errorHeaders } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
-import { closeUnheard } from '../request-stream.js';
+import { stopReading } from '../request-stream.js';
 
 /** The newest response of each connection. */
 const responses = new WeakMap<Socket, ServerResponse>();
@@ -58,5 +58,5 @@ export function answerOnSocket(error: AppError, socket: Socket): void {
   socket.on('error', () => socket.destroy());
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
-  closeUnheard(socket);
+  stopReading(socket);
 }
