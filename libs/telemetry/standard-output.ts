@@ -8,8 +8,11 @@ const WAITING_BYTES = 4_194_304;
  * destination, the error would end the process, which would then try forever to write its last lines.
  */
 export function standardOutput(): sonicBoom.SonicBoom {
-  const output = new sonicBoom.SonicBoom({ fd: 1, sync: false, maxLength: WAITING_BYTES });
+  // With no minimum, `flush` does nothing.
+  const output = new sonicBoom.SonicBoom({ fd: 1, sync: false, minLength: 1, maxLength: WAITING_BYTES });
   let isFailing = false;
+  // A line that is dropped does not try to write what waits, so without this, a full buffer would stay full.
+  output.on('drop', () => output.flush());
   output.on('error', () => {
     isFailing = true;
   });

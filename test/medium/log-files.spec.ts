@@ -101,3 +101,36 @@ it('a log that can’t be written costs its lines, and neither ends nor blocks t
   closeSync(full);
   expect(status).toBe(3);
 });
+
+it('a log is written again when its disk has room again, however many lines were dropped', async () => {
+  const logger = pathToFileURL(join('dist', 'libs', 'telemetry', 'logger.js')).href;
+  const script = `import fs from 'node:fs';
+    const write = fs.write;
+    const noRoom = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    fs.write = (...args) => { setImmediate(args.at(-1), noRoom); };
+    const { Logger } = await import('${logger}');
+    const logger = new Logger('api', 'info');
+    for (let line = 0; line < 6_000; line++) {
+      logger.info('request', { model: 'a line '.repeat(150) });
+      if (line % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    fs.write = write;
+    const until = async (isWritten, again) => {
+      while (!isWritten(fs.readFileSync(process.argv[1], 'utf8')) && process.uptime() < 60) {
+        again?.();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    };
+    await until((log) => log.length > 4_000_000, () => logger.info('request', { model: 'a line '.repeat(150) }));
+    logger.info('written');
+    await until((log) => log.endsWith('"written"}\\n'));
+    process.exit(3);`;
+  const file = openSync(log, 'w');
+  const args = ['--input-type=module', '--eval', script, log];
+  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', file, 'inherit'], timeout: 120_000 });
+  closeSync(file);
+  expect(status).toBe(3);
+  const lines = (await readFile(log, 'utf8')).trimEnd().split('\n');
+  expect(lines.length).toBeGreaterThan(1_000);
+  expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({ event: 'written' });
+});
