@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { EventEmitter, once } from 'node:events';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { ObjectStore, StoredObject } from '#storage/object-store.js';
@@ -28,8 +27,8 @@ export class LinkReads {
   private readonly limit: number;
   private readonly networkLimit: number;
   private readonly byNetwork = new Map<string, number>();
-  /** Emits the name of a network when one of its downloads has ended. */
-  private readonly ended = new EventEmitter().setMaxListeners(0);
+  /** Callers that wait for their turn, by network, the first to come first. */
+  private readonly waiting = new Map<string, Set<() => void>>();
   private open = 0;
 
   constructor(
@@ -46,7 +45,9 @@ export class LinkReads {
    * `concurrency_limit_exceeded` or `server_is_overloaded`.
    */
   async read(key: string, reply: FastifyReply): Promise<StoredObject> {
-    const leave = await this.enter(networkOf(reply.request.ip));
+    const network = networkOf(reply.request.ip);
+    if (!this.take(network)) await this.turn(network, reply);
+    const leave = (): void => this.leave(network);
     try {
       const stored = await this.store.open(key);
       const timer = this.limitTime(stored.bytes, reply);
@@ -61,15 +62,30 @@ export class LinkReads {
     }
   }
 
-  private async enter(network: string): Promise<() => void> {
-    const signal = AbortSignal.timeout(TURN_MS);
-    while (!this.take(network)) {
-      await once(this.ended, network, { signal }).catch(() => {
+  /** Returns when another download of the network has ended and this one has its place. */
+  private async turn(network: string, { raw }: FastifyReply): Promise<void> {
+    const waiting = this.waiting.get(network) ?? new Set();
+    this.waiting.set(network, waiting);
+    await new Promise<void>((resolve, reject) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        raw.off('close', giveUp);
+        waiting.delete(start);
+        if (waiting.size === 0) this.waiting.delete(network);
+      };
+      const start = (): void => {
+        end();
+        resolve();
+      };
+      const giveUp = (): void => {
+        end();
         const what = `Your network is limited to ${this.networkLimit} downloads at a time.`;
-        throw new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER });
-      });
-    }
-    return () => this.leave(network);
+        reject(new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER }));
+      };
+      const timer = setTimeout(giveUp, raw.closed ? 0 : TURN_MS);
+      raw.once('close', giveUp);
+      waiting.add(start);
+    });
   }
 
   /** False while the network has as many as it may. */
@@ -88,11 +104,15 @@ export class LinkReads {
   }
 
   private leave(network: string): void {
+    const [next] = this.waiting.get(network) ?? [];
+    if (next !== undefined) {
+      next();
+      return;
+    }
     const left = this.openOf(network) - 1;
     if (left > 0) this.byNetwork.set(network, left);
     else this.byNetwork.delete(network);
     this.open -= 1;
-    this.ended.emit(network);
   }
 
   private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout | undefined {
