@@ -1,6 +1,6 @@
 import { RedisScript } from '#redis/redis-script.js';
 import { STARTS_KEPT } from './limiter.js';
-import { CHAT_WAITS_MS, LINE } from './provider-line.js';
+import { CHAT_LATE_MS, CHAT_RETRY_MS, LINE } from './provider-line.js';
 
 /** Longest pause of a provider or key for which the provider named no time, in ms. */
 const MAX_PAUSE_MS = 60_000;
@@ -37,7 +37,8 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
   local function refuse(reason, ms)
     join()
     if job == '' then
-      wait(place, ${CHAT_WAITS_MS})
+      ms = math.min(ms, ${CHAT_RETRY_MS})
+      wait(place, ms + ${CHAT_LATE_MS})
     elseif job then
       ms = ask_again(task, ms, tonumber(ARGV[15]))
     end

@@ -10,10 +10,13 @@ const LINE_MS = 3_600_000;
 const ASK_EVERY_MS = 500;
 /** Longest and shortest time until a waiting task asks again, in ms. */
 const [SHORTEST_MS, LONGEST_MS] = [1_000, 30_000];
-/** How long a chat that was rejected counts as waiting, in ms. */
-export const CHAT_WAITS_MS = 3_000;
-/** How long a place is then kept for another try of its caller, in ms. */
-const CHAT_KEPT_MS = 2_000;
+/** After how many ms the caller of a rejected chat is told to retry, at most. */
+export const CHAT_RETRY_MS = 5_000;
+/**
+ * How much longer than the time it was told a rejected chat counts as waiting, in ms: for its caller's way back. A place
+ * that it is given is kept until then, and at least for as long.
+ */
+export const CHAT_LATE_MS = 2_000;
 
 /** Names of the Redis keys that LINE expects first, in this order. */
 export const LINE_PARTS = ['calls', 'owners', 'starts', 'waits', 'waiters', 'turns', 'rounds'] as const;
@@ -64,6 +67,9 @@ export const LINE = `
   end
 
   local function join_line(task, account, weight, key, key_weight, job)
+    local was, _, had = waiter(task)
+    -- The tasks of a key that was rotated go on with another key when it is deleted.
+    if was and (was ~= account or had ~= key) then leave_line(task) end
     redis_call('HSET', waiters, task, table.concat({ account, weight, key, key_weight, now, job }, ' '))
     redis_call('ZADD', line_of(account, key), 'NX', now, task)
     redis_call('PEXPIRE', line_of(account, key), ${LINE_MS})
@@ -140,7 +146,12 @@ export const LINE = `
     for _ = 1, free do
       local head = next_task(asking)
       if not head then return end
-      redis_call('ZADD', calls, 'NX', now + (head[2] == '' and ${CHAT_KEPT_MS} or ${KEPT_MS}), head[1])
+      local kept_until = now + ${KEPT_MS}
+      if head[2] == '' then
+        kept_until = math.max(now + ${CHAT_LATE_MS}, redis_call('ZSCORE', waits, head[1]) or 0)
+      end
+      redis_call('ZADD', calls, 'NX', kept_until, head[1])
+      if redis_call('PTTL', calls) < 0 then redis_call('PEXPIRE', calls, ${LINE_MS}) end
       serve(head[1])
       if head[1] ~= asking and head[2] ~= '' then called[#called + 1] = head[2] end
     end

@@ -226,6 +226,51 @@ describe('who comes next at a provider that is full', () => {
     passed(await chat());
   });
 
+  /** As if so many ms had passed at provider p. */
+  async function pass(ms: number): Promise<void> {
+    for (const set of ['calls', 'starts', 'waits'].map((name) => `${room.prefix}:gate:p:${name}`))
+      for (const member of await room.redis.zrange(set, '0', '-1')) await room.redis.zincrby(set, -ms, member);
+  }
+
+  it('is a chat in its turn at a provider that is full for the minute, if its caller retries when it is told', async () => {
+    const entry = providerEntry('p', { startsPerMinute: 4 });
+    for (let n = 0; n < 4; n++) {
+      await pass(15_000);
+      passed(await ask({ id: newTaskId(), caller: caller('draws') }, entry)).end('succeeded');
+    }
+    const images = await wait(20, caller('draws'), entry);
+    let [chats, retryIn] = [0, 0];
+    for (let second = 0; second < 100; second++) {
+      if (second >= retryIn) {
+        const answer = await any().enter(entry, 'a', `chat-${second}`, { caller: caller('talks') });
+        if ('end' in answer) answer.end('succeeded');
+        chats += 'end' in answer ? 1 : 0;
+        retryIn = second + ('end' in answer ? 1 : answer.retryAfterMs / 1_000);
+      }
+      const [waiting] = images;
+      if (waiting !== undefined) await ask(waiting, entry);
+      for (const id of await called()) {
+        const next = images.find((one) => one.id === id) as Task;
+        const answer = await ask(next, entry);
+        if ('end' in answer) answer.end('succeeded');
+        images.splice(images.indexOf(next), 1);
+      }
+      await pass(1_000);
+    }
+    expect(chats).toBeGreaterThanOrEqual(2);
+  });
+
+  it('leaves no key in Redis that never expires, and no turn of a key that a waiting task had before', async () => {
+    await fill();
+    const [task] = (await wait(1, caller('account', { key: 'rotated' }))) as [Task];
+    expect(reasonOf(await ask({ ...task, caller: caller('account', { key: 'current' }) }))).toBe('busy');
+    expect(await room.redis.zrange(`${room.prefix}:gate:p:turns:account`, '0', '-1')).toEqual(['current']);
+    permit.end('succeeded');
+    expect(await called()).toEqual([task.id]);
+    for (const key of await room.redis.keys(`${room.prefix}:gate:*`))
+      expect(await room.redis.pttl(key)).toBeGreaterThan(0);
+  });
+
   it('are few at first when a provider without limits is well again, and then more and more', async () => {
     const entry = providerEntry('p');
     for (let n = 0; n < 3; n++) passed(await ask({ id: newTaskId(), caller: caller('first') }, entry)).end('failed');
