@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
@@ -402,15 +401,6 @@ describe('the ComfyUI adapter', () => {
     comfy.faults.set('GET /history', [cut, status(500), status(200, '<html>')]);
     comfy.faults.set('GET /view', [cut, status(500)]);
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
-  });
-
-  it('keeps the job of a server that stays away, to be asked for again, unless another costs nothing', async () => {
-    const [baseUrl, resumed] = [`http://127.0.0.1:${await freePort()}`, contextOf({ resumeJobId: 'job-1' })];
-    const away = { message: 'The provider could not be reached.', retryable: true };
-    const [free, paid] = [provider(PLAIN, { baseUrl }), provider(PLAIN, { baseUrl, free: false })] as const;
-    expect(await failureOf(free.generate(orderOf(), contextOf()))).toMatchObject({ ...away, charged: 'no' });
-    expect(await failureOf(free.generate(orderOf(), resumed))).toMatchObject(away);
-    expect(await unchecked(resumed, paid)).toMatchObject({ checkAfterMs: 15_000, problem: away });
   });
 
   it('keeps a job that it may not ask for, or whose image it does not get, and orders nothing more', async () => {

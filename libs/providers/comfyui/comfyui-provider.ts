@@ -30,10 +30,10 @@ export interface ComfyUiSettings extends UpstreamSettings {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** Failed status checks in a row before the server counts as unavailable: about seven seconds. */
-const MAX_FAILED_POLLS = 8;
-/** The same if a second job costs nothing: about 20 s, longer than loading a model blocks the server. */
-const MAX_FAILED_POLLS_FREE = 15;
+/** After so many ms in which no status check succeeds, and two failed, the server counts as unavailable. */
+const AWAY_MS = 7_000;
+/** The same if a second job costs nothing: longer than loading a model blocks the server. */
+const AWAY_FREE_MS = 20_000;
 const VIEWS = 3;
 
 /** The state of a job, or why the server did not tell it. */
@@ -145,17 +145,22 @@ export class ComfyUiProvider implements ImageProvider {
     { signal }: ProviderCallContext,
   ): Promise<readonly SavedImage[] | ProviderPending> {
     let [pauses, failures] = [0, 0];
+    let checkedAt = performance.now();
     for (;;) {
       const state = await this.poll(jobId, order, signal);
       if (state.kind === 'finished') return state.images;
       if (state.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
       if (state.kind === 'gone') throw lostJob(endedJob(this.free));
-      failures = state.kind === 'unchecked' ? failures + 1 : 0;
       if (state.kind === 'unchecked') {
         if (!state.problem.retryable) return unchecked(state.problem);
+        failures += 1;
+        const isAway = failures > 1 && performance.now() - checkedAt >= (this.free ? AWAY_FREE_MS : AWAY_MS);
         // Another route, or another job, may bring the image sooner than a server that may never come back.
-        if (this.free && failures === MAX_FAILED_POLLS_FREE) throw state.problem;
-        if (!this.free && failures === MAX_FAILED_POLLS) return unchecked(state.problem);
+        if (isAway && this.free) throw state.problem;
+        if (isAway) return unchecked(state.problem);
+      } else {
+        failures = 0;
+        checkedAt = performance.now();
       }
       // The event of a job's end arrives shortly before the history contains it.
       const interrupted = await pause.wait(Math.min(FIRST_PAUSE_MS * 2 ** pauses, LONGEST_PAUSE_MS), signal);
