@@ -282,6 +282,24 @@ describe('retention', () => {
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);
   });
 
+  it('leaves a task alone while its webhooks are tried', async () => {
+    const expire = new ExpireObjects(room.database, store, room.logger);
+    const [told, other] = [await completed(), await completed()];
+    for (const { id } of [told, other]) await finishedHoursAgo(id, 169);
+    await room.sql(
+      `INSERT INTO webhook_deliveries (id, account_id, task_id, event, state, next_try_at) VALUES
+        ('pending', $1, $2, 'image.completed', 'pending', now()), ('ended', $1, $3, 'image.completed', 'failed', NULL)`,
+      [TEST_ACCOUNT, told.id, other.id],
+    );
+    await expire.run(KEPT);
+    expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([{ id: told.id }]);
+    expect(await expire.rowsDueSince(KEPT, 24)).toBeUndefined();
+    await room.sql(`UPDATE webhook_deliveries SET state = 'delivered', next_try_at = NULL WHERE id = 'pending'`);
+    expect(await expire.rowsDueSince(KEPT, 24)).toBeInstanceOf(Date);
+    await expire.run(KEPT);
+    expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);
+  });
+
   it('leaves no favorite without its images when it is marked while they are deleted', async () => {
     const late = await completed();
     await finishedHoursAgo(late.id, 169);

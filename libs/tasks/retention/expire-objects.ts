@@ -46,25 +46,27 @@ export class ExpireObjects {
 
   /** When the oldest images still stored became due for deletion; undefined when none are due. */
   async imagesDueSince({ imageRetentionHours }: Retention): Promise<Date | undefined> {
-    const due = hoursAgo(imageRetentionHours);
-    const oldest = await this.oldest({ objectsDeletedAt: null, finishedAt: { lt: due } });
-    return oldest && hoursAfter(oldest, imageRetentionHours);
+    const [oldest] = await this.oldest(imageRetentionHours, 1, { objectsDeletedAt: null });
+    return oldest && hoursAfter(oldest.finishedAt, imageRetentionHours);
   }
 
-  /** The same for rows; a live Idempotency-Key keeps one for `keyHours` at most. */
+  /** The same for rows without pending webhooks; a live Idempotency-Key keeps one for `keyHours` at most. */
   async rowsDueSince({ taskRetentionHours }: Retention, keyHours: number): Promise<Date | undefined> {
     const hours = Math.max(taskRetentionHours, keyHours);
-    const oldest = await this.oldest({ finishedAt: { lt: hoursAgo(hours) } });
-    return oldest && hoursAfter(oldest, hours);
+    const rows = await this.oldest(hours, BATCH);
+    const kept = await this.withPendingWebhooks(rows.map(({ id }) => id));
+    const oldest = rows.find(({ id }) => !kept.has(id));
+    return oldest && hoursAfter(oldest.finishedAt, hours);
   }
 
-  private async oldest(where: { objectsDeletedAt?: null; finishedAt: { lt: Date } }): Promise<Date | undefined> {
-    const oldest = await this.prisma.task.findFirst({
-      where: { ...EXPIRING, ...where },
+  private async oldest(hours: number, take: number, where: { objectsDeletedAt?: null } = {}) {
+    const rows = await this.prisma.task.findMany({
+      where: { ...EXPIRING, ...where, finishedAt: { lt: hoursAgo(hours) } },
       orderBy: { finishedAt: 'asc' },
-      select: { finishedAt: true },
+      take,
+      select: { id: true, finishedAt: true },
     });
-    return oldest?.finishedAt ?? undefined;
+    return rows.flatMap(({ id, finishedAt }) => (finishedAt === null ? [] : { id, finishedAt }));
   }
 
   private async expireObjects(hours: number): Promise<number> {
@@ -96,7 +98,7 @@ export class ExpireObjects {
 
   /**
    * Deletes a batch of the oldest rows; returns the last one it examined if there may be more. Keeps a task that a live
-   * Idempotency-Key belongs to, because a repeated request must still get it.
+   * Idempotency-Key belongs to, because a repeated request must still get it, and one whose webhooks are still tried.
    */
   private async deleteRows(hours: number, after?: EndedTask): Promise<EndedTask | undefined> {
     const { task, idempotencyKey } = this.prisma;
@@ -116,10 +118,18 @@ export class ExpireObjects {
       where: { taskId: { in: inList(ids) }, expiresAt: { gt: new Date() } },
       select: { taskId: true },
     });
-    const kept = new Set(keys.map(({ taskId }) => taskId));
+    const kept = new Set([...keys.map(({ taskId }) => taskId), ...(await this.withPendingWebhooks(ids))]);
     const { count } = await task.deleteMany({ where: { id: { in: inList(ids.filter((id) => !kept.has(id))) } } });
     if (count > 0) this.logger.info('retention.tasks_deleted', { count });
     return rows.length === BATCH ? rows.at(-1) : undefined;
+  }
+
+  private async withPendingWebhooks(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const pending = await this.prisma.webhookDelivery.findMany({
+      where: { taskId: { in: inList(ids) }, state: 'pending' },
+      select: { taskId: true },
+    });
+    return new Set(pending.flatMap(({ taskId }) => taskId ?? []));
   }
 }
 
