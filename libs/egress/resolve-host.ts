@@ -4,6 +4,8 @@ import { untilAborted } from './until-aborted.js';
 
 /** Time limit of the first try, in ms; the second has twice as long. */
 const QUERY = { timeout: 2_000, tries: 2 };
+/** Some name servers never answer for IPv6: with IPv4 addresses at hand, wait so many ms, a lost packet's time. */
+const IPV6_MS = 3_000;
 /**
  * Names that only this machine and its own network define: one label, or below a domain that is never delegated. Nobody
  * outside can run a name server for them.
@@ -41,7 +43,13 @@ async function query(hostname: string, signal: AbortSignal, servers?: readonly s
   if (servers !== undefined) resolver.setServers(servers);
   const cancel = (): void => resolver.cancel();
   signal.addEventListener('abort', cancel, { once: true });
-  const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  let timer: NodeJS.Timeout | undefined;
+  const first = resolver.resolve4(hostname).then((addresses) => {
+    timer = setTimeout(cancel, IPV6_MS);
+    return addresses;
+  });
+  const [ipv4, ipv6] = await Promise.allSettled([first, resolver.resolve6(hostname)]);
+  clearTimeout(timer);
   signal.removeEventListener('abort', cancel);
   if (ipv4.status === 'rejected' && ipv6.status === 'rejected') throw ipv4.reason;
   return [...addresses(ipv4, 4), ...addresses(ipv6, 6)];

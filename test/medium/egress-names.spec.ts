@@ -84,6 +84,17 @@ describe('names that users give', () => {
     expect(await failure(network.resolve('localhost', giveUp.signal))).toEqual(new Error('enough'));
   });
 
+  it('have their IPv4 addresses soon if their servers never answer for IPv6', async () => {
+    const second = await startNameServer(['127.0.0.1']);
+    names.silentForIpv6 = second.silentForIpv6 = true;
+    const servers = [names, second].map((one) => `127.0.0.1:${one.port}`);
+    const found = await resolveHost('files.example', new AbortController().signal, servers);
+    second.stop();
+    expect(found).toEqual([{ address: '127.0.0.1', family: 4 }]);
+    // Two at each server would take longer than a connection may.
+    expect(names.askedForIpv6 + second.askedForIpv6).toBeLessThan(4);
+  }, 30_000);
+
   it('lead to permitted addresses alone, checked at every connection', async () => {
     names.addresses = ['10.0.0.1', '127.0.0.1'];
     expect(String(await fetcher().get(`http://files.example:${port}/`))).toBe('bytes');

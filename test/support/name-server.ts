@@ -12,6 +12,10 @@ export interface NameServer {
   addresses: readonly string[];
   /** Whether it leaves all questions unanswered. */
   silent: boolean;
+  /** Whether it leaves questions for IPv6 addresses unanswered. */
+  silentForIpv6: boolean;
+  /** How many questions for IPv6 addresses it got. */
+  askedForIpv6: number;
   /** The names it was asked for. */
   readonly asked: ReadonlySet<string>;
   stop(): void;
@@ -21,10 +25,16 @@ export interface NameServer {
 export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
   const socket = createSocket('udp4');
   const asked = new Set<string>();
-  const server: NameServer = { port: 0, addresses, silent: false, asked, stop: () => socket.close() };
+  const server: NameServer = {
+    ...{ port: 0, addresses, silent: false, silentForIpv6: false, askedForIpv6: 0, asked },
+    stop: () => socket.close(),
+  };
   socket.on('message', (query, { port, address }) => {
     asked.add(nameIn(query));
-    if (!server.silent) socket.send(answer(query, server.addresses), port, address);
+    const isForIpv6 = typeIn(query) === TYPES.AAAA;
+    if (isForIpv6) server.askedForIpv6 += 1;
+    const isSilent = server.silent || (isForIpv6 && server.silentForIpv6);
+    if (!isSilent) socket.send(answer(query, server.addresses), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -39,11 +49,15 @@ function nameIn(query: Buffer): string {
   return labels.join('.').toLowerCase();
 }
 
+/** After the name and the byte that ends it. */
+function typeIn(query: Buffer): number {
+  return query.readUInt16BE(query.indexOf(0, 12) + 1);
+}
+
 /** RFC 1035, section 4: the question, followed by its answers. */
 function answer(query: Buffer, addresses: readonly string[]): Buffer {
   const end = query.indexOf(0, 12) + 5;
-  const isForIpv4 = query.readUInt16BE(end - 4) === TYPES.A;
-  const found = isForIpv4 ? addresses : [];
+  const found = typeIn(query) === TYPES.A ? addresses : [];
   const header = Buffer.alloc(12);
   query.copy(header, 0, 0, 2);
   header.writeUInt16BE(0x8180 | (addresses.length === 0 ? NO_SUCH_NAME : 0), 2);
