@@ -22,8 +22,9 @@ describe('more callers than workers', () => {
   beforeAll(async () => {
     platform = await startPlatform({
       ...{ ...LONG_TIMEOUTS, LOG_LEVEL: 'info', SYNC_WAIT_MS: '300000' },
-      // Longer than rows are held below.
+      // Longer than rows are held below, and the requests behind them wait for a connection.
       DATABASE_QUERY_TIMEOUT_MS: '60000',
+      DATABASE_CONNECT_TIMEOUT_MS: '60000',
     });
     await platform.worker.stop();
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
