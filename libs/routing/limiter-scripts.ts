@@ -38,16 +38,15 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
     join()
     if job == '' then
       ms = math.min(ms, ${CHAT_RETRY_MS})
-      wait(place, ms + ${CHAT_LATE_MS})
+      -- Callers are told whole seconds; another chat of theirs may have been told more of them.
+      local back = now + math.max(1, math.ceil(ms / 1000)) * 1000 + ${CHAT_LATE_MS}
+      wait(place, math.max(back, redis.call('ZSCORE', waits, place) or 0) - now)
     elseif job then
       ms = ask_again(task, ms, tonumber(ARGV[15]))
     end
     return { reason, ms, called }
   end
-  local function take_kept_place()
-    if place == task or redis.call('ZREM', calls, place) == 0 then return end
-    redis.call('ZADD', calls, now + ARGV[9], task)
-  end
+  local function own_or_kept_place() return redis.call('ZSCORE', calls, task) or redis.call('ZSCORE', calls, place) end
   if ARGV[8] == '0' then
     local trips, till, probe = unpack(redis.call('HMGET', breaker, 'trips', 'until', 'probe'))
     if trips then
@@ -57,13 +56,11 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
     local rested = tonumber(string.match(redis.call('HGET', keys, ARGV[7]) or '', '^%d+')) or 0
     if rested > now then return refuse('cooling', rested - now) end
     redis.call('ZREMRANGEBYSCORE', starts, '-inf', now - ${WINDOW_MS})
-    take_kept_place()
-    local has_slot = redis.call('ZSCORE', calls, task)
+    local has_slot = own_or_kept_place()
     if not has_slot and not trips then
       if places() <= 0 or redis.call('EXISTS', turns) == 1 then join() end
       give_places(1, place)
-      take_kept_place()
-      has_slot = redis.call('ZSCORE', calls, task)
+      has_slot = own_or_kept_place()
     end
     local is_behind = not has_slot and (places() <= 0 or not trips and redis.call('HEXISTS', waiters, place) == 1)
     local others, begun = redis.call('ZCARD', calls) - (has_slot and 1 or 0), redis.call('ZCARD', starts)
@@ -79,6 +76,7 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
     if trips then redis.call('HSET', breaker, 'probe', task) end
   end
   leave_line(place)
+  if not redis.call('ZSCORE', calls, task) then redis.call('ZREM', calls, place) end
   redis.call('ZADD', calls, now + ARGV[9], task)
   redis.call('HSET', owners, task, pass)
   redis.call('PEXPIRE', calls, ${KEEP_MS})

@@ -150,7 +150,7 @@ export const LINE = `
       if head[2] == '' then
         kept_until = math.max(now + ${CHAT_LATE_MS}, redis_call('ZSCORE', waits, head[1]) or 0)
       end
-      redis_call('ZADD', calls, 'NX', kept_until, head[1])
+      redis_call('ZADD', calls, 'GT', kept_until, head[1])
       if redis_call('PTTL', calls) < 0 then redis_call('PEXPIRE', calls, ${LINE_MS}) end
       serve(head[1])
       if head[1] ~= asking and head[2] ~= '' then called[#called + 1] = head[2] end
