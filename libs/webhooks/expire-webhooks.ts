@@ -16,11 +16,12 @@ export class ExpireWebhooks {
     private readonly logger: Logger,
   ) {}
 
-  /** When the oldest delivery became due for deletion; undefined when none is due. */
+  /** When the oldest delivery became due for deletion; undefined when none is due, or only some that have just ended. */
   async dueSince({ taskRetentionHours }: { readonly taskRetentionHours: number }): Promise<Date | undefined> {
     const keptMs = taskRetentionHours * HOUR_MS;
+    const endedAt = { lt: new Date(Date.now() - HOUR_MS) };
     const oldest = await this.prisma.webhookDelivery.findFirst({
-      where: { createdAt: { lt: new Date(Date.now() - keptMs) }, ...ENDED },
+      where: { createdAt: { lt: new Date(Date.now() - keptMs) }, ...ENDED, endedAt },
       orderBy: { createdAt: 'asc' },
       select: { createdAt: true },
     });

@@ -294,7 +294,12 @@ describe('retention', () => {
     await expire.run(KEPT);
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([{ id: told.id }]);
     expect(await expire.rowsDueSince(KEPT, 24)).toBeUndefined();
-    await room.sql(`UPDATE webhook_deliveries SET state = 'delivered', next_try_at = NULL WHERE id = 'pending'`);
+    await room.sql(
+      `UPDATE webhook_deliveries SET state = 'delivered', next_try_at = NULL, ended_at = now() WHERE id = 'pending'`,
+    );
+    // It has just become due, which is not late.
+    expect(await expire.rowsDueSince(KEPT, 24)).toBeUndefined();
+    await room.sql(`UPDATE webhook_deliveries SET ended_at = now() - interval '61 minutes'`);
     expect(await expire.rowsDueSince(KEPT, 24)).toBeInstanceOf(Date);
     await expire.run(KEPT);
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);

@@ -454,6 +454,10 @@ describe('webhooks', () => {
     await expire.run(retention);
     expect(await deliveriesOf(id)).toHaveLength(1);
     await sql(`UPDATE webhook_deliveries SET created_at = now() - interval '169 hours'`);
+    // It has ended just now, which is not late.
+    expect(await expire.dueSince(retention)).toBeUndefined();
+    await sql(`UPDATE webhook_deliveries SET ended_at = now() - interval '61 minutes'`);
+    expect(await expire.dueSince(retention)).toBeInstanceOf(Date);
     await expire.run(retention);
     const { rows } = await room.sql(`SELECT (SELECT count(*) FROM webhook_deliveries)::int AS deliveries,
       (SELECT count(*) FROM webhook_attempts)::int AS attempts, (SELECT count(*) FROM webhook_secrets)::int AS secrets`);

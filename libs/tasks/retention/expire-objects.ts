@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Prisma } from '#database/generated/client.js';
 import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
@@ -10,6 +11,9 @@ import { sentKeys, toImages } from '../row/task-columns.js';
 const BATCH = 200;
 /** Tasks whose objects are deleted in parallel: one by one, a store at 20 ms per object manages 20 tasks a second. */
 const AT_ONCE = 16;
+
+/** A row whose webhooks ended later than so many hours ago is not late: it became due when they ended. */
+const WEBHOOKS_ENDED_HOURS = 1;
 
 /** How long images and rows are kept after their task's end. */
 interface Retention {
@@ -46,27 +50,29 @@ export class ExpireObjects {
 
   /** When the oldest images still stored became due for deletion; undefined when none are due. */
   async imagesDueSince({ imageRetentionHours }: Retention): Promise<Date | undefined> {
-    const [oldest] = await this.oldest(imageRetentionHours, 1, { objectsDeletedAt: null });
-    return oldest && hoursAfter(oldest.finishedAt, imageRetentionHours);
+    const oldest = await this.prisma.task.findFirst({
+      where: { ...EXPIRING, objectsDeletedAt: null, finishedAt: { lt: hoursAgo(imageRetentionHours) } },
+      orderBy: { finishedAt: 'asc' },
+      select: { finishedAt: true },
+    });
+    return hoursAfter(oldest?.finishedAt, imageRetentionHours);
   }
 
-  /** The same for rows without pending webhooks; a live Idempotency-Key keeps one for `keyHours` at most. */
+  /**
+   * The same for rows; a live Idempotency-Key keeps one for `keyHours` at most. Leaves out rows whose webhooks have not
+   * ended, or not long ago.
+   */
   async rowsDueSince({ taskRetentionHours }: Retention, keyHours: number): Promise<Date | undefined> {
     const hours = Math.max(taskRetentionHours, keyHours);
-    const rows = await this.oldest(hours, BATCH);
-    const kept = await this.withPendingWebhooks(rows.map(({ id }) => id));
-    const oldest = rows.find(({ id }) => !kept.has(id));
-    return oldest && hoursAfter(oldest.finishedAt, hours);
-  }
-
-  private async oldest(hours: number, take: number, where: { objectsDeletedAt?: null } = {}) {
-    const rows = await this.prisma.task.findMany({
-      where: { ...EXPIRING, ...where, finishedAt: { lt: hoursAgo(hours) } },
-      orderBy: { finishedAt: 'asc' },
-      take,
-      select: { id: true, finishedAt: true },
-    });
-    return rows.flatMap(({ id, finishedAt }) => (finishedAt === null ? [] : { id, finishedAt }));
+    const undelivered = { OR: [{ state: 'pending' }, { endedAt: { gt: hoursAgo(WEBHOOKS_ENDED_HOURS) } }] };
+    let rows: EndedTask[] = [];
+    do {
+      rows = await this.dueRows(hours, {}, rows.at(-1));
+      const kept = await this.withWebhooks(rows, undelivered);
+      const oldest = rows.find(({ id }) => !kept.has(id));
+      if (oldest !== undefined) return hoursAfter(oldest.finishedAt, hours);
+    } while (rows.length === BATCH);
+    return undefined;
   }
 
   private async expireObjects(hours: number): Promise<number> {
@@ -102,10 +108,29 @@ export class ExpireObjects {
    */
   private async deleteRows(hours: number, after?: EndedTask): Promise<EndedTask | undefined> {
     const { task, idempotencyKey } = this.prisma;
-    const rows = await task.findMany({
+    const rows = await this.dueRows(hours, { objectsDeletedAt: { not: null } }, after);
+    const ids = rows.map(({ id }) => id);
+    const keys = await idempotencyKey.findMany({
+      where: { taskId: { in: inList(ids) }, expiresAt: { gt: new Date() } },
+      select: { taskId: true },
+    });
+    const kept = new Set([
+      ...keys.map(({ taskId }) => taskId),
+      ...(await this.withWebhooks(rows, { state: 'pending' })),
+    ]);
+    const { count } = await task.deleteMany({ where: { id: { in: inList(ids.filter((id) => !kept.has(id))) } } });
+    if (count > 0) this.logger.info('retention.tasks_deleted', { count });
+    return rows.length === BATCH ? rows.at(-1) : undefined;
+  }
+
+  private async dueRows(
+    hours: number,
+    where: { objectsDeletedAt?: { not: null } },
+    after: EndedTask | undefined,
+  ): Promise<EndedTask[]> {
+    return this.prisma.task.findMany({
       where: {
-        ...EXPIRING,
-        objectsDeletedAt: { not: null },
+        ...{ ...EXPIRING, ...where },
         finishedAt: { lt: hoursAgo(hours), ...definedFields({ gte: after?.finishedAt ?? undefined }) },
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { lte: after.id } } }),
       },
@@ -113,23 +138,17 @@ export class ExpireObjects {
       take: BATCH,
       select: { id: true, finishedAt: true },
     });
-    const ids = rows.map(({ id }) => id);
-    const keys = await idempotencyKey.findMany({
-      where: { taskId: { in: inList(ids) }, expiresAt: { gt: new Date() } },
-      select: { taskId: true },
-    });
-    const kept = new Set([...keys.map(({ taskId }) => taskId), ...(await this.withPendingWebhooks(ids))]);
-    const { count } = await task.deleteMany({ where: { id: { in: inList(ids.filter((id) => !kept.has(id))) } } });
-    if (count > 0) this.logger.info('retention.tasks_deleted', { count });
-    return rows.length === BATCH ? rows.at(-1) : undefined;
   }
 
-  private async withPendingWebhooks(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const pending = await this.prisma.webhookDelivery.findMany({
-      where: { taskId: { in: inList(ids) }, state: 'pending' },
+  private async withWebhooks(
+    tasks: readonly EndedTask[],
+    where: Prisma.WebhookDeliveryWhereInput,
+  ): Promise<ReadonlySet<string>> {
+    const found = await this.prisma.webhookDelivery.findMany({
+      where: { ...where, taskId: { in: inList(tasks.map(({ id }) => id)) } },
       select: { taskId: true },
     });
-    return new Set(pending.flatMap(({ taskId }) => taskId ?? []));
+    return new Set(found.flatMap(({ taskId }) => taskId ?? []));
   }
 }
 
@@ -137,8 +156,8 @@ function hoursAgo(hours: number): Date {
   return new Date(Date.now() - hours * 3_600_000);
 }
 
-function hoursAfter(date: Date, hours: number): Date {
-  return new Date(date.getTime() + hours * 3_600_000);
+function hoursAfter(date: Date | null | undefined, hours: number): Date | undefined {
+  return date ? new Date(date.getTime() + hours * 3_600_000) : undefined;
 }
 
 /** The keys of the task's own objects; an upload that it refers to expires separately. */
