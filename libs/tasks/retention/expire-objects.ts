@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Prisma } from '#database/generated/client.js';
 import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
@@ -64,11 +63,11 @@ export class ExpireObjects {
    */
   async rowsDueSince({ taskRetentionHours }: Retention, keyHours: number): Promise<Date | undefined> {
     const hours = Math.max(taskRetentionHours, keyHours);
-    const undelivered = { OR: [{ state: 'pending' }, { endedAt: { gt: hoursAgo(WEBHOOKS_ENDED_HOURS) } }] };
+    const endedSince = hoursAgo(WEBHOOKS_ENDED_HOURS);
     let rows: EndedTask[] = [];
     do {
       rows = await this.dueRows(hours, {}, rows.at(-1));
-      const kept = await this.withWebhooks(rows, undelivered);
+      const kept = await this.withWebhooks(rows, endedSince);
       const oldest = rows.find(({ id }) => !kept.has(id));
       if (oldest !== undefined) return hoursAfter(oldest.finishedAt, hours);
     } while (rows.length === BATCH);
@@ -114,10 +113,7 @@ export class ExpireObjects {
       where: { taskId: { in: inList(ids) }, expiresAt: { gt: new Date() } },
       select: { taskId: true },
     });
-    const kept = new Set([
-      ...keys.map(({ taskId }) => taskId),
-      ...(await this.withWebhooks(rows, { state: 'pending' })),
-    ]);
+    const kept = new Set([...keys.map(({ taskId }) => taskId), ...(await this.withWebhooks(rows))]);
     const { count } = await task.deleteMany({ where: { id: { in: inList(ids.filter((id) => !kept.has(id))) } } });
     if (count > 0) this.logger.info('retention.tasks_deleted', { count });
     return rows.length === BATCH ? rows.at(-1) : undefined;
@@ -140,12 +136,13 @@ export class ExpireObjects {
     });
   }
 
-  private async withWebhooks(
-    tasks: readonly EndedTask[],
-    where: Prisma.WebhookDeliveryWhereInput,
-  ): Promise<ReadonlySet<string>> {
+  /** Those with webhooks that are still tried, or have ended since. */
+  private async withWebhooks(tasks: readonly EndedTask[], endedSince?: Date): Promise<ReadonlySet<string>> {
     const found = await this.prisma.webhookDelivery.findMany({
-      where: { ...where, taskId: { in: inList(tasks.map(({ id }) => id)) } },
+      where: {
+        taskId: { in: inList(tasks.map(({ id }) => id)) },
+        OR: [{ state: 'pending' }, ...(endedSince === undefined ? [] : [{ endedAt: { gt: endedSince } }])],
+      },
       select: { taskId: true },
     });
     return new Set(found.flatMap(({ taskId }) => taskId ?? []));
