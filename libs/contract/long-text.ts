@@ -2,6 +2,8 @@ import { StringDecoder } from 'node:string_decoder';
 
 /** Bytes of an escaped text that are decoded at a time. */
 const STEP = 65_536;
+/** Most bytes of a character: \u0041. */
+const CHARACTER_BYTES = 6;
 
 /**
  * A long text of a JSON body, kept as its original bytes: as a string, a base64 image would take twice its size, and
@@ -16,18 +18,18 @@ export class LongText {
     return this.raw.length;
   }
 
-  /** The first characters; use it only for a few. */
+  /** The first characters; decodes only these. */
   start(characters: number): string {
-    for (const piece of this.pieces(characters)) return piece;
+    for (const piece of this.pieces(characters, Math.min(STEP, characters * CHARACTER_BYTES))) return piece;
     return '';
   }
 
   /**
    * The text in pieces of `characters` characters; the last may be shorter. Throws when the bytes have been released.
    */
-  *pieces(characters: number): Generator<string> {
+  *pieces(characters: number, step = STEP): Generator<string> {
     let waiting = '';
-    for (const some of this.decoded()) {
+    for (const some of this.decoded(step)) {
       waiting += some;
       let start = 0;
       for (; waiting.length - start >= characters; start += characters) yield waiting.slice(start, start + characters);
@@ -36,13 +38,13 @@ export class LongText {
     if (waiting !== '') yield waiting;
   }
 
-  private *decoded(): Generator<string> {
+  private *decoded(step: number): Generator<string> {
     const decoder = new StringDecoder('utf8');
     const total = this.raw.length;
     let rest = '';
-    for (let at = 0; at < total; at += STEP) {
+    for (let at = 0; at < total; at += step) {
       if (this.raw.length !== total) throw new Error('the body of the request was given back');
-      const text = rest + decoder.write(this.raw.subarray(at, at + STEP));
+      const text = rest + decoder.write(this.raw.subarray(at, at + step));
       const end = endOfWhole(text);
       rest = text.slice(end);
       yield unescaped(text.slice(0, end));

@@ -8,10 +8,12 @@ import { json, startChatUpstream, type ChatUpstream } from '../support/chat-upst
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { contractError, type Answer } from '../support/contract-answer.js';
 import { LONG, PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
+import { measured } from '../support/figures.js';
 import { byteByByte, HARMFUL_BODIES, inPieces } from '../support/harmful-bodies.js';
 import { databaseOf } from '../support/open-prisma.js';
 import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { sendBody } from '../support/raw-body.js';
+import { Turns } from '../support/turns.js';
 import { watched, type Seen } from '../support/watch-process.js';
 
 /** Bytes of a body; where nobody looks before parsing it, the loop stands for half a second to two per 10 MB. */
@@ -20,6 +22,8 @@ const BYTES = LONG ? 60_000_000 : 24_000_000;
 const TINY_CHUNKS = LONG ? 1_000_000 : 150_000;
 /** What the process may grow by: BODY_MEMORY, its default. */
 const GROWTH_MB = 268;
+/** Three times what one body may take (50 ms): beside others on the machine, the same work takes more CPU time. */
+const LONGEST_TURN_MS = 150;
 const ROUTES = bodyRoutes();
 const CHAT: BodyRoute = { method: 'POST', path: '/v1/chat/completions', takesForms: false, isConsole: false };
 const IMAGES: BodyRoute = { ...CHAT, path: '/v1/images/generations?dry_run=true' };
@@ -32,6 +36,7 @@ describe('H1, H2: bodies of any shape', () => {
   let admin: Browser;
   /** A key with a budget, whose chats with `talk` have a price. */
   let payer: string;
+  const turns = new Turns();
 
   beforeAll(async () => {
     upstream = await startChatUpstream();
@@ -52,7 +57,7 @@ models:
     );
     // What happens to be a valid request becomes a task that no worker is there for: its caller is soon told so.
     const settings = { MODELS_FILE: join(folder, 'models.yaml'), UP_KEY: 'upstream-secret-1', SYNC_WAIT_MS: '1000' };
-    platform = await startApiPlatform({ ...LONG_TIMEOUTS, ...settings });
+    platform = await startApiPlatform({ ...LONG_TIMEOUTS, ...settings, ...turns.settings });
     const { id, key } = await platform.newKeyWithId();
     await new BudgetRepository(databaseOf(platform)).set(
       { ownerId: id, owner: 'key' },
@@ -67,6 +72,7 @@ models:
     await platform.close();
     await upstream.close();
     await rm(folder, { recursive: true, force: true });
+    turns.close();
   });
 
   /** `known`: with a key or a session, else as anybody may. */
@@ -84,6 +90,16 @@ models:
     headers: Readonly<Record<string, string>>,
   ): Promise<Answer | undefined> {
     return sendBody(platform.url, { ...route, pieces, headers: { ...headersFor(route, known), ...headers } });
+  }
+
+  /** CPU time of the longest turn of the event loop that one body took, in ms. */
+  let longestTurnMs = 0;
+  /** Sends one body after the other, and none may hold up the process. */
+  async function calmly(deed: () => Promise<void>): Promise<void> {
+    const seen = await watched(platform.api, deed, turns);
+    longestTurnMs = Math.max(longestTurnMs, seen.longestTurnMs);
+    expect(seen.longestTurnMs).toBeLessThan(LONGEST_TURN_MS);
+    expectCalm(seen);
   }
 
   /** Chats whose cost is estimated before they are passed on; how many got so far. */
@@ -105,7 +121,7 @@ models:
     '$name: every route refuses them without holding up the rest',
     async ({ body }) => {
       const bytes = body(BYTES);
-      const seen = await watched(platform.api, async () => {
+      await calmly(async () => {
         for (const route of ROUTES) {
           for (const known of [true, false]) {
             const answer = await send(route, known, inPieces(bytes), { 'content-length': String(bytes.length) });
@@ -114,7 +130,6 @@ models:
         }
         await relay(body(BYTES, 'talk'));
       });
-      expectCalm(seen);
     },
     4 * PROPERTY_TIMEOUT_MS,
   );
@@ -143,7 +158,7 @@ models:
         ),
         encoding: fc.constantFrom('identity', 'identity', 'gzip'),
       });
-      const seen = await watched(platform.api, () =>
+      await calmly(() =>
         fc.assert(
           fc.asyncProperty(shape, async ({ route, known, harmful, bytes, sent, type, encoding }) => {
             const body = harmful.body(bytes);
@@ -158,7 +173,6 @@ models:
           runs(60),
         ),
       );
-      expectCalm(seen);
     },
     3 * PROPERTY_TIMEOUT_MS,
   );
@@ -186,7 +200,7 @@ models:
         Buffer.alloc(BYTES, '--b\r\n'),
         Buffer.alloc(BYTES, '\r\n--b'),
       ];
-      const seen = await watched(platform.api, async () => {
+      await calmly(async () => {
         for (const route of ROUTES.filter(({ takesForms }) => takesForms)) {
           for (const form of forms) {
             const headers = { 'content-type': 'multipart/form-data; boundary=b' };
@@ -204,7 +218,6 @@ models:
           }
         }
       });
-      expectCalm(seen);
     },
     4 * PROPERTY_TIMEOUT_MS,
   );
@@ -232,13 +245,12 @@ models:
         { image_urls: [`data:image/png;base64,${'\r\n'.repeat(4_000_000)}`] },
         { image_urls: [`data:image/png;base64,iVBORw0KGgo${'\n'.repeat(8_000_000)}`] },
       ].map((image) => [IMAGES, { model: 'gpt-image-2', prompt: 'a house', ...image }] as const);
-      const seen = await watched(platform.api, async () => {
+      await calmly(async () => {
         for (const [route, body] of [...chats, ...images]) {
           const bytes = Buffer.from(JSON.stringify(body));
           judge(route, await send(route, true, inPieces(bytes), { 'content-length': String(bytes.length) }));
         }
       });
-      expectCalm(seen);
     },
     PROPERTY_TIMEOUT_MS,
   );
@@ -258,6 +270,7 @@ models:
   it('leave the process as ready as it was', async () => {
     expect((await platform.call('/v1/models')).status).toBe(200);
     expect(platform.api.logs().filter(({ code }) => code === 'internal_error')).toEqual([]);
+    measured('one body of any shape', 'most that a turn of the event loop did', longestTurnMs);
   });
 });
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { LongText } from '#contract/long-text.js';
 import { fingerprintOf, formBody } from './fingerprint.js';
 
 const COUNTED = { kind: 'attempt', retry: 0, counted: true } as const;
@@ -66,6 +67,18 @@ describe('the fingerprint of any body', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('H2: lets other requests in after each part of a long text, also of one that is nothing but escapes', async () => {
+    const image = new LongText(Buffer.from('\\n'.repeat(4_000_000)));
+    let turns = 0;
+    let next = setImmediate(function count() {
+      turns++;
+      next = setImmediate(count);
+    });
+    await hex({ image_urls: [image] });
+    clearImmediate(next);
+    expect(turns).toBeGreaterThanOrEqual(15);
   });
 
   it('changes with any one value, wherever it stands', async () => {
