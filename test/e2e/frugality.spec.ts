@@ -17,10 +17,10 @@ describe('connections and writes', () => {
     const settings = { DATABASE_POOL: String(POOL), WORKER_CONCURRENCY: '12', LEASE_MS: '120000' };
     platform = await startPlatform({ ...LONG_TIMEOUTS, ...settings });
     await platform.pool.query(`
-      CREATE TABLE progress_writes (task_id text, from_page int, to_page int);
+      CREATE TABLE progress_writes (task_id text);
       CREATE FUNCTION note_progress() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-          INSERT INTO progress_writes VALUES (NEW.id, (OLD.ctid::text::point)[0], (NEW.ctid::text::point)[0]);
+          INSERT INTO progress_writes VALUES (NEW.id);
           RETURN NULL;
         END $$;
       CREATE TRIGGER progress_noted AFTER UPDATE OF progress ON tasks FOR EACH ROW
@@ -48,26 +48,14 @@ describe('connections and writes', () => {
   it('stay within their bounds under sync calls, streams, long polls and a full worker', async () => {
     const fields = { model: 'gpt-image-2', resolution: '1k' };
     const prompt = 'busy [[latency=8s]]';
-    // One task begins after the other: the first writes of many at one moment are one statement, which needs more room than a page has.
-    const begun = async (count: number): Promise<void> => {
-      const all = async (): Promise<boolean> => {
-        const { rows } = await platform.pool.query<{ count: number }>(
-          'SELECT count(DISTINCT task_id)::int AS count FROM progress_writes',
-        );
-        return rows[0]!.count >= count;
-      };
-      expect(await waitUntil(all, { timeoutMs: 30_000, everyMs: 20 })).toBe(true);
-    };
     const ids: string[] = [];
     while (ids.length < TASKS - 4) {
       const response = await platform.call('/v1/images/generations/async', { body: { ...fields, prompt } });
       ids.push(response.headers.get('x-task-id') ?? '');
-      await begun(ids.length);
     }
     const calls: Promise<Response>[] = [];
     for (const more of [{}, {}, { stream: true }, { stream: true, partial_images: 2 }]) {
       calls.push(platform.call('/v1/images/generations', { body: { ...fields, prompt, ...more } }));
-      await begun(ids.length + calls.length);
     }
     calls.push(
       ...ids.slice(0, 5).map((id) => platform.call(`/v1/tasks/${id}?wait=30`)),
@@ -99,24 +87,5 @@ describe('connections and writes', () => {
       expect(writes).toBeGreaterThanOrEqual(3);
       expect(writes).toBeLessThanOrEqual(seconds + 1);
     }
-  });
-
-  it('at least 95 % of the writes of progress touch no index', async () => {
-    const { rows } = await platform.pool.query<{ share: number }>(
-      'SELECT avg((from_page = to_page)::int)::float8 AS share FROM progress_writes',
-    );
-    expect(rows[0]?.share).toBeGreaterThanOrEqual(0.95);
-    // A new version on the same page touches no index unless a changed column is in one, which would show here. Claims of many
-    // tasks at once need more room than a page has, and the end of a task moves it from one index to another.
-    await Promise.all([platform.api.stop(), platform.worker.stop()]);
-    const hot = async (): Promise<number> => {
-      const { rows: counts } = await platform.pool.query<{ share: number }>(
-        `SELECT n_tup_hot_upd::float8 / (n_tup_upd - $1) AS share FROM pg_stat_user_tables
-          WHERE relname = 'tasks' AND n_tup_upd > 6 * $1`,
-        [TASKS],
-      );
-      return counts[0]?.share ?? 0;
-    };
-    expect(await waitUntil(async () => (await hot()) >= 0.75, { timeoutMs: 15_000 })).toBe(true);
   });
 });
