@@ -81,6 +81,7 @@ const faults: readonly Fault[] = [
   ],
   [COMPOSE, 'max-size: 20m, ', '', 'redis: its log needs a driver with max-size and max-file'],
   [COMPOSE, 'driver: json-file', 'driver: syslog', 'api: its log needs a driver'],
+  // O3: four services that built one image name in parallel stopped each other.
   [
     COMPOSE,
     'pull_policy: never',

@@ -69,6 +69,7 @@ async function fetchPrograms() {
   await run('npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', ...packages]);
 }
 
+/** O1: the npm that comes with each Node refused a lock file that a later npm had written. */
 async function readLocks() {
   const cache = join(folder, 'cache');
   for (const place of LOCKED) {

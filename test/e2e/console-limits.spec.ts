@@ -1,3 +1,4 @@
+import { gradientImage } from '#images/sample-images.fixture.js';
 import type { Browser } from '../support/console.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
@@ -37,8 +38,18 @@ describe('limits of what the console orders', () => {
 
     const good = answers.find(({ status }) => status === 202);
     const { task_id: id } = (await good?.json()) as { task_id: string };
-    expect((await ada.call(`/tasks/${id}/again`, { method: 'POST' })).status).toBe(429);
-    expect((await ada.call('/operation/providers/sandbox/test', { body: {} })).status).not.toBe(202);
+    const form = new FormData();
+    form.set('prompt', 'A hat');
+    form.set('image', new Blob([new Uint8Array(await gradientImage(96, 80, 'png'))], { type: 'image/png' }), 'a.png');
+    for (const [path, body] of [
+      [`/tasks/${id}/again`, undefined],
+      ['/edits', form],
+      ['/providers/sandbox/test', {}],
+    ] as const) {
+      const answer = await ada.call(path, { method: 'POST', ...(body !== undefined && { body }) });
+      const { error } = (await answer.json()) as { error: { code: string } };
+      expect([path, answer.status, error.code]).toEqual([path, 429, 'rate_limit_exceeded']);
+    }
     expect(await rows()).toBe(60);
   });
 
@@ -49,7 +60,11 @@ describe('limits of what the console orders', () => {
       body: { tasks: failed },
     });
     expect(outcome.retried).toHaveLength(2);
-    expect(outcome.refused.map(({ code }) => code)).toEqual(Array.from({ length: 3 }, () => 'rate_limit_exceeded'));
+    const refused = Array.from({ length: 3 }, () => 'rate_limit_exceeded');
+    expect(outcome.refused.map(({ code }) => code)).toEqual(refused);
+
+    const all = await ada.ask<typeof outcome & { count: number }>('/tasks/retry', { method: 'POST' });
+    expect([all.count, all.refused.map(({ code }) => code)]).toEqual([0, refused]);
   });
 
   it('M2: the pages of one person may ask often, and not without end', async () => {
