@@ -8,7 +8,13 @@ import { settingsOf } from '#config/setting.js';
 import { API_CONFIGS } from '../dist/apps/api/src/api-configs.js';
 import { ChatConfig } from '../dist/apps/api/src/chat/chat.config.js';
 import { WORKER_CONFIGS } from '../dist/apps/worker/src/worker-configs.js';
-import { balancerProblems, environmentProblems, makerProblems, redisProblems } from './deploy-rules/companions.mjs';
+import {
+  balancerProblems,
+  environmentProblems,
+  makerProblems,
+  postgresProblems,
+  redisProblems,
+} from './deploy-rules/companions.mjs';
 import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
 import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
 
@@ -19,6 +25,8 @@ const roles = { api: namesIn(API_CONFIGS), worker: namesIn(WORKER_CONFIGS) };
 /** The default; a longer timeout in models.yaml needs a longer grace time. */
 const longestCallMs = new OpenAiConfig().totalTimeoutMs;
 const longestChatMs = new ChatConfig().totalMs;
+const operations = readFileSync(join(home, 'docs', 'operations.md'), 'utf8');
+const redisRights = /^user darkroom on >PASSWORD (.+)$/m.exec(operations)?.[1];
 
 let found = 0;
 for (const root of roots) {
@@ -52,7 +60,8 @@ function problemsOf(root) {
       }),
     ),
     ...named('deploy/haproxy.cfg', balancerProblems(read('deploy/haproxy.cfg'), document)),
-    ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'), document)),
+    ...named('deploy/postgres.sql', postgresProblems(read('deploy/postgres.sql'), document)),
+    ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'), document, redisRights)),
     ...named('deploy/make-env.sh', makerProblems(read('deploy/make-env.sh'), text)),
     ...named('deploy/env.example', environmentProblems(read('deploy/env.example'), text)),
   ];

@@ -11,6 +11,7 @@ const BUILD = 'build: { context: ., dockerfile: deploy/Dockerfile }\n  ';
 const BUILT = '      migrate: { condition: service_completed_successfully }\n';
 const MAKER = 'deploy/make-env.sh';
 const BALANCER = 'deploy/haproxy.cfg';
+const POSTGRES = 'deploy/postgres.sql';
 const REDIS = 'deploy/redis.conf';
 const KILLED = 'stop_grace_period must exceed SHUTDOWN_DELAY_MS and SHUTDOWN_GRACE_MS';
 
@@ -157,6 +158,17 @@ const faults: readonly Fault[] = [
   [REDIS, 'maxmemory 512mb\n', '', 'maxmemory must be at most half'],
   [REDIS, 'maxmemory 512mb', 'maxmemory 0', 'maxmemory must be at most half'],
   [COMPOSE, 'memory: 1g, pids: 64', 'memory: 768m, pids: 64', 'maxmemory must be at most half'],
+  [COMPOSE, ' -dbsize', '', 'its user must have the rights of docs/operations.md'],
+  [COMPOSE, 'user default on >', 'requirepass ', 'its user must have the rights of docs/operations.md'],
+  [
+    COMPOSE,
+    '      POSTGRES_PASSWORD:',
+    '      POSTGRES_USER: darkroom\n      POSTGRES_PASSWORD:',
+    'make our role a superuser',
+  ],
+  [COMPOSE, 'docker-entrypoint-initdb.d', 'somewhere', 'the image must run it on an empty volume'],
+  [POSTGRES, 'darkroom LOGIN', 'darkroom SUPERUSER LOGIN', 'without more rights than LOGIN'],
+  [POSTGRES, 'PASSWORD NULL', "PASSWORD 'x'", 'the superuser must have no password'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', '', 'REDIS_PASSWORD is needed and not listed'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', 'REDIS_PASSWORD=redis\n', 'REDIS_PASSWORD is a secret and must be empty'],
   [MAKER, ' REDIS_PASSWORD', '', 'it must fill REDIS_PASSWORD'],
@@ -187,6 +199,15 @@ function check(roots: readonly string[]): { status: number | null; problems: str
 
 it('accepts the files as they are', () => {
   expect(check([makeRoot('sound')])).toEqual({ status: 0, problems: [] });
+});
+
+it('accepts images that are pinned to a digest', () => {
+  const root = makeRoot('digests');
+  const text = readFileSync(join(root, COMPOSE), 'utf8');
+  const pinned = text.replace(/(image: (?!darkroom)\S+)/g, `$1@sha256:${'0'.repeat(64)}`);
+  expect(pinned.match(/@sha256:/g)).toHaveLength(4);
+  writeFileSync(join(root, COMPOSE), pinned);
+  expect(check([root])).toEqual({ status: 0, problems: [] });
 });
 
 it('says what is wrong with each faulty file', () => {

@@ -116,12 +116,32 @@ function isErrorBody(text) {
   }
 }
 
-/** The queue must not evict keys, or be killed while it is being saved. */
-export function redisProblems(text, compose) {
+/** Our role must not be a superuser, and a superuser must not be reachable. */
+export function postgresProblems(text, compose) {
+  const { environment = {}, volumes = [] } = compose.services.postgres ?? {};
+  const problems = [];
+  for (const name of ['POSTGRES_USER', 'POSTGRES_DB'])
+    if (environment[name] !== undefined) problems.push(`${name} would make our role a superuser`);
+  if (!volumes.some((mount) => mount.startsWith('./deploy/postgres.sql:/docker-entrypoint-initdb.d/')))
+    problems.push('the image must run it on an empty volume');
+  if (!/^CREATE ROLE darkroom LOGIN PASSWORD :'password';$/m.test(text))
+    problems.push('it must create our role, without more rights than LOGIN');
+  if (!/^ALTER ROLE postgres PASSWORD NULL;$/m.test(text)) problems.push('the superuser must have no password');
+  return problems;
+}
+
+/**
+ * The queue must not evict keys, or be killed while it is being saved; `rights`: the only ones of the user that our
+ * processes are.
+ */
+export function redisProblems(text, compose, rights) {
   const lines = text.split('\n');
   const problems = lines.some((line) => /^(requirepass|masterauth|user) /.test(line))
     ? ['a password stands in it']
     : [];
+  const start = [compose.services.redis?.command].flat().join(' ');
+  if (!start.includes(`echo "user default on >$$REDIS_PASSWORD ${rights}" > /tmp/user.conf;`))
+    problems.push('its user must have the rights of docs/operations.md, "A Redis user of its own", and no others');
   const limit = bytes(compose.services.redis?.deploy?.resources?.limits?.memory);
   const used = bytes(lines.map((line) => /^maxmemory (\w+)$/.exec(line)?.[1]).find(Boolean));
   if (!(used > 0 && used <= limit / 2))
@@ -130,7 +150,7 @@ export function redisProblems(text, compose) {
     );
   return [
     ...problems,
-    ...['maxmemory-policy noeviction', 'appendonly yes', 'appendfsync everysec', 'include /tmp/password.conf']
+    ...['maxmemory-policy noeviction', 'appendonly yes', 'appendfsync everysec', 'include /tmp/user.conf']
       .filter((line) => !lines.includes(line))
       .map((line) => `it lacks: ${line}`),
   ];

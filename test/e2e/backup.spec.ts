@@ -12,6 +12,8 @@ import { startApi, startWorker, type TestProcess } from '../support/processes.js
 import { createTestRedis } from '../support/redis.js';
 
 const SECRET_KEY = 'backup-'.padEnd(40, 'x');
+/** Role and database that deploy/postgres.sql creates. */
+const [ROLE, DATABASE] = ['darkroom', 'darkroom'];
 const programs = await findDebianPostgres();
 if (programs === undefined) {
   if (process.env['CI'] !== undefined)
@@ -40,20 +42,32 @@ if (programs === undefined) {
   function place(database: string) {
     const redis = createTestRedis();
     clean.push(() => redis.clean());
-    const pool = new pg.Pool({ connectionString: server.url(database), max: 2 });
+    const url = server.url(database, ROLE);
+    const pool = new pg.Pool({ connectionString: url, max: 2 });
     pool.on('error', () => undefined);
     pools.push(pool);
     const settings = {
-      ...{ DATABASE_URL: server.url(database), REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix },
+      ...{ DATABASE_URL: url, REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix },
       ...{ DATA_DIR: join(folder, database), SECRET_KEY, RATE_SUBMITS_PER_MINUTE: '0', MAX_TASKS_IN_FLIGHT: '0' },
     };
     return { pool, settings };
   }
 
   it('Also: loses nothing that had ended before it, and nothing that had not is bought again', async () => {
-    await server.run('createdb', 'before');
-    await migrate(server.url('before'), 'prisma/migrations');
-    const source = place('before');
+    const script = join('/tmp', `darkroom-role-${process.pid}.sql`);
+    clean.push(() => rm(script, { force: true }));
+    await cp('deploy/postgres.sql', script);
+    // As the image of Postgres does it.
+    await server.run('psql', `--command=ALTER ROLE postgres PASSWORD 'initial'`);
+    await server.run('psql', '--no-psqlrc', '--set=ON_ERROR_STOP=1', `--file=${script}`);
+    const passwords = `(SELECT array_agg(rolname) FROM pg_authid WHERE rolpassword IS NOT NULL)`;
+    await server.run('psql', `--command=DO $$ BEGIN ASSERT ${passwords} = ARRAY['${ROLE}'::name]; END $$`);
+    const source = place(DATABASE);
+    const { rows: roles } = await source.pool.query(
+      'SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user',
+    );
+    expect(roles).toEqual([{ rolsuper: false, rolcreatedb: false, rolcreaterole: false }]);
+    await migrate(source.settings.DATABASE_URL, 'prisma/migrations');
     const { key } = await createKey(source.pool, SECRET_KEY, { name: 'backup' });
     const [api, worker] = await Promise.all([startApi(source.settings), startWorker(source.settings)]);
     const submit = (at: TestProcess, prompt: string): Promise<Response> =>
@@ -83,7 +97,7 @@ if (programs === undefined) {
     const done = await source.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE status = 'completed' ORDER BY id`);
     const file = join('/tmp', `darkroom-backup-${process.pid}.dump`);
     clean.push(() => rm(file, { force: true }));
-    await server.run('pg_dump', '--format=custom', `--file=${file}`, 'before');
+    await server.run('pg_dump', '--format=custom', `--username=${ROLE}`, `--file=${file}`, DATABASE);
     const after = done.rows.length;
     await waitUntil(async () => (await count(source.pool, `status = 'completed'`)) > after + 2, { timeoutMs: 60_000 });
     // After the dump, so that everything that its rows name is there.
@@ -95,8 +109,8 @@ if (programs === undefined) {
     api.kill('SIGKILL');
     worker.kill('SIGKILL');
 
-    await server.run('createdb', 'after');
-    await server.run('pg_restore', '--exit-on-error', '--no-owner', '--dbname=after', file);
+    await server.run('createdb', `--owner=${ROLE}`, 'after');
+    await server.run('pg_restore', '--exit-on-error', '--no-owner', `--username=${ROLE}`, '--dbname=after', file);
     const target = place('after');
     const lines: string[] = [];
     const say = (line: string): void => void lines.push(line);

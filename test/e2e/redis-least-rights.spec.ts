@@ -1,12 +1,13 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { parse } from 'yaml';
 import { waitUntil } from '#embedded/wait-until.js';
 import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { readEvents } from '../support/event-source.js';
 import { freePort } from '../support/free-port.js';
-import { OwnRedis } from '../support/own-redis.js';
+import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
 import { pastedLines } from '../support/pasted-lines.js';
 import type { Platform } from '../support/platform.js';
 import { startApi, startWorker } from '../support/processes.js';
@@ -21,6 +22,10 @@ models:
   gpt-image-2: { kind: image, routes: [{ provider: house }] }
   talk: { kind: chat, routes: [{ provider: house }] }
 `;
+
+interface Service {
+  readonly command: readonly string[];
+}
 
 describe('a Redis with TLS, and a user with the rights that docs/operations.md names', () => {
   let redis: OwnRedis;
@@ -106,6 +111,23 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     await second.stop();
     expect(await admin.call('ACL', 'LOG')).toEqual([]);
     expect(platform.api.output()).not.toContain('NOPERM');
+  });
+
+  it('are those of the user in docker-compose.yml', async () => {
+    const { services } = parse(await readFile('docker-compose.yml', 'utf8')) as { services: { redis: Service } };
+    const line = /echo "(.*?)" > \/tmp\/user\.conf;/.exec(services.redis.command.at(-1) ?? '')?.[1] ?? '';
+    const server = await redis.start('composed', [line.replace('$$REDIS_PASSWORD', REDIS_PASSWORD)]);
+    const own = new Redis(server.url, { commandTimeout: 10_000 });
+    const rightsOf = async (name: string, from: Redis): Promise<unknown> =>
+      ((await from.call('ACL', 'GETUSER', name)) as unknown[]).slice(4);
+    try {
+      expect(await own.ping()).toBe('PONG');
+      await expect(own.config('GET', '*')).rejects.toThrow(/NOPERM/);
+      await admin.call('ACL', 'SETUSER', 'composed', ...line.split(' ').slice(2));
+    } finally {
+      own.disconnect();
+    }
+    expect(await rightsOf('composed', admin)).toEqual(await rightsOf('darkroom', admin));
   });
 
   it('leaves the user no way to other keys, other channels or the server', async () => {

@@ -12,7 +12,7 @@ const PACKAGES = '/usr/lib/postgresql';
 /** A server of the Debian package `postgresql`, with its programs. */
 export interface DebianPostgres {
   /** URL of one of its databases, which need not exist. */
-  url(database: string): string;
+  url(database: string, role?: string): string;
   /** Runs one of its programs (pg_dump, pg_restore, createdb). Throws with the output when it fails. */
   run(program: string, ...args: string[]): Promise<void>;
   stop(): Promise<void>;
@@ -36,6 +36,8 @@ export async function startDebianPostgres(programs: string): Promise<DebianPostg
     PGUSER: 'postgres',
     PGHOST: '127.0.0.1',
     PGPORT: String(port),
+    // For deploy/postgres.sql.
+    POSTGRES_PASSWORD: 'own-postgres',
   };
   const user = await choosePostgresUser(folder, join(programs, 'postgres'), env);
   if (user.uid !== undefined) await chown(folder, user.uid, user.gid ?? user.uid);
@@ -76,7 +78,7 @@ export async function startDebianPostgres(programs: string): Promise<DebianPostg
     );
   if (!(await waitUntil(answers, { timeoutMs: 60_000 }))) throw new Error(child.lastLines(5).join('\n'));
   return {
-    url: (database) => `postgresql://postgres@127.0.0.1:${port}/${database}`,
+    url: (database, role = 'postgres') => `postgresql://${role}@127.0.0.1:${port}/${database}`,
     run,
     stop: async () => {
       await child.stop([['SIGINT', 20_000]]);
