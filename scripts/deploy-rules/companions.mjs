@@ -116,17 +116,25 @@ function isErrorBody(text) {
   }
 }
 
+/** All that the superuser of Postgres does for us. */
+const POSTGRES_SETUP = [
+  'ALTER ROLE postgres PASSWORD NULL;',
+  '\\getenv password POSTGRES_PASSWORD',
+  "CREATE ROLE darkroom LOGIN PASSWORD :'password';",
+  'CREATE DATABASE darkroom OWNER darkroom;',
+];
+
 /** Our role must not be a superuser, and a superuser must not be reachable. */
 export function postgresProblems(text, compose) {
   const { environment = {}, volumes = [] } = compose.services.postgres ?? {};
-  const problems = [];
-  for (const name of ['POSTGRES_USER', 'POSTGRES_DB'])
-    if (environment[name] !== undefined) problems.push(`${name} would make our role a superuser`);
-  if (!volumes.some((mount) => mount.startsWith('./deploy/postgres.sql:/docker-entrypoint-initdb.d/')))
+  const problems = Object.keys(environment)
+    .filter((name) => name !== 'POSTGRES_PASSWORD')
+    .map((name) => `${name} must not be set: our role or everybody might become the superuser`);
+  if (!volumes.includes('./deploy/postgres.sql:/docker-entrypoint-initdb.d/darkroom.sql:ro'))
     problems.push('the image must run it on an empty volume');
-  if (!/^CREATE ROLE darkroom LOGIN PASSWORD :'password';$/m.test(text))
-    problems.push('it must create our role, without more rights than LOGIN');
-  if (!/^ALTER ROLE postgres PASSWORD NULL;$/m.test(text)) problems.push('the superuser must have no password');
+  const statements = text.split('\n').filter((line) => line !== '' && !line.startsWith('--'));
+  if (statements.join('\n') !== POSTGRES_SETUP.join('\n'))
+    problems.push(`its statements must be: ${POSTGRES_SETUP.join(' ')}`);
   return problems;
 }
 
@@ -140,7 +148,7 @@ export function redisProblems(text, compose, rights) {
     ? ['a password stands in it']
     : [];
   const start = [compose.services.redis?.command].flat().join(' ');
-  if (!start.includes(`echo "user default on >$$REDIS_PASSWORD ${rights}" > /tmp/user.conf;`))
+  if (!start.includes(`echo "user default on >$$REDIS_PASSWORD ${rights}" > /tmp/password.conf;`))
     problems.push('its user must have the rights of docs/operations.md, "A Redis user of its own", and no others');
   const limit = bytes(compose.services.redis?.deploy?.resources?.limits?.memory);
   const used = bytes(lines.map((line) => /^maxmemory (\w+)$/.exec(line)?.[1]).find(Boolean));
@@ -150,7 +158,7 @@ export function redisProblems(text, compose, rights) {
     );
   return [
     ...problems,
-    ...['maxmemory-policy noeviction', 'appendonly yes', 'appendfsync everysec', 'include /tmp/user.conf']
+    ...['maxmemory-policy noeviction', 'appendonly yes', 'appendfsync everysec', 'include /tmp/password.conf']
       .filter((line) => !lines.includes(line))
       .map((line) => `it lacks: ${line}`),
   ];

@@ -115,7 +115,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
 
   it('are those of the user in docker-compose.yml', async () => {
     const { services } = parse(await readFile('docker-compose.yml', 'utf8')) as { services: { redis: Service } };
-    const line = /echo "(.*?)" > \/tmp\/user\.conf;/.exec(services.redis.command.at(-1) ?? '')?.[1] ?? '';
+    const line = /echo "(.*?)" > \/tmp\/password\.conf;/.exec(services.redis.command.at(-1) ?? '')?.[1] ?? '';
     const server = await redis.start('composed', [line.replace('$$REDIS_PASSWORD', REDIS_PASSWORD)]);
     const own = new Redis(server.url, { commandTimeout: 10_000 });
     const rightsOf = async (name: string, from: Redis): Promise<unknown> =>

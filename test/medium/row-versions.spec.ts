@@ -3,12 +3,15 @@ import { writeProgress } from '#tasks/row/task.sql.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const TASKS = 60;
-const ROUNDS = 2;
+/** Rounds of writes, at most: progress ends at 99. */
+const MAX_ROUNDS = 99;
+/** Writes that count. */
+const ENOUGH = 2 * TASKS;
 /** Tasks whose progress one statement writes; a busy worker's may be more, and need more room than a page has. */
-const AT_ONCE = 6;
+const AT_ONCE = 3;
 const SANDBOX = { provider: 'sandbox', key: '', model: 'gpt-image-2', free: true };
-/** Transactions behind which a snapshot keeps old versions, so that they take up the room of new ones. */
-const OLD_SNAPSHOT = 10;
+/** Transactions since the oldest snapshot; the old versions of all of them are kept. */
+const OLD_SNAPSHOT = 3;
 
 /** Each write of a row makes a new version of it; one on the same page, with no indexed value changed, touches no index. */
 describe('versions of running tasks', () => {
@@ -20,8 +23,7 @@ describe('versions of running tasks', () => {
       CREATE FUNCTION note_progress() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
           INSERT INTO progress_writes VALUES ((OLD.ctid::text::point)[0], (NEW.ctid::text::point)[0],
-            (SELECT max(age(backend_xmin)) FROM pg_stat_activity
-              WHERE datname = current_database() AND pid <> pg_backend_pid()));
+            (SELECT max(age(backend_xmin)) FROM pg_stat_activity WHERE datname = current_database()));
           RETURN NULL;
         END $$;
       CREATE TRIGGER progress_noted AFTER UPDATE OF progress ON tasks FOR EACH ROW
@@ -37,22 +39,25 @@ describe('versions of running tasks', () => {
       expect(await room.transitions.startProvider({ id, attempt }, SANDBOX, 3)).toBe(true);
       leases.push({ id, attempt });
     }
-    for (let round = 1; round <= ROUNDS; round++) {
+    // Transactions of any database keep old versions while they run, and so the room of new ones: such writes don't count.
+    const counted = async (): Promise<{ writes: number; share: number }> => {
+      const { rows } = await room.sql(
+        `SELECT count(*)::int AS writes, avg((from_page = to_page)::int)::float8 AS share FROM progress_writes
+          WHERE snapshot_age <= $1`,
+        [OLD_SNAPSHOT],
+      );
+      return (rows as [{ writes: number; share: number }])[0];
+    };
+    for (let round = 1; round <= MAX_ROUNDS && (await counted()).writes < ENOUGH; round++) {
       for (let at = 0; at < TASKS; at += AT_ONCE) {
         const steps = leases
           .slice(at, at + AT_ONCE)
-          .map((lease) => ({ lease, percent: 40 * round, phase: 'running' as const }));
+          .map((lease) => ({ lease, percent: round, phase: 'running' as const }));
         expect(await writeProgress(room.database.pool, steps)).toHaveLength(AT_ONCE);
       }
     }
-
-    const { rows } = await room.sql(
-      `SELECT count(*)::int AS writes, avg((from_page = to_page)::int)::float8 AS share FROM progress_writes
-        WHERE snapshot_age IS NULL OR snapshot_age <= $1`,
-      [OLD_SNAPSHOT],
-    );
-    const [{ writes, share }] = rows as [{ writes: number; share: number }];
-    expect(writes).toBeGreaterThan((TASKS * ROUNDS) / 2);
+    const { writes, share } = await counted();
+    expect(writes).toBeGreaterThanOrEqual(ENOUGH);
     expect(share).toBeGreaterThanOrEqual(0.95);
 
     const hot = async (): Promise<number> => {
@@ -62,6 +67,6 @@ describe('versions of running tasks', () => {
       );
       return (counts.rows as [{ hot: number }])[0].hot;
     };
-    expect(await waitUntil(async () => (await hot()) > (TASKS * ROUNDS) / 2, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await hot()) >= TASKS, { timeoutMs: 30_000 })).toBe(true);
   });
 });

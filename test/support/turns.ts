@@ -18,11 +18,14 @@ export class Turns {
     writeFileSync(this.file, '');
   }
 
-  /** CPU time of the longest turn that ended since then (ms since the epoch), in ms; 0 if none took 10 ms. */
+  /**
+   * CPU time of the longest turn that ended since then (ms since the epoch), in ms; 0 if none took 10 ms. Throws if nothing
+   * was measured at all: starting a process takes longer turns.
+   */
   longestSince(since: number): number {
-    const turns = readFileSync(this.file, 'utf8')
-      .split('\n')
-      .map((line) => line.split(' ').map(Number));
+    const text = readFileSync(this.file, 'utf8');
+    if (text === '') throw new Error('the process was not started with the settings of these turns');
+    const turns = text.split('\n').map((line) => line.split(' ').map(Number));
     return Math.max(0, ...turns.map(([endedAt = 0, ms = 0]) => (endedAt >= since ? ms : 0)));
   }
 
