@@ -60,6 +60,11 @@ describe('versions of running tasks', () => {
     expect(writes).toBeGreaterThanOrEqual(ENOUGH);
     expect(share).toBeGreaterThanOrEqual(0.95);
 
+    // On the same page, a write touches no index unless a value in one has changed.
+    const { rows } = await room.sql(
+      `SELECT count(*)::int AS "samePage" FROM progress_writes WHERE from_page = to_page`,
+    );
+    const [{ samePage }] = rows as [{ samePage: number }];
     const hot = async (): Promise<number> => {
       await room.sql('SELECT pg_stat_force_next_flush()');
       const counts = await room.sql(
@@ -67,6 +72,6 @@ describe('versions of running tasks', () => {
       );
       return (counts.rows as [{ hot: number }])[0].hot;
     };
-    expect(await waitUntil(async () => (await hot()) >= TASKS, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(async () => (await hot()) >= samePage, { timeoutMs: 30_000 })).toBe(true);
   });
 });

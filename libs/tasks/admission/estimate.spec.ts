@@ -66,7 +66,7 @@ describe('the wait', () => {
     expect(lineMs(record({ slots: 0 }), 2)).toBe(120_000);
   });
 
-  it('section 4: as queue_full takes it, follows the times of its own kind, then of its model, whatever was finished of late', () => {
+  it('follows the times of its own kind, then of its model, whatever was finished of late (section 4: queue_full)', () => {
     const kinds: Record<string, [number, number[]]> = {
       'gpt-image-2 1k auto any': [1, [1_000]],
       'gpt-image-2 1k high any': [2, [4_000]],
