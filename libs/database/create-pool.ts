@@ -36,11 +36,15 @@ function processName(service: string, pool: number): string {
   return `darkroom ${service} ${pool} ${process.pid}@${hostname()}`;
 }
 
+/** How long a query may wait for a lock: this share of its time limit, but not less than this many ms. */
+const LOCK_SHARE = 0.4;
+const LEAST_LOCK_MS = 2_000;
+
 /** Without a pooler, a session lasts as long as its connection, so the limits are set when it starts. */
 function sessionSettings({ queryTimeoutMs }: DatabaseConfig, options: string): pg.PoolConfig {
   return {
     statement_timeout: queryTimeoutMs,
-    lock_timeout: 2_000,
+    lock_timeout: Math.max(LEAST_LOCK_MS, Math.round(LOCK_SHARE * queryTimeoutMs)),
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     options: `${options} -c TimeZone=${TIME_ZONE}`.trim(),
   };

@@ -43,7 +43,11 @@ export class DatabaseConfig {
   @Within(100)
   readonly connectTimeoutMs: number = 2_000;
 
-  @Setting('DATABASE_QUERY_TIMEOUT_MS', 'Time limit of one query.', { unit: 'ms' })
+  @Setting(
+    'DATABASE_QUERY_TIMEOUT_MS',
+    'Time limit of one query; it may wait for a lock for 40 % of it, or 2 s if that is longer.',
+    { unit: 'ms' },
+  )
   @Within(100)
   readonly queryTimeoutMs: number = 5_000;
 }

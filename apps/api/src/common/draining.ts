@@ -68,15 +68,19 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
     const server = this.host.httpAdapter.getHttpServer() as Server;
     this.timers = [
       setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS),
-      setTimeout(() => this.answerHeld(), Math.max(0, graceMs - ANSWER_MARGIN_MS)),
-      setTimeout(() => server.closeAllConnections(), graceMs),
+      setTimeout(
+        () => this.answerHeld(server, Math.min(graceMs, ANSWER_MARGIN_MS)),
+        Math.max(0, graceMs - ANSWER_MARGIN_MS),
+      ),
     ];
     for (const call of this.passing) call.abort();
     server.closeIdleConnections();
   }
 
-  private answerHeld(): void {
+  /** Only then does the time to answer begin: a process that was stalled would otherwise close what it has to answer. */
+  private answerHeld(server: Server, marginMs: number): void {
     for (const call of this.held) call.abort();
+    this.timers.push(setTimeout(() => server.closeAllConnections(), marginMs));
   }
 
   onApplicationShutdown(): void {
