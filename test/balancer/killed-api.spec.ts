@@ -8,7 +8,6 @@ import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const CALLERS = 50;
-const LATENCY_MS = 4_000;
 
 // Real: HAProxy with the file we ship, two APIs, a worker, OpenAI's SDK with nothing but its defaults.
 describe('behind the balancer', () => {
@@ -37,14 +36,18 @@ describe('behind the balancer', () => {
   it('O8: every SDK whose API is killed gets its image, and none is bought twice', async () => {
     const openai = new OpenAI({ apiKey: platform.key, baseURL: `${balancer.url}/v1` });
     const markers = Array.from({ length: CALLERS }, newMarker);
-    for (const marker of markers) provider.plan(marker, { latencyMs: LATENCY_MS });
+    let release = (): void => undefined;
+    const killed = new Promise<void>((resolve) => (release = resolve));
+    for (const marker of markers) provider.plan(marker, { until: killed });
     const calls = markers.map(async (marker) => {
       const wish = order(`a house ${marker}`) as OpenAI.ImageGenerateParamsNonStreaming;
       return (await openai.images.generate(wish)).data?.[0]?.url;
     });
     const allStarted = (): boolean => markers.every((marker) => provider.startsOf(marker).length > 0);
-    expect(await waitUntil(allStarted, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(allStarted, { timeoutMs: 60_000 })).toBe(true);
     doomed.kill('SIGKILL');
+    await doomed.exited;
+    release();
     for (const url of await Promise.all(calls)) expect(url).toMatch(/^http/);
     const { rows } = await platform.pool.query<{ status: string; starts: number }>(
       'SELECT status, provider_starts AS starts FROM tasks',

@@ -24,7 +24,7 @@ describe('more than ten instances', () => {
     names = await startNameServer(addresses);
     balancer = await startBalancer({
       apis: { nameServer: names.port, port },
-      env: { BALANCER_ADDRESS: '[::]' },
+      env: { BALANCER_ADDRESS: '[::]', SOURCE_REQUESTS: '100000' },
       serves: async (at) => (await fetch(`http://127.0.0.1:${at}/`)).ok,
     });
   });
@@ -83,6 +83,7 @@ describe('more than ten instances', () => {
     expect(await waitUntil(() => isServedBy([...others, added]), { timeoutMs: 30_000 })).toBe(true);
     apis.get(first)?.close();
     names.addresses = [...others, added];
+    expect(await waitUntil(() => isServedBy([...others, added]), { timeoutMs: 30_000 })).toBe(true);
     going = false;
     await traffic;
     expect(failed).toEqual([]);

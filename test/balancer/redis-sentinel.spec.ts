@@ -11,7 +11,7 @@ import { Drill } from '../support/drill.js';
 import { order } from '../support/fault-callers.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 const GENERATIONS = '/v1/images/generations';
 const PREFIX = '{sentinel}';
@@ -35,7 +35,7 @@ describe('Redis behind Sentinels', () => {
     const file = join(redis.folder, 'sentinel.conf');
     const settings = [
       ...[`port ${port}`, 'bind 127.0.0.1', 'requirepass watcher', `sentinel monitor main 127.0.0.1 ${master.port} 1`],
-      ...[`sentinel auth-pass main ${REDIS_PASSWORD}`, 'sentinel down-after-milliseconds main 1000'],
+      ...[`sentinel auth-pass main ${REDIS_PASSWORD}`, 'sentinel down-after-milliseconds main 5000'],
       ...['sentinel failover-timeout main 5000', ''],
     ];
     await writeFile(file, settings.join('\n'));
@@ -52,6 +52,9 @@ describe('Redis behind Sentinels', () => {
       REDIS_SENTINEL_PASSWORD: 'watcher',
       REDIS_PREFIX: PREFIX,
       SWEEP_INTERVAL_MS: '500',
+      // Longer than a busy machine may stall, and shorter than callers wait.
+      ...SHIPPED_TIMEOUTS,
+      REDIS_COMMAND_TIMEOUT_MS: '5000',
       ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '24' },
     });
     balancer = await startBalancer({ apis: [platform.url], env: { SOURCE_REQUESTS: '100000' } });
@@ -106,14 +109,14 @@ describe('Redis behind Sentinels', () => {
       const taken = await once();
       return taken && (await masterPort()) !== before;
     };
-    expect(await waitUntil(hasMoved, { timeoutMs: 30_000, everyMs: 100 })).toBe(true);
+    expect(await waitUntil(hasMoved, { timeoutMs: 60_000, everyMs: 500 })).toBe(true);
     expect(await waitUntil(once, { timeoutMs: 30_000, everyMs: 100 })).toBe(true);
+    drill.release();
     expect([...refused].filter((status) => status !== 503)).toEqual([]);
     const areDone = async (): Promise<boolean> =>
       (await Promise.all(accepted.map(statusOf))).every((status) => status === 'completed');
-    expect(await waitUntil(areDone, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
+    expect(await waitUntil(areDone, { timeoutMs: 90_000, everyMs: 200 })).toBe(true);
     await come;
-    drill.release();
     await drill.judge(platform.pool, name);
   }
 

@@ -5,6 +5,7 @@ import { Drill, judge } from '../support/drill.js';
 import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 
 // Real: HAProxy with the file we ship, two APIs, two workers, Postgres, Redis, S3, and a provider that counts its starts.
@@ -21,6 +22,7 @@ describe('behind the balancer', () => {
       apis: 2,
       workers: 2,
       settings: {
+        ...LONG_TIMEOUTS,
         ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', WORKER_CONCURRENCY: '24', SWEEP_INTERVAL_MS: '500' },
         ...{ STORAGE: 's3', S3_REGION: s3.region, S3_BUCKET: s3.bucket, S3_TIMEOUT_MS: '60000' },
         ...{ S3_ACCESS_KEY_ID: s3.accessKeyId, S3_SECRET_ACCESS_KEY: s3.secretAccessKey },

@@ -1,7 +1,7 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { FaultProxy, type Fault } from '../support/fault-proxy.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 
@@ -23,6 +23,7 @@ describe('what all instances share', () => {
   beforeAll(async () => {
     s3 = await startS3();
     platform = await startPlatform({
+      ...SHIPPED_TIMEOUTS,
       ...{ STORAGE: 's3', S3_ENDPOINT: s3.endpoint, S3_REGION: s3.region, S3_BUCKET: s3.bucket },
       ...{ S3_ACCESS_KEY_ID: s3.accessKeyId, S3_SECRET_ACCESS_KEY: s3.secretAccessKey },
       STORE_CHECK_INTERVAL_MS: '500',
@@ -75,11 +76,12 @@ describe('what all instances share', () => {
   const submit = (): Promise<Answer> => ask('POST', '/v1/images/generations/async', ORDER);
   const isBalancers = ({ body }: Answer): boolean => JSON.stringify(body ?? '').includes('No instance can take');
 
-  /** Every answer to these calls, asked for again and again while the fault lasts. */
+  /** Every answer to these calls, asked for again and again while the fault lasts: at least until the API has seen it. */
   async function during(
     line: FaultProxy,
     fault: Fault,
     calls: readonly (() => Promise<Answer>)[],
+    isSeen = (): boolean => true,
   ): Promise<Answer[][]> {
     line.fault = fault;
     if (fault === 'reset') line.cut();
@@ -90,7 +92,7 @@ describe('what all instances share', () => {
           const answers: Answer[] = [];
           const isOver = async (): Promise<boolean> => {
             answers.push(await call());
-            return performance.now() > until;
+            return performance.now() > until && isSeen();
           };
           await waitUntil(isOver, { timeoutMs: 10 * OUTAGE_MS, everyMs: 20 });
           return answers;
@@ -118,8 +120,16 @@ describe('what all instances share', () => {
   });
 
   it('O10: a store that takes longer for each call than a probe may take makes no instance unready', async () => {
-    const calls = [() => ask('GET', poll), () => ask('GET', link), submit, () => ask('GET', '/readyz')];
-    const found = await during(lines.store, { delayMs: SLOW_STORE_MS }, calls);
+    let isSeen = false;
+    const probe = async (): Promise<Answer> => {
+      const answer = await ask('GET', '/readyz');
+      const { dependencies } = answer.body as { dependencies: { storage: { state: string } } };
+      isSeen ||= dependencies.storage.state === 'failing';
+      return answer;
+    };
+    const calls = [() => ask('GET', poll), () => ask('GET', link), submit, probe];
+    const found = await during(lines.store, { delayMs: SLOW_STORE_MS }, calls, () => isSeen);
+    expect(isSeen).toBe(true);
     expect(found.map(statuses)).toEqual([[200], [200], [202], [200]]);
   });
 

@@ -125,7 +125,7 @@ models:
     expect(await isServedBy(2)).toBe(true);
 
     const until = performance.now() + delayMs + HELD_MS / SHORTER;
-    const exit = platform.api.stop();
+    platform.api.kill('SIGTERM');
     expect(await isServedBy(1)).toBe(true);
     const later: Answer[] = [];
     const isOver = async (): Promise<boolean> => {
@@ -140,7 +140,7 @@ models:
     const whole: unknown = expect.stringMatching(/begun.*ended.*data: \[DONE\]\n\n$/s);
     expect(streamed).toEqual({ status: 200, text: whole });
     expect(later.filter(({ status }) => status !== 200)).toEqual([]);
-    expect(await exit).toMatchObject({ code: 0, signal: null });
+    expect(await platform.api.exited).toMatchObject({ code: 0, signal: null });
     const [stopped] = await serversOf('/v1/images/generations', 1);
     expect([...(await serversOf('/v1/chat/completions', 1))]).toEqual([stopped]);
     const others = await serversOf('/v1/tasks', later.length);

@@ -59,19 +59,19 @@ models:
   }
 
   async function runCurl(code: string): Promise<{ data: { url?: string; task_id?: string }[] }> {
-    const { stdout } = await run('bash', ['-c', code], { cwd: folder, timeout: 30_000 });
+    const { stdout } = await run('bash', ['-c', code], { cwd: folder, timeout: 120_000 });
     return JSON.parse(stdout) as { data: { url: string }[] };
   }
 
   async function runNode(code: string): Promise<string> {
     await writeFile(join(folder, 'example.mjs'), code);
-    return (await run(process.execPath, ['example.mjs'], { cwd: folder, timeout: 30_000 })).stdout.trim();
+    return (await run(process.execPath, ['example.mjs'], { cwd: folder, timeout: 120_000 })).stdout.trim();
   }
 
   async function compilePython(code: string): Promise<void> {
     if (!(await hasPython)) return;
     await writeFile(join(folder, 'example.py'), code);
-    await run('python3', ['-m', 'py_compile', 'example.py'], { cwd: folder, timeout: 30_000 });
+    await run('python3', ['-m', 'py_compile', 'example.py'], { cwd: folder, timeout: 120_000 });
   }
 
   async function expectImage(url: string | undefined): Promise<void> {

@@ -328,6 +328,8 @@ describe('providers and queue in a browser', () => {
     await page().mouse.move(from.x, from.y);
     await page().mouse.down();
     await page().mouse.move(to.x, to.y + 30, { steps: 4 });
+    // The page has seen how far it was moved.
+    await dialog().locator('.route[data-mark=after]').waitFor();
     await page().mouse.up();
     expect(await first.inputValue()).toBe('local');
     await button('Add price').click();

@@ -58,7 +58,7 @@ export interface Client {
   readonly givesUp: boolean;
 }
 
-const CLIENT_TIMEOUT_MS = 120_000;
+const CLIENT_TIMEOUT_MS = 170_000;
 const GENERATES: readonly Step[] = ['generation', 'patience', 'cut', 'badGateway'];
 const EDITS: readonly Step[] = ['edit', 'files', 'mask', 'editPatience'];
 const STREAMS: readonly Step[] = ['stream', 'editStream'];

@@ -8,9 +8,9 @@ import { makeSampleFiles } from './sample-files.js';
 
 /** Processes of clients at a time; they wait most of their time. */
 const SIDE_BY_SIDE = 3;
-const WINDOW_MS = 10_000;
+const WINDOW_MS = 15_000;
 /** Longer than a window, shorter than the three that the SDKs' two retries make. */
-const PATIENCE_MS = 13_000;
+const PATIENCE_MS = 18_000;
 const LOSSES = [
   ['cut', 'cut'],
   ['badGateway', '502'],

@@ -247,7 +247,12 @@ describe('alerts', () => {
     await set('queue_wait', { enabled: true, thresholds: [600], hold_minutes: 3 });
     await looks(2);
     expect(room.receiver.at('/queue')).toEqual([]);
-    await sql(`UPDATE alert_events SET started_at = started_at - interval '3 minutes' WHERE state = 'pending'`);
+    // The evaluation that was counted may not have written it yet.
+    const isOlder = async (): Promise<boolean> => {
+      const older = `UPDATE alert_events SET started_at = started_at - interval '3 minutes' WHERE state = 'pending'`;
+      return (await room.platform.pool.query(older)).rowCount === 1;
+    };
+    expect(await waitUntil(isOlder, { timeoutMs: 30_000 })).toBe(true);
     const [told] = (await room.receiver.arrived('/queue')).map(toldOf);
     expect(told!.data).toMatchObject({
       kind: 'queue_wait',

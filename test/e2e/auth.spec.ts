@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hashApiKey } from '#accounts/api-keys.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+import { rawCall } from '../support/raw-call.js';
 
 const BODY = { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k' };
 
@@ -87,8 +88,9 @@ describe('API keys', () => {
       '/healthz/../v1/tasks',
       '/i/..%2fv1%2ftasks',
     ]) {
-      const response = await platform.call(path, { key: null });
-      expect([401, 403, 404]).toContain(response.status);
+      // As it is: an HTTP client would resolve the dots.
+      const answer = await rawCall(platform.url, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+      expect([path, [400, 401, 403, 404].includes(answer?.status ?? 0)]).toEqual([path, true]);
     }
   });
 

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 
 const GENERATIONS = '/v1/images/generations';
@@ -17,7 +17,7 @@ describe('cancelling tasks', () => {
 
   beforeAll(async () => {
     // A lease so long that nothing of it runs out in these tests.
-    platform = await startPlatform({ ...LONG_TIMEOUTS, LEASE_MS: '120000' });
+    platform = await startPlatform({ LEASE_MS: '120000' });
     otherApi = await startApi(platform.settings);
   });
   afterAll(async () => {

@@ -1,6 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, signInInvited, Browser, PASSWORD } from '../support/console.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 
 const PATIENTLY = { timeoutMs: 60_000 };
 
@@ -17,7 +17,7 @@ describe('usage, operation and team in the console', () => {
   ];
 
   beforeAll(async () => {
-    platform = await startPlatform(LONG_TIMEOUTS);
+    platform = await startPlatform();
     ada = await signInFirstAdmin(platform);
     member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     eve = await signInInvited(platform, {

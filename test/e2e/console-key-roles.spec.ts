@@ -1,5 +1,5 @@
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 
 interface Key {
   readonly id: string;
@@ -47,7 +47,7 @@ describe('who may do what with keys', () => {
   const WORKS = 'NOT hidden AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())';
 
   beforeAll(async () => {
-    platform = await startPlatform({ ...LONG_TIMEOUTS, RATE_SUBMITS_PER_MINUTE: '60', RATE_POLLS_PER_MINUTE: '600' });
+    platform = await startPlatform({ RATE_SUBMITS_PER_MINUTE: '60', RATE_POLLS_PER_MINUTE: '600' });
     operator = await signInFirstAdmin(platform);
     accountId = await platform.newAccount();
     admin = await signInInvited(platform, { email: 'grace@example.org', role: 'admin', accountId });

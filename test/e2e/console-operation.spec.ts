@@ -81,6 +81,7 @@ describe('providers and queue in the console', () => {
         port: await freePort(),
       },
       toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
+      durable: false,
     });
     platform = await startPlatform({
       ...{ REDIS_URL: redis.url, REDIS_PREFIX: '{operation}', MODELS_FILE: join(folder, 'models.yaml') },

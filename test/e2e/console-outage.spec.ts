@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { totpCode } from '#accounts/totp.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
+import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
@@ -24,8 +24,7 @@ describe('the console when Postgres is away', () => {
       ...{ DATABASE_URL: line.url, DATABASE_CONNECT_TIMEOUT_MS: '1000', DATABASE_QUERY_TIMEOUT_MS: '1000' },
     });
     browser = new Browser(api.url);
-    const token = await linkToken(platform, { purpose: 'first_admin' });
-    await browser.ask('/first-admin', { body: { token, email: 'ada@example.org', name: 'Ada', password: PASSWORD } });
+    browser.cookie = (await signInFirstAdmin(platform)).cookie;
     const kim = await signInInvited(platform, { email: 'kim@example.org', role: 'member' });
     const { secret } = await kim.ask<{ secret: string }>('/two-factor', { method: 'POST' });
     await kim.ask('/two-factor/confirm', { body: { code: totpCode(secret, Math.floor(Date.now() / 30_000)) } });

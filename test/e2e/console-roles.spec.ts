@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Ability, Role } from '#accounts/person-rules.js';
 import { type Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
-import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { rolesTable } from '../support/roles-table.js';
 
 type Outcome = readonly [number, string | undefined];
@@ -142,7 +142,7 @@ describe('what each role may do', () => {
   };
 
   beforeAll(async () => {
-    platform = await startApiPlatform(LONG_TIMEOUTS);
+    platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
     accountId = await platform.newAccount();
     const invited = async (role: 'admin' | 'member' | 'viewer' | 'billing', name: string = role) =>

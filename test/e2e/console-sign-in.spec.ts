@@ -1,7 +1,7 @@
 import { ABILITIES } from '#accounts/person-rules.js';
 import { Browser, linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
-import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const codeOf = async (response: Response): Promise<string> =>
   ((await response.json()) as { error: { code: string } }).error.code;
@@ -13,7 +13,7 @@ describe('signing in to the console', () => {
     who.call('/sign-in', { body: { email, password } });
 
   beforeAll(async () => {
-    platform = await startApiPlatform(LONG_TIMEOUTS);
+    platform = await startApiPlatform();
   });
   afterAll(() => platform.close());
 

@@ -169,7 +169,7 @@ describe('playground and tasks of the console', () => {
   });
 
   it('streams the task as it moves, with its partial pictures', async () => {
-    const id = await draw({ prompt: 'a slow sea [[latency=4s]]', partial_images: 2 });
+    const id = await draw({ prompt: 'a slow sea [[latency=12s]]', partial_images: 2 });
     const told = await events(id);
     const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
     // The small copy may come after the last word of the stream.

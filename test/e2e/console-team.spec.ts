@@ -1,6 +1,6 @@
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
-import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 interface Person {
   readonly id: string;
@@ -40,7 +40,7 @@ describe('the people of an account', () => {
       .map(({ action, target, details }) => [action, target, details]);
 
   beforeAll(async () => {
-    platform = await startApiPlatform(LONG_TIMEOUTS);
+    platform = await startApiPlatform();
     ada = await signInFirstAdmin(platform);
     bob = await signInInvited(platform, { email: 'bob@example.org', role: 'admin' });
     member = await signInInvited(platform, { email: 'nia@example.org', role: 'member' });

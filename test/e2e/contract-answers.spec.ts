@@ -141,7 +141,7 @@ describe('answers', () => {
     const logged = (): boolean =>
       platform.api
         .logs()
-        .some((line) => line['event'] === 'request.aborted' && line['status'] === 499 && line['route'] === GENERATIONS);
+        .some(({ event, status, taskId }) => event === 'request.aborted' && status === 499 && taskId === id);
     expect(await waitUntil(logged, { timeoutMs: 30_000 })).toBe(true);
     const ended = async (): Promise<boolean> => (await read(id)).data.status === 'completed';
     expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
@@ -280,7 +280,7 @@ describe('answers', () => {
       return read;
     };
     const fields = ['background', 'b64_json', 'created_at', 'output_format', 'quality', 'size', 'type'];
-    const [partial, completed, ...none] = await events({ prompt: 'seen [[latency=500ms]]', partial_images: 1 });
+    const [partial, completed, ...none] = await events({ prompt: 'seen [[latency=4s]]', partial_images: 1 });
     expect([partial?.event, completed?.event, none]).toEqual([
       'image_generation.partial_image',
       'image_generation.completed',

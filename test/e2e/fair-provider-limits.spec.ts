@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 
 /** Tasks that the flooding key keeps in flight. */
 const FLOOD = 150;
@@ -25,7 +25,7 @@ describe('a caller beside one that floods a provider with a limit', () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-narrow-'));
     await writeFile(join(folder, 'models.yaml'), CATALOG);
     const settings = { MODELS_FILE: join(folder, 'models.yaml'), WORKER_CONCURRENCY: '10' };
-    platform = await startPlatform({ ...LONG_TIMEOUTS, ...settings });
+    platform = await startPlatform(settings);
   });
   afterAll(async () => {
     await platform.close();

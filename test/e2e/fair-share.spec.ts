@@ -1,11 +1,11 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 
 /** One worker that takes one task after the other, so that places are starts. */
 describe('an account beside one that floods', () => {
   let platform: Platform;
   beforeAll(async () => {
-    platform = await startPlatform({ ...LONG_TIMEOUTS, WORKER_CONCURRENCY: '1' });
+    platform = await startPlatform({ WORKER_CONCURRENCY: '1' });
   });
   afterAll(() => platform.close());
 

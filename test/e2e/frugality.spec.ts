@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 import { connectionsTo } from '../support/process-figures.js';
 
 const TASKS = 12;
@@ -15,7 +15,7 @@ describe('connections and writes', () => {
   beforeAll(async () => {
     // With so long a lease none is renewed meanwhile: progress alone is written, and can be counted.
     const settings = { DATABASE_POOL: String(POOL), WORKER_CONCURRENCY: '12', LEASE_MS: '120000' };
-    platform = await startPlatform({ ...LONG_TIMEOUTS, ...settings });
+    platform = await startPlatform(settings);
     await platform.pool.query(`
       CREATE TABLE progress_writes (task_id text, from_page int, to_page int);
       CREATE FUNCTION note_progress() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,6 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const GENERATIONS = '/v1/images/generations';
@@ -12,7 +12,7 @@ describe('Idempotency-Key', () => {
   let count = 0;
 
   beforeAll(async () => {
-    platform = await startPlatform(LONG_TIMEOUTS);
+    platform = await startPlatform();
     otherApi = await startApi(platform.settings);
   });
   afterAll(async () => {

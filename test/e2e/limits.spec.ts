@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const REQUEST = { model: 'gpt-image-2', resolution: '1k', prompt: 'a small harbour' };
@@ -10,7 +10,6 @@ describe('limits of a key', () => {
   let second: TestProcess;
   beforeAll(async () => {
     platform = await startPlatform({
-      ...LONG_TIMEOUTS,
       RATE_SUBMITS_PER_MINUTE: '25',
       RATE_POLLS_PER_MINUTE: '20',
       MAX_TASKS_IN_FLIGHT: '2',

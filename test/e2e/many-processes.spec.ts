@@ -17,7 +17,11 @@ describe('several processes', () => {
   let redis: Redis;
 
   beforeAll(async () => {
-    platform = await startPlatform({ LEASE_MS: '4000', SWEEP_INTERVAL_MS: '500', WORKER_CONCURRENCY: '4' });
+    platform = await startPlatform({
+      ...{ LEASE_MS: '8000', SWEEP_INTERVAL_MS: '500', WORKER_CONCURRENCY: '4' },
+      // A task whose job is lost is enqueued again 8 s after the two are over.
+      ...{ DATABASE_CONNECT_TIMEOUT_MS: '5000', DATABASE_QUERY_TIMEOUT_MS: '5000' },
+    });
     [otherApi, ...workers] = await Promise.all([
       startApi(platform.settings),
       startWorker(platform.settings),
@@ -87,9 +91,9 @@ describe('several processes', () => {
   it('finish what a killed worker had in hand, without losing or doubling a task', async () => {
     const victim = await startWorker(platform.settings);
     const ids = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => submit(platform.url, `hold ${n} [[latency=1500ms]]`)),
+      Array.from({ length: 16 }, (_, n) => submit(platform.url, `hold ${n} [[latency=4s]]`)),
     );
-    await waitUntil(() => victim.logs().some((line) => line['event'] === 'task.claimed'), { timeoutMs: 20_000 });
+    await victim.logged('task.claimed');
     victim.kill('SIGKILL');
     expect(await victim.exited).toMatchObject({ signal: 'SIGKILL' });
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));
@@ -100,12 +104,14 @@ describe('several processes', () => {
   it('throw away what a frozen worker brings too late', async () => {
     const frozen = await startWorker({ ...platform.settings, WORKER_CONCURRENCY: '1' });
     const ids = await Promise.all(
-      Array.from({ length: 14 }, (_, n) => submit(platform.url, `freeze ${n} [[latency=1s]]`)),
+      Array.from({ length: 14 }, (_, n) => submit(platform.url, `freeze ${n} [[latency=4s]]`)),
     );
-    await waitUntil(() => frozen.logs().some((line) => line['event'] === 'task.claimed'), { timeoutMs: 20_000 });
+    await frozen.logged('task.claimed');
     frozen.kill('SIGSTOP');
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));
     frozen.kill('SIGCONT');
+    const noticed = (): boolean => /"task\.(lease_lost|result_discarded)"/.test(frozen.output());
+    expect(await waitUntil(noticed, { timeoutMs: 30_000 })).toBe(true);
     expect(await frozen.stop()).toMatchObject({ code: 0 });
     expect(await objectsOf(ids)).toEqual(ids.map(() => 1));
   });
@@ -115,7 +121,7 @@ describe('several processes', () => {
     const ids = await Promise.all(
       Array.from({ length: 16 }, (_, n) => submit(platform.url, `move ${n} [[latency=5s]]`)),
     );
-    await waitUntil(() => leaving.logs().some((line) => line['event'] === 'task.claimed'), { timeoutMs: 20_000 });
+    await leaving.logged('task.claimed');
     expect(await leaving.stop()).toMatchObject({ code: 0 });
     expect(leaving.logs().some((line) => line['event'] === 'task.given_back')).toBe(true);
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));

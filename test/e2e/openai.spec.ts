@@ -181,9 +181,13 @@ describe('pictures from an OpenAI-compatible server', () => {
   it('keeps the key and the address of the server to itself', async () => {
     upstream.script(apiError(401, { message: `Incorrect API key ${UPSTREAM_KEY} at ${upstream.url}` }));
     const response = await generate();
-    const shown = (await response.text()) + platform.api.output() + platform.worker.output();
-    expect(response.status).toBe(502);
-    expect(shown).toContain('401');
+    const answer = await response.text();
+    expect([response.status, answer]).toEqual([502, expect.stringContaining('401')]);
+    const id = response.headers.get('x-task-id');
+    const isLogged = (): boolean =>
+      platform.worker.logs().some(({ event, taskId }) => event === 'task.failed' && taskId === id);
+    expect(await waitUntil(isLogged, { timeoutMs: 30_000 })).toBe(true);
+    const shown = answer + platform.api.output() + platform.worker.output();
     for (const secret of [UPSTREAM_KEY, new URL(upstream.url).host]) expect(shown).not.toContain(secret);
   });
 

@@ -34,6 +34,8 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
       stopPooler = pooler.stop;
       return {
         ...{ DATABASE_URL: pooler.url, DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: direct.href },
+        // As in docs/operations.md, which doctor compares.
+        ...{ DATABASE_QUERY_TIMEOUT_MS: '5000' },
         ...{ SWEEP_INTERVAL_MS: '500', RATE_SUBMITS_PER_MINUTE: '500', MAX_TASKS_IN_FLIGHT: '50' },
       };
     });
@@ -89,8 +91,13 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     expect([first?.status, second?.status]).toEqual([200, 200]);
     const ada = await signInFirstAdmin(platform);
     for (const page of ['/tasks', '/queue/history', '/providers/figures', '/keys']) await ada.ask(page);
-    const wrong = [platform.api, platform.worker].flatMap((process) => process.logs());
-    expect(wrong.filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+    // A worker may have claimed it before it was cancelled.
+    const isExpected = ({ event, taskId }: Record<string, unknown>): boolean =>
+      event === 'task.lease_lost' && taskId === cancelled;
+    const wrong = [platform.api, platform.worker]
+      .flatMap((process) => process.logs())
+      .filter((line) => (line['level'] === 'error' || line['level'] === 'warn') && !isExpected(line));
+    expect(wrong).toEqual([]);
   });
 
   it('passes on that a statement is given up', async () => {

@@ -140,7 +140,7 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     }
     expect(await waitUntil(async () => !(await isKept()), { timeoutMs: 10_000 })).toBe(true);
     await pair.confirm(true);
-    await waiting.account.create({ data: { id: 'confirmed', name: 'A' } });
+    await database.account.create({ data: { id: 'confirmed', name: 'A' } });
     expect(await waitUntil(async () => (await commits()) === 'ok', { timeoutMs: 60_000 })).toBe(true);
     await Promise.all([waiting.close(), standbyless.end()]);
   });

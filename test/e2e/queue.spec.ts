@@ -13,7 +13,7 @@ interface Seen {
   readonly actual_time?: number;
 }
 
-/** One worker with one slot, tasks of about two seconds, and a deadline that a dozen of them would pass. */
+/** One worker with one slot, tasks of about two seconds, and a deadline that fifteen of them would pass. */
 describe('waiting in line', () => {
   let platform: Platform;
   let second: TestProcess;
@@ -21,7 +21,7 @@ describe('waiting in line', () => {
   let redis: Redis;
   let ports: readonly [number, number];
   beforeAll(async () => {
-    platform = await startPlatform({ WORKER_CONCURRENCY: '1', TASK_DEADLINE_MS: '24000' });
+    platform = await startPlatform({ WORKER_CONCURRENCY: '1', TASK_DEADLINE_MS: '30000' });
     await platform.worker.stop();
     ports = [await freePort(), await freePort()];
     second = await startApi({ ...platform.settings, METRICS_PORT: String(ports[0]) });
@@ -48,7 +48,7 @@ describe('waiting in line', () => {
   }
 
   async function metricsAt(port: number): Promise<string> {
-    return await (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+    return await (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(60_000) })).text();
   }
 
   const ended = (id: string, key?: string) => async () => (await look(id, key)).status === 'completed';
@@ -65,23 +65,21 @@ describe('waiting in line', () => {
     };
     expect(await waitUntil(told, { timeoutMs: 20_000, everyMs: 500 })).toBe(true);
 
-    const ids = [];
-    for (let n = 0; n < 4; n++) ids.push(idOf(await submit(platform.key)));
+    let last = '';
+    for (let n = 0; n < 4; n++) last = idOf(await submit(platform.key));
+    const first = await look(last);
     // Autoscalers read the wait behind all of them, from whichever process they ask.
     for (const port of ports) {
       const seconds = Number(/^darkroom_predicted_wait_seconds (\S+)$/m.exec(await metricsAt(port))?.[1]);
-      expect([seconds > 2, seconds < 20]).toEqual([true, true]);
+      expect([seconds > 2, seconds < 60]).toEqual([true, true]);
     }
-    const last = ids.at(-1) ?? '';
-    const positions: number[] = [];
-    let said: Seen | undefined;
+    const positions = [first.queue_position ?? 0];
     const done = await waitUntil(
       async () => {
         const seen = await look(last);
         if (seen.phase !== 'queued') expect(seen.queue_position).toBeUndefined();
         if (seen.queue_position !== undefined && seen.queue_position !== positions.at(-1)) {
           positions.push(seen.queue_position);
-          said ??= seen;
         }
         return seen.status === 'completed';
       },
@@ -93,7 +91,7 @@ describe('waiting in line', () => {
     expect(positions.at(-1)).toBe(1);
     // Three of about two seconds were before it.
     const { estimated_time: kept = 0 } = await look(last);
-    expect([said?.estimated_time, kept].every((estimate = 0) => estimate >= 6)).toBe(true);
+    expect([first.estimated_time, kept].every((estimate = 0) => estimate >= 6)).toBe(true);
     const listed = (await (await platform.call('/v1/tasks')).json()) as { data: Seen[] };
     expect(listed.data[0]?.estimated_time).toBe(kept);
   });

@@ -2,7 +2,7 @@ import OpenAI, { toFile } from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { FaultProxy, type Fault } from '../support/fault-proxy.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 
 interface Row {
   id: string;
@@ -20,10 +20,7 @@ describe('an OpenAI SDK that tries again', () => {
 
   beforeAll(async () => {
     // Shorter than the images of some tests take, and long enough for the others' on a busy machine.
-    [platform, png] = [
-      await startPlatform({ ...LONG_TIMEOUTS, SYNC_WAIT_MS: '3000' }),
-      await gradientImage(128, 128, 'png'),
-    ];
+    [platform, png] = [await startPlatform({ SYNC_WAIT_MS: '3000' }), await gradientImage(128, 128, 'png')];
   });
   afterAll(async () => {
     await Promise.all(proxies.map((proxy) => proxy.close()));
@@ -91,11 +88,14 @@ describe('an OpenAI SDK that tries again', () => {
       const { openai } = await client([]);
       expect(hasPicture(await ask(openai, prompt))).toBe(true);
       await expectOne(prompt);
-      const attached = (): boolean =>
+      const [{ id } = { id: '' }] = await rowsOf(prompt);
+      const isAttached = (): boolean =>
         platform.api
           .logs()
-          .some((line) => line['event'] === 'request' && line['attached'] === true && line['status'] === 200);
-      expect(await waitUntil(attached, { timeoutMs: 30_000 })).toBe(true);
+          .some(
+            ({ event, attached, status, taskId }) => event === 'request' && attached && status === 200 && taskId === id,
+          );
+      expect(await waitUntil(isAttached, { timeoutMs: 30_000 })).toBe(true);
     });
 
     it('gets its picture although the answer was lost on the way', async () => {
@@ -149,8 +149,13 @@ describe('an OpenAI SDK that tries again', () => {
   });
 
   it('costs callers who count nothing no mark of the delivery', async () => {
-    const prompt = newPrompt('100ms');
-    await platform.call('/v1/images/generations', { body: { model: 'gpt-image-2', prompt, resolution: '1k' } });
+    const [prompt, counted] = [newPrompt('100ms'), newPrompt('100ms')];
+    const body = { model: 'gpt-image-2', prompt, resolution: '1k' };
+    expect((await platform.call('/v1/images/generations/async', { body })).status).toBe(202);
+    // Deliveries are marked in their order.
+    await submit(counted, '0');
+    const isMarked = async (): Promise<boolean> => (await rowsOf(counted))[0]?.delivered_at instanceof Date;
+    expect(await waitUntil(isMarked, { timeoutMs: 30_000 })).toBe(true);
     const { rows } = await platform.pool.query('SELECT delivered_at, abandoned_at FROM tasks WHERE prompt = $1', [
       prompt,
     ]);

@@ -7,7 +7,7 @@ import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { freePort } from '../support/free-port.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 const PASSWORD = 'failover';
 const PREFIX = '{failover}';
@@ -27,7 +27,10 @@ describe('a Redis failover', () => {
     await Promise.all(clients.map((client) => client.config('SET', 'masterauth', PASSWORD)));
     await follow(1, 0);
     address = await FaultProxy.start(servers[0]!.url);
-    platform = await startPlatform({ REDIS_URL: address.url, REDIS_PREFIX: PREFIX, SWEEP_INTERVAL_MS: '500' });
+    platform = await startPlatform({
+      ...SHIPPED_TIMEOUTS,
+      ...{ REDIS_URL: address.url, REDIS_PREFIX: PREFIX, SWEEP_INTERVAL_MS: '500' },
+    });
   });
   afterAll(async () => {
     await platform.close();
@@ -41,6 +44,7 @@ describe('a Redis failover', () => {
     return await startRedis({
       ...{ folder: join(folder, name), password: PASSWORD, log: join(folder, `${name}.log`), port: await freePort() },
       toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
+      durable: false,
     });
   }
 

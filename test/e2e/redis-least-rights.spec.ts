@@ -102,12 +102,12 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     await ada.ask('/providers/house/resume', { body: {} });
 
     // A worker that dies in the middle: its task is swept up, and its job is taken over.
-    const lost = await submit({ prompt: 'a harbor [[latency=2s]]' });
+    const lost = await submit({ prompt: 'a harbor [[latency=8s]]' });
     expect(await waitUntil(() => isRunning(lost), { timeoutMs: 30_000 })).toBe(true);
-    const second = await startWorker(platform.settings);
     platform.worker.kill('SIGKILL');
     await platform.worker.exited;
-    expect(await waitUntil(async () => (await statusOf(lost)) === 'completed', { timeoutMs: 30_000 })).toBe(true);
+    const second = await startWorker(platform.settings);
+    expect(await waitUntil(async () => (await statusOf(lost)) === 'completed', { timeoutMs: 60_000 })).toBe(true);
     await second.stop();
     expect(await admin.call('ACL', 'LOG')).toEqual([]);
     expect(platform.api.output()).not.toContain('NOPERM');

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.js';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 const REQUEST = { model: 'gpt-image-2', resolution: '1k' };
 
@@ -22,6 +22,7 @@ describe('a Redis outage', () => {
     port = await freePort();
     redis = await start();
     platform = await startPlatform({
+      ...SHIPPED_TIMEOUTS,
       REDIS_URL: redis.url,
       REDIS_PREFIX: '{outage}',
       SWEEP_INTERVAL_MS: '500',

@@ -73,12 +73,11 @@ describe('O14: another SECRET_KEY', () => {
       { SECRET_KEY_PREVIOUS: LAST },
     ];
     await platform.pool.query('DELETE FROM api_keys');
-    const [key, idle] = [await platform.newKey(), await platform.newKey()];
+    const [back, onward, idle] = [await platform.newKey(), await platform.newKey(), await platform.newKey()];
     const grace = await signInInvited(platform, { email: 'grace@example.org', role: 'admin' });
     const [first, second] = await Promise.all(
       [behind, ahead].map((secrets) => startApi({ ...platform.settings, ...secrets })),
     );
-    const apis = [first!, second!];
     const statuses: number[] = [];
     const use = async (url: string, cookie: string | undefined, as: string): Promise<void> => {
       statuses.push((await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${as}` } })).status);
@@ -89,16 +88,20 @@ describe('O14: another SECRET_KEY', () => {
     };
     await use(first!.url, ada.cookie, idle);
     // One balancer, two processes with different settings: each may store what the other has to find.
-    for (const { url } of [...apis, ...apis]) {
-      for (const cookie of [ada.cookie, grace.cookie]) await use(url, cookie, key);
+    // Each key is new to both, so that neither answers from memory.
+    for (const [key, ...apis] of [
+      [back, second!, first!],
+      [onward, first!, second!],
+    ] as const) {
+      for (const { url } of apis) for (const cookie of [ada.cookie, grace.cookie]) await use(url, cookie, key);
     }
     expect(new Set(statuses)).toEqual(new Set([200]));
     await first!.stop();
     expect(await rotation({ SECRET_KEY: LAST })).toMatch(
       /^fail .* API keys were created with a SECRET_KEY that is not set/,
     );
-    expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 1/);
-    for (const cookie of [ada.cookie, grace.cookie]) await use(second!.url, cookie, idle);
+    expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 2/);
+    for (const key of [idle, back]) await use(second!.url, ada.cookie, key);
     expect(await rotation(ahead)).toMatch(
       /^ok .*nothing needs SECRET_KEY_PREVIOUS: swap the two, or remove it LINK_TTL_SECONDS/,
     );

@@ -67,7 +67,7 @@ describe('a network that reads images from S3 slowly', () => {
 
   it('takes turns when it reads many small images', async () => {
     const statuses = await Promise.all(
-      Array.from({ length: 3 * READERS }, async () => {
+      Array.from({ length: 6 }, async () => {
         const response = await fetch(smallLink, { headers: { 'x-forwarded-for': SLOW } });
         await response.arrayBuffer();
         return response.status;
@@ -80,7 +80,8 @@ describe('a network that reads images from S3 slowly', () => {
     expect(await readSlowly()).toBe(200);
     const waiting = new AbortController();
     const left = fetch(smallLink, { headers: { 'x-forwarded-for': SLOW }, signal: waiting.signal });
-    await expect(Promise.race([left, from('203.0.113.9').then((other) => other.arrayBuffer())])).resolves.toBeDefined();
+    // By then the API has heard of it.
+    await (await fetch(smallLink, { headers: { 'x-forwarded-for': '203.0.113.9' } })).arrayBuffer();
     waiting.abort();
     await expect(left).rejects.toThrow();
     for (const socket of sockets) socket.destroy();

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { counted, measured } from '../support/figures.js';
-import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { watched } from '../support/watch-process.js';
 
 const TASKS = 12;
@@ -25,7 +25,7 @@ describe('H1: event streams that nobody reads', () => {
 
   beforeAll(async () => {
     platform = await startApiPlatform({
-      ...{ ...LONG_TIMEOUTS, BODY_MEMORY: String(BODY_MEMORY) },
+      ...{ BODY_MEMORY: String(BODY_MEMORY) },
       // They read on once all partial images were sent, however long that takes.
       SEND_TIMEOUT_MS: '0',
     });

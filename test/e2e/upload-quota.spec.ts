@@ -2,14 +2,14 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { loadConfig } from '#config/load-config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { LONG_TIMEOUTS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 describe('what an account may keep here', () => {
   let png: Buffer;
   let platform: ApiPlatform;
   beforeAll(async () => {
     png = await gradientImage(256, 192, 'png');
-    platform = await startApiPlatform({ ...LONG_TIMEOUTS, UPLOADS_PER_ACCOUNT_BYTES: String(png.length * 3) });
+    platform = await startApiPlatform({ UPLOADS_PER_ACCOUNT_BYTES: String(png.length * 3) });
   });
   afterAll(() => platform.close());
 

@@ -161,9 +161,12 @@ describe('webhooks', () => {
     expect(await waitUntil(async () => (await read(id)).phase === 'running', { timeoutMs: 20_000 })).toBe(true);
     platform.worker.kill('SIGSTOP');
     await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
-    platform.api.kill('SIGSTOP');
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
-    const keys = await redis.keys(`${platform.settings['REDIS_PREFIX'] ?? ''}*`);
+    const keysOf = (pattern: string) => redis.keys(`${platform.settings['REDIS_PREFIX'] ?? ''}${pattern}`);
+    const isQueued = async (): Promise<boolean> => (await keysOf(':webhooks:whd_*')).length > 0;
+    expect(await waitUntil(isQueued, { timeoutMs: 20_000 })).toBe(true);
+    platform.api.kill('SIGSTOP');
+    const keys = await keysOf('*');
     await redis.unlink(keys);
     redis.disconnect();
     expect(receiver.at(path)).toEqual([]);

@@ -19,6 +19,7 @@ describe('callers', () => {
         // Of fifty calls that want one row, the last on a busy machine wait longer for it than by default.
         DATABASE_CONNECT_TIMEOUT_MS: '10000',
         DATABASE_QUERY_TIMEOUT_MS: '10000',
+        REDIS_COMMAND_TIMEOUT_MS: '10000',
       },
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });
@@ -73,7 +74,7 @@ describe('callers', () => {
   it('of a service without workers get their 504 with the id, and the task ends at its deadline', async () => {
     await Promise.all([room.worker.stop(), room.api.stop()]);
     // As short only here, where they are waited for.
-    await room.api.start({ SYNC_WAIT_MS: '1500', TASK_DEADLINE_MS: '4000' });
+    await room.api.start({ SYNC_WAIT_MS: '1500', TASK_DEADLINE_MS: '4000', REDIS_COMMAND_TIMEOUT_MS: '2000' });
     const outcome = await callers.generate(newMarker());
     expect([outcome.status, outcome.headers.get('x-should-retry')]).toEqual([504, 'false']);
     expect(outcome.body).toMatchObject({ error: { code: 'still_running', task_id: outcome.taskId } });
@@ -88,7 +89,8 @@ describe('callers', () => {
     );
     room.breakLinks('redis', 'pass');
     expect((await callers.read(outcome.taskId ?? ''))?.error?.code).toBe('generation_timeout');
-    await room.worker.start();
+    await room.api.stop();
+    await Promise.all([room.worker.start(), room.api.start()]);
     // The way to Redis is looked for again at intervals, which may be longer than a caller waits here.
     const answers = async (): Promise<boolean> => (await callers.generate(newMarker())).status === 200;
     expect(await waitUntil(answers, { timeoutMs: 60_000 })).toBe(true);

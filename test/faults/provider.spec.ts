@@ -3,6 +3,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { callersOf, newMarker, order, type TaskData } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 
 const SECRET = 'sk-ledger-secret-key';
 
@@ -55,6 +56,7 @@ describe('a paid provider', () => {
     room = await FaultRoom.open({
       workers: 2,
       settings: {
+        ...LONG_TIMEOUTS,
         OPENAI_API_KEY: SECRET,
         OPENAI_FIRST_BYTE_TIMEOUT_MS: '8000',
         // Longer than a worker beside a busy suite may be kept from its renewal, which would end a task of its own.
@@ -127,7 +129,7 @@ describe('a paid provider', () => {
       );
     expect(await waitUntil(() => events().includes('task.lease_lost'), { timeoutMs: 20_000 })).toBe(true);
     expect(events()).not.toContain('task.given_back');
-    expect(await callers.ended([taskId])).toHaveLength(1);
+    expect(await callers.ended([taskId])).toEqual(['failed']);
   });
 
   it('is asked once for an unmodified SDK whose connection is cut', async () => {
@@ -147,7 +149,10 @@ describe('a paid provider', () => {
     const answer = await sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
     expect(answer.data?.[0]?.url).toMatch(/^http/);
     expect(provider.startsOf(marker)).toHaveLength(1);
-    expect(await waitUntil(() => room.output().includes('"attached":true'), { timeoutMs: 10_000 })).toBe(true);
+    const [row] = await callers.rowsOf(marker);
+    const isAttached = (): boolean =>
+      room.api.running.logs().some(({ attached, taskId }) => attached === true && taskId === row?.id);
+    expect(await waitUntil(isAttached, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('hears our key, and nobody else does', async () => {

@@ -9,6 +9,7 @@ import { httpAnswer, type Fault } from '../support/fault-proxy.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { measured } from '../support/figures.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 
 const PAID = { OPENAI_API_KEY: 'sk-ledger-secret-key', SWEEP_INTERVAL_MS: '500' };
@@ -31,8 +32,9 @@ describe('S3', () => {
         S3_BUCKET: s3.bucket,
         S3_ACCESS_KEY_ID: s3.accessKeyId,
         S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
-        S3_TIMEOUT_MS: '400',
+        S3_TIMEOUT_MS: '5000',
         S3_ATTEMPTS: '1',
+        ...LONG_TIMEOUTS,
       },
       links: {
         provider: { setting: 'OPENAI_BASE_URL', url: provider.url },
@@ -58,59 +60,59 @@ describe('S3', () => {
     ['cut', { cutAfter: 0 }],
   ];
 
-  it.each(faults)('%s to the end: the task fails after some tries, bought once', async (name, fault) => {
-    const marker = newMarker();
-    room.worker.link('s3').fault = fault;
-    const outcome = await callers.generate(marker);
-    measured(`S3: ${name}`, 'until the task has failed (S3_TIMEOUT_MS 0.4 s)', outcome.milliseconds);
-    expect([outcome.status, outcome.headers.get('x-should-retry')]).toEqual([500, 'false']);
-    expect(outcome.body).toMatchObject(NOT_STORED);
-    expect(provider.startsOf(marker)).toHaveLength(1);
+  it.each(faults.filter(([name]) => name !== '403' && name !== 'slow'))(
+    '%s for a moment: the same picture is stored, bought once',
+    async (_name, fault) => {
+      const marker = newMarker();
+      const link = room.worker.link('s3');
+      link.fault = fault;
+      link.cut();
+      const before = link.count;
+      const outcome = callers.generate(marker);
+      // The second try has connected, so the fault has ended the first one.
+      expect(await waitUntil(() => link.count >= before + 2, { timeoutMs: 60_000 })).toBe(true);
+      link.fault = 'pass';
+      expect(await outcome).toMatchObject({ status: 200 });
+      expect(provider.startsOf(marker)).toHaveLength(1);
+      // The fallback server drops an object when an earlier, broken upload of it ends late.
+      if (!s3.strict) return;
+      await sizeOf(linkOf(await outcome));
+    },
+  );
+
+  it('cut or silent while a picture is fetched: never a part for the whole', async () => {
+    const link = linkOf(await callers.generate(newMarker()));
+    const whole = await sizeOf(link);
+    for (const fault of [{ cutAfter: 600 }, httpAnswer(500), 'black-hole'] as const) {
+      room.api.link('s3').fault = fault;
+      room.api.link('s3').cut();
+      const read = await fetch(link)
+        .then(async (response) => (response.ok ? (await response.arrayBuffer()).byteLength : 'refused'))
+        .catch(() => 'broken');
+      expect(['refused', 'broken']).toContain(read);
+      room.api.link('s3').fault = 'pass';
+    }
+    expect(await sizeOf(link)).toBe(whole);
   });
 
-  describe('with time for a busy machine', () => {
+  describe('that stays broken', () => {
     beforeAll(async () => {
       await room.worker.stop();
-      await room.worker.start({ S3_TIMEOUT_MS: '5000' });
+      await room.worker.start({ S3_TIMEOUT_MS: '400' });
     });
 
-    it.each(faults.filter(([name]) => name !== '403' && name !== 'slow'))(
-      '%s for a moment: the same picture is stored, bought once',
-      async (_name, fault) => {
-        const marker = newMarker();
-        const link = room.worker.link('s3');
-        link.fault = fault;
-        link.cut();
-        const before = link.count;
-        const outcome = callers.generate(marker);
-        // The second try has connected, so the fault has ended the first one.
-        expect(await waitUntil(() => link.count >= before + 2, { timeoutMs: 60_000 })).toBe(true);
-        link.fault = 'pass';
-        expect(await outcome).toMatchObject({ status: 200 });
-        expect(provider.startsOf(marker)).toHaveLength(1);
-        // The fallback server drops an object when an earlier, broken upload of it ends late.
-        if (!s3.strict) return;
-        await sizeOf(linkOf(await outcome));
-      },
-    );
-
-    it('cut or silent while a picture is fetched: never a part for the whole', async () => {
-      const link = linkOf(await callers.generate(newMarker()));
-      const whole = await sizeOf(link);
-      for (const fault of [{ cutAfter: 600 }, httpAnswer(500), 'black-hole'] as const) {
-        room.api.link('s3').fault = fault;
-        room.api.link('s3').cut();
-        const read = await fetch(link)
-          .then(async (response) => (response.ok ? (await response.arrayBuffer()).byteLength : 'refused'))
-          .catch(() => 'broken');
-        expect(['refused', 'broken']).toContain(read);
-        room.api.link('s3').fault = 'pass';
-      }
-      expect(await sizeOf(link)).toBe(whole);
+    it.each(faults)('%s to the end: the task fails after some tries, bought once', async (name, fault) => {
+      const marker = newMarker();
+      room.worker.link('s3').fault = fault;
+      const outcome = await callers.generate(marker);
+      measured(`S3: ${name}`, 'until the task has failed (S3_TIMEOUT_MS 0.4 s)', outcome.milliseconds);
+      expect([outcome.status, outcome.headers.get('x-should-retry')]).toEqual([500, 'false']);
+      expect(outcome.body).toMatchObject(NOT_STORED);
+      expect(provider.startsOf(marker)).toHaveLength(1);
     });
   });
 
-  /** The service reads it under the same short time limits, which a busy machine may exceed: then it says so, and is asked again. */
+  /** A busy machine may exceed the time limits of the store: then the service says so, and is asked again. */
   async function sizeOf(link: string): Promise<number> {
     let size = 0;
     const isServed = async (): Promise<boolean> => {

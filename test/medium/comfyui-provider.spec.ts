@@ -246,7 +246,7 @@ describe('the ComfyUI adapter', () => {
     for (const isPolite of [true, false]) {
       comfy.isPolite = isPolite;
       await generate();
-      await waitUntil(() => comfy.openSockets === 0, { timeoutMs: 10_000 });
+      expect(await waitUntil(() => comfy.openSockets === 0, { timeoutMs: 20_000 })).toBe(true);
     }
     expect(comfy.socketHeaders).toHaveLength(2);
   });
@@ -313,6 +313,7 @@ describe('the ComfyUI adapter', () => {
       return { stop, call };
     };
     const [running, waiting] = [await begin(), await begin()];
+    expect(await waitUntil(() => comfy.pendingIds.length === 1, { timeoutMs: 20_000 })).toBe(true);
     const reason = new Error('cancelled');
     waiting.stop.abort(reason);
     await expect(waiting.call).rejects.toBe(reason);

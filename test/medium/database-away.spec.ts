@@ -57,9 +57,9 @@ describe('what Prisma throws when the database is away', () => {
   });
 
   it('is known when a statement takes too long, and when no connection is free', async () => {
-    const quick = { DATABASE_POOL: '1', DATABASE_QUERY_TIMEOUT_MS: '300', DATABASE_CONNECT_TIMEOUT_MS: '300' };
+    const impatient = { DATABASE_CONNECT_TIMEOUT_MS: '20000', DATABASE_QUERY_TIMEOUT_MS: '300' };
     const sleep = (prisma: PrismaService): Promise<unknown> => prisma.$queryRaw`SELECT pg_sleep(1)::text`;
-    expect(isDatabaseUnavailable(await thrown(sleep, quick))).toBe(true);
+    expect(isDatabaseUnavailable(await thrown(sleep, impatient))).toBe(true);
     for (const work of [count, countInTransaction]) {
       const busy = async (prisma: PrismaService): Promise<void> => {
         const client = await prisma.pool.connect();
@@ -67,7 +67,7 @@ describe('what Prisma throws when the database is away', () => {
           client.release();
         });
       };
-      expect(isDatabaseUnavailable(await thrown(busy, quick))).toBe(true);
+      expect(isDatabaseUnavailable(await thrown(busy, { DATABASE_POOL: '1' }))).toBe(true);
     }
   });
 
@@ -105,7 +105,8 @@ describe('what Prisma throws when the database is away', () => {
   });
 
   it('is another thing than a row that is refused', async () => {
-    const error = await thrown((prisma) => prisma.account.create({ data: { id: TEST_ACCOUNT, name: 'again' } }));
+    const again = (prisma: PrismaService) => prisma.account.create({ data: { id: TEST_ACCOUNT, name: 'again' } });
+    const error = await thrown(again, { DATABASE_CONNECT_TIMEOUT_MS: '20000' });
     expect(isUniqueViolation(error)).toBe(true);
     expect(isDatabaseUnavailable(error)).toBe(false);
   });

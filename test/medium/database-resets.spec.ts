@@ -46,7 +46,8 @@ describe('a connection to Postgres that is reset', () => {
     const url = new URL(room.databaseUrl);
     const host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const DATABASE_URL = url.href.replace(url.host, Array<string>(hosts).fill(host).join(','));
-    return createPool(loadConfig([DatabaseConfig], { ...settings, DATABASE_URL })[0], room.logger);
+    const limits = { DATABASE_CONNECT_TIMEOUT_MS: '20000', DATABASE_QUERY_TIMEOUT_MS: '20000' };
+    return createPool(loadConfig([DatabaseConfig], { ...limits, ...settings, DATABASE_URL })[0], room.logger);
   }
 
   it.each([

@@ -54,6 +54,8 @@ describe(`a history of ${TASKS} tasks`, () => {
     const [config, webhooksConfig, secretsConfig] = loadConfig([DatabaseConfig, WebhooksConfig, SecretsConfig], {
       DATABASE_URL: room.databaseUrl,
       DATABASE_POOL: '1',
+      DATABASE_CONNECT_TIMEOUT_MS: '15000',
+      DATABASE_QUERY_TIMEOUT_MS: '15000',
       SECRET_KEY: 'a test that reads little'.padEnd(64, '.'),
     });
     database = new PrismaService(config, room.logger);

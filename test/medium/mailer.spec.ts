@@ -107,7 +107,7 @@ describe('the mailer', () => {
   it('stops trying when its time is over, or its process ends', async () => {
     server.refusals.push(451, 451, 451);
     const { mailer } = mailerOf();
-    await expect(mailer.send(CONTENT, 1_000)).rejects.toMatchObject({ status: 451 });
+    await expect(mailer.send(CONTENT, 1_000)).rejects.toMatchObject({ name: 'MailNotSent' });
     const waiting = mailer.send(CONTENT, 600_000);
     waiting.catch(() => undefined);
     mailer.onApplicationShutdown();

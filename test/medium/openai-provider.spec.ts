@@ -398,7 +398,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     const first = generate(hang(), {}, { OPENAI_FIRST_BYTE_TIMEOUT_MS: '1000' });
     expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not respond in time.' });
     expect(await failureOf(generate(hang('{'), {}, { OPENAI_IDLE_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
-    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
+    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '3000' }))).toMatchObject(unclear);
     await lastCall().closed;
   });
 

@@ -13,6 +13,9 @@ import {
 const WAIT = { timeoutMs: 30_000 };
 type Answer = CallPermit | CallRejection;
 
+/** Of a time that Redis counts down, in ms: it rounds to whole ones. */
+const elapsedSince = (began: number): number => performance.now() - began + 2;
+
 describe('a provider in trouble, at several processes', () => {
   let room: LimiterRoom;
   let limiters: OpenLimiter[];
@@ -88,10 +91,12 @@ describe('a provider in trouble, at several processes', () => {
   it('is left alone for twice as long when that call fails', async () => {
     await end('failed', 3);
     for (const least of [3_000, 6_000]) {
-      (await firstPass()).end('failed');
+      const first = await firstPass();
+      const began = performance.now();
+      first.end('failed');
       await waitUntil(async () => (await look()).breaker === 'open', WAIT);
       const { openMs } = await look();
-      expect(openMs).toBeGreaterThan(least);
+      expect(openMs).toBeGreaterThan(2 * least - elapsedSince(began));
       expect(openMs).toBeLessThanOrEqual(2 * least);
     }
   });
@@ -103,8 +108,9 @@ describe('a provider in trouble, at several processes', () => {
     (await firstPass()).park(600_000, 'key_refused', 100);
     const doomed = await room.limiter();
     await waitUntil(async () => 'end' in (await doomed.enter(entry, 'a', 'doomed')), WAIT);
-    await doomed.kill();
+    const killed = doomed.kill();
     expect(reasonOf(await ask(0))).toBe('open');
+    await killed;
     (await firstPass()).end('succeeded');
     expect(await waitUntil(async () => (await look()).breaker === 'closed', WAIT)).toBe(true);
   });
@@ -140,10 +146,11 @@ describe('a provider in trouble, at several processes', () => {
   it('keeps a key back twice as long each time it is refused, until it is taken', async () => {
     for (const most of [3_000, 6_000]) {
       const both = [passed(await ask(0, 'a')), passed(await ask(1, 'a'))];
+      const began = performance.now();
       for (const pass of both) pass.end('key_refused');
       await waitUntil(async () => (await look()).calls === 0, WAIT);
       const ms = (await look()).cooling.get('a') ?? 0;
-      expect(ms).toBeGreaterThan(most / 2);
+      expect(ms).toBeGreaterThan(most - elapsedSince(began));
       expect(ms).toBeLessThanOrEqual(most);
       await waitUntil(async () => (await look()).cooling.size === 0, WAIT);
     }
@@ -168,14 +175,16 @@ describe('a provider in trouble, at several processes', () => {
     const cut = await room.limiter({ databaseUrl: proxy.url });
     await at(0).switches.drain('p', null);
     await waitUntil(() => cut.drained.has('p'), WAIT);
+    // A busy machine may have missed a read before.
+    const before = cut.logged('provider_switches.unreadable');
     proxy.fault = 'black-hole';
-    await waitUntil(() => cut.logged('provider_switches.unreadable') > 0, WAIT);
+    expect(await waitUntil(() => cut.logged('provider_switches.unreadable') > before, WAIT)).toBe(true);
     await at(0).switches.resume('p');
     await waitUntil(() => !at(0).drained.has('p'), WAIT);
     expect(reasonOf(await cut.enter(entry, 'a', 'task'))).toBe('drained');
     proxy.fault = 'pass';
     expect(await waitUntil(async () => reasonOf(await cut.enter(entry, 'a', 'task')) === undefined, WAIT)).toBe(true);
-    expect(cut.logged('provider_switches.unreadable')).toBe(1);
+    expect(cut.logged('provider_switches.unreadable')).toBe(before + 1);
   });
 
   it.each(['black-hole', 'reset'] as const)('lets calls pass without limits when Redis suffers %s', async (fault) => {

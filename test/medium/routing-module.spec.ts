@@ -1,10 +1,13 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { CatalogModule } from '#catalog/catalog.module.js';
 import { ConfigModule } from '#config/config.module.js';
 import { DatabaseConfig } from '#database/database.config.js';
+import { waitUntil } from '#embedded/wait-until.js';
 import { RedisConfig } from '#redis/redis.config.js';
+import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { RoutingModule } from '#routing/routing.module.js';
@@ -36,6 +39,7 @@ describe('the limiter of a process', () => {
       REDIS_URL: room.redisUrl,
       SECRET_KEY: 'routing-module-5c8d1f07'.padEnd(40, 'x'),
       REDIS_PREFIX: room.prefix,
+      REDIS_COMMAND_TIMEOUT_MS: '20000',
       LOG_LEVEL: 'silent',
     };
     const imports = [
@@ -46,6 +50,9 @@ describe('the limiter of a process', () => {
     ];
     class ProcessModule {}
     app = await NestFactory.createApplicationContext({ module: ProcessModule, imports }, { logger: false });
+    // Calls before that would pass uncounted.
+    const redis = app.get<Redis>(PRODUCER_REDIS);
+    expect(await waitUntil(() => redis.status === 'ready', { timeoutMs: 20_000 })).toBe(true);
   });
   afterEach(async () => {
     await app.close();

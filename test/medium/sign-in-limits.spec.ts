@@ -41,9 +41,16 @@ describe('the limits of signing in, with windows of two seconds', () => {
     ['reset', 5],
   ])('end with their window: %s, %i attempts', async (fault, allowed) => {
     line.fault = fault;
-    const email = `${fault}@example.org`;
-    const answers: boolean[] = [];
-    for (let attempt = 0; attempt < allowed + 2; attempt++) answers.push(await admitted(email));
+    let email = '';
+    let answers: boolean[] = [];
+    // On a busy machine the window may end in between: then once more, with another address.
+    const isWithinWindow = async (): Promise<boolean> => {
+      const began = performance.now();
+      [email, answers] = [`${fault}-${began}@example.org`, []];
+      for (let attempt = 0; attempt < allowed + 2; attempt++) answers.push(await admitted(email));
+      return performance.now() - began < WINDOW_SECONDS * 1_000;
+    };
+    expect(await waitUntil(isWithinWindow, { timeoutMs: 60_000 })).toBe(true);
     expect(answers).toEqual([...Array<boolean>(allowed).fill(true), false, false]);
     // Asking again and again does not make it longer.
     expect(await waitUntil(() => admitted(email), { timeoutMs: WINDOW_SECONDS * 3_000, everyMs: 100 })).toBe(true);

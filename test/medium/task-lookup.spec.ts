@@ -48,6 +48,7 @@ describe('how Postgres finds the task of a move', () => {
         await transitions.complete(second, { images: [], usage: undefined, warnings: [] }, unknownEnd(false)),
       ).toMatchObject({ outcome: { status: 'completed' } });
     }
+    await pool.query('SELECT pg_stat_force_next_flush()');
     await pool.end();
 
     expect(await scansOfOtherIndexes(room)).toEqual(before);
@@ -74,6 +75,7 @@ describe('how Postgres finds the task of a move', () => {
       const rows = await insertTasks(pool, [{ command: command(), deadlineMs: 900_000, ...foundBy }]);
       expect(rows[0]).toMatchObject({ status: 'pending' });
     }
+    await pool.query('SELECT pg_stat_force_next_flush()');
     await pool.end();
 
     expect(await tasksRead(room)).toBe(before);

@@ -14,7 +14,7 @@ export const FOREIGN_NAME = 'console.test';
 const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 const FITS = 'document.documentElement.scrollWidth <= innerWidth + 1';
-const FITS_MS = 5_000;
+const FITS_MS = 30_000;
 /** Waits until the page is rendered, images are loaded, and only endless animations still run. */
 const SETTLE = `Promise.all([
   new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),

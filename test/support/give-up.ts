@@ -7,9 +7,9 @@ import { openPrisma } from './open-prisma.js';
  * connection to nobody else. The server's own limit is switched off: it does not apply to a commit that waits.
  */
 export async function giveUpStatement(databaseUrl: string, direct = databaseUrl, pooler?: string): Promise<void> {
-  const one = { databasePool: 1, queryTimeoutMs: 3_000, ...(pooler !== undefined && { databasePooler: pooler }) };
+  const one = { databasePool: 1, queryTimeoutMs: 10_000, ...(pooler !== undefined && { databasePooler: pooler }) };
   const database = openPrisma(databaseUrl, one);
-  const server = new pg.Client({ connectionString: direct, query_timeout: 10_000 });
+  const server = new pg.Client({ connectionString: direct, query_timeout: 20_000 });
   await server.connect();
   const seconds = 600 + Math.floor(Math.random() * 100_000);
   const running = async (): Promise<number | null> =>
@@ -23,7 +23,7 @@ export async function giveUpStatement(databaseUrl: string, direct = databaseUrl,
   await client.query('SET LOCAL statement_timeout = 0');
   const given = client.query(`SELECT pg_sleep(${seconds})`);
   given.catch(() => undefined);
-  const began = await waitUntil(async () => (await running()) === 1, { timeoutMs: 2_900 });
+  const began = await waitUntil(async () => (await running()) === 1, { timeoutMs: 9_900 });
   await expect(given).rejects.toThrow('Query read timeout');
   await expect(client.query('ROLLBACK')).rejects.toThrow('Client was closed');
   client.release();

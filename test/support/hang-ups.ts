@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import { LONG_TIMEOUTS, startPlatform, type Platform } from './platform.js';
+import { startPlatform, type Platform } from './platform.js';
 import { databaseOf } from './open-prisma.js';
 
 /** A key with a budget, in millionths. */
@@ -21,7 +21,6 @@ export async function openHangUpRoom(catalog: string, changes: Readonly<Record<s
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-hang-ups-'));
   await writeFile(join(folder, 'models.yaml'), catalog);
   const platform: Platform = await startPlatform({
-    ...LONG_TIMEOUTS,
     MODELS_FILE: join(folder, 'models.yaml'),
     UP_KEY: 'upstream-secret-1',
     ...changes,

@@ -31,7 +31,7 @@ interface Addresses {
 
 /** Short enough that tests see leases and pauses end, but longer than a busy machine may stall. */
 const SETTINGS = {
-  PROVIDER_SLOT_LEASE_MS: '2000',
+  PROVIDER_SLOT_LEASE_MS: '6000',
   PROVIDER_SWITCH_READ_MS: '100',
   PROVIDER_FAILURES: '3',
   PROVIDER_PAUSE_MS: '3000',
@@ -52,7 +52,9 @@ export async function openLimiterRoom() {
       REDIS_URL: redisUrl,
       REDIS_PREFIX: testRedis.prefix,
       DATABASE_URL: databaseUrl,
-      DATABASE_QUERY_TIMEOUT_MS: '1000',
+      // Short only for the services of a test of its own, which may fail.
+      DATABASE_QUERY_TIMEOUT_MS: databaseUrl === testDatabase.url ? '20000' : '1000',
+      REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? '20000' : '2000',
     });
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(redisConfig, logger);

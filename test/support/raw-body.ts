@@ -9,6 +9,8 @@ export interface RawBody {
   readonly headers: Readonly<Record<string, string>>;
   /** Pieces in order; sending stops at the first response. */
   readonly pieces: Iterable<Buffer>;
+  /** Closes the connection. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const HANG_MS = 120_000;
@@ -17,7 +19,7 @@ const HANG_MS = 120_000;
  * Sends a request as fast as the server reads, until there is a response; then the rest is dropped. `undefined` =
  * closed without a response. Throws after two minutes without either.
  */
-export function sendBody(url: string, { method, path, headers, pieces }: RawBody): Promise<Answer | undefined> {
+export function sendBody(url: string, { method, path, headers, pieces, signal }: RawBody): Promise<Answer | undefined> {
   const { hostname, port } = new URL(url);
   const lines = Object.entries({ host: 'x', connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
@@ -25,6 +27,7 @@ export function sendBody(url: string, { method, path, headers, pieces }: RawBody
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     const received: Buffer[] = [];
+    signal?.addEventListener('abort', () => socket.destroy(), { once: true });
     const rest = pieces[Symbol.iterator]();
     const write = (): void => {
       while (received.length === 0) {

@@ -21,6 +21,7 @@ export function acceptWebSocket({ headers }: IncomingMessage, socket: Duplex, is
     .update(`${headers['sec-websocket-key'] ?? ''}${GUID}`)
     .digest('base64');
   socket.on('error', () => undefined);
+  socket.on('end', () => socket.end());
   // Ignores all messages except a close frame.
   socket.on('data', (data: Buffer) => {
     if (isPolite && ((data[0] ?? 0) & 0x0f) === CLOSE) socket.end(Buffer.from([0x80 | CLOSE, 0]));

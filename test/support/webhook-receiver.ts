@@ -61,7 +61,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     url: (path) => `https://127.0.0.1:${port}${path}`,
     at,
     arrived: async (path, count = 1) => {
-      if (!(await waitUntil(() => at(path).length >= count, { timeoutMs: 30_000 })))
+      if (!(await waitUntil(() => at(path).length >= count, { timeoutMs: 60_000 })))
         throw new Error(`${at(path).length} of ${count} webhooks came to ${path}`);
       return at(path);
     },
