@@ -1,3 +1,4 @@
+import { TextSealer } from '#secrets/sealed-text.js';
 import { Authenticator } from '../support/authenticator.js';
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
@@ -117,7 +118,25 @@ describe('passkeys', () => {
     );
   });
 
-  it('answer a challenge once, in five minutes, also when the same answer comes twice at once', async () => {
+  it('do not answer a challenge that is older than five minutes', async () => {
+    const { authenticator } = await enroll(await join('max'));
+    const sealer = new TextSealer({ secretKey: platform.secretKey }, 'openid sign-in');
+    const withEnd = async (until: number): Promise<Response> => {
+      const { browser, challenge } = await atSignIn();
+      const [name = '', keyId = '', sealed = ''] = (browser.cookie ?? '').split(/[=.]/);
+      const kept = JSON.parse(sealer.open('passkey sign-in', { keyId, sealed: Buffer.from(sealed, 'base64url') })) as {
+        until: number;
+      };
+      expect(Math.abs(kept.until - Date.now() - 5 * 60_000)).toBeLessThan(60_000);
+      const other = sealer.seal('passkey sign-in', JSON.stringify({ ...kept, until }));
+      browser.cookie = `${name}=${other.keyId}.${other.sealed.toString('base64url')}`;
+      return await signIn(browser, authenticator.get(challenge, { origin }));
+    };
+    expect(await codeOf(await withEnd(Date.now() - 1))).toEqual(REFUSED);
+    expect((await withEnd(Date.now() + 60_000)).status).toBe(200);
+  });
+
+  it('answer a challenge once, also when the same answer comes twice at once', async () => {
     const { authenticator } = await enroll(await join('mia'));
     const { browser, challenge } = await atSignIn();
     const cookie = browser.cookie!;

@@ -68,8 +68,9 @@ describe('two APIs and two workers', () => {
 
   it('answer every held caller of an API that was frozen while its tasks ended', async () => {
     const [api] = room.apis as [Member];
-    const markers = Array.from({ length: 12 }, newMarker);
-    const calls = markers.map((marker) => callers.generate(`${marker} [[latency=1500ms]]`, { at: api }));
+    // As many as the workers take at a time, and long enough that all of them end while it is frozen.
+    const markers = Array.from({ length: 8 }, newMarker);
+    const calls = markers.map((marker) => callers.generate(`${marker} [[latency=6s]]`, { at: api }));
     const rows = async () => (await Promise.all(markers.map((marker) => callers.rowsOf(marker)))).flat();
     // By then the API knows that it has accepted them; frozen between a commit and its answer, it would turn a caller away.
     const started = async (): Promise<number> => (await rows()).filter((row) => row.provider_starts > 0).length;

@@ -16,6 +16,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from '../platform/data-folder.js';
+import { clockSkew } from './clock-skew.js';
 import { connectionBudget, plannedConnections, poolerSession, postgresHosts } from './database-checks.js';
 import { workerGrace } from './grace-check.js';
 import { Inconclusive } from './inconclusive.js';
@@ -30,13 +31,14 @@ import { findRunning, notRunning, reasonOf, withDatabase, withRedis, type Runnin
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns a finding; throws the problem, or Inconclusive. */
-type Check = readonly [name: string, run: () => Promise<string> | string];
+type Check = readonly [name: string, run: () => Promise<string> | string, timeoutMs?: number];
 
 const NOT_PRODUCTION =
   'NODE_ENV is not production: whoever has a key can steer the sandbox by directives in prompts (docs/sandbox.md)';
 const RELATIVE_FOLDER = 'DATA_DIR is relative: processes share their images only if all are started in the same folder';
 const TIMEOUT_MS = 15_000;
-const MAX_SKEW_MS = 1_000;
+/** Starts a process of each role, which has a time limit of its own. */
+const SETTINGS_TIMEOUT_MS = 45_000;
 
 /** Checks the installation and the planned processes, one line per check; true when nothing failed. */
 export async function doctor(env: Environment, say: (line: string) => void, plan: PlanOptions = {}): Promise<boolean> {
@@ -44,15 +46,15 @@ export async function doctor(env: Environment, say: (line: string) => void, plan
   const running = findRunning(config);
   const checks: Check[] = [
     ['node version', nodeVersion],
-    ['settings', () => settings(env, say)],
+    ['settings', () => settings(env, say), SETTINGS_TIMEOUT_MS],
     ...possible('darkroom', () => checksOf(env, config, running, plan)),
     ...signInChecks(env),
     ...mailChecks(env),
   ];
   let well = true;
-  for (const [name, run] of checks) {
+  for (const [name, run, timeoutMs] of checks) {
     try {
-      say(`ok    ${name.padEnd(18)}  ${await withDeadline(run)}`);
+      say(`ok    ${name.padEnd(18)}  ${await withDeadline(run, timeoutMs)}`);
     } catch (error) {
       const isInconclusive = error instanceof Inconclusive;
       well &&= isInconclusive;
@@ -175,7 +177,7 @@ function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Che
       'postgres clock',
       () =>
         ask(({ pool }) =>
-          skew(async () => {
+          clockSkew(async () => {
             const result = await pool.query<{ ms: number }>(
               'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
             );
@@ -264,24 +266,13 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
       'redis clock',
       async () =>
         await ask((redis) =>
-          skew(async () => {
+          clockSkew(async () => {
             const [seconds, micros] = await redis.time();
             return Number(seconds) * 1_000 + Number(micros) / 1_000;
           }),
         ),
     ],
   ];
-}
-
-/** Compares a server's clock with the local one, at the middle of the round trip. */
-async function skew(theirs: () => Promise<number>): Promise<string> {
-  await theirs();
-  const before = Date.now();
-  const their = await theirs();
-  const difference = Math.round(their - (before + Date.now()) / 2);
-  if (!(Math.abs(difference) < MAX_SKEW_MS))
-    throw new Error(`differs from this machine's by ${difference} ms; synchronize both with a time server`);
-  return `differs by ${Math.abs(difference)} ms`;
 }
 
 async function storage(env: Environment, { dataDir }: StandaloneConfig): Promise<string> {
@@ -333,10 +324,10 @@ function mailChecks(env: Environment): Check[] {
   return [['email', () => mailServer(env)]];
 }
 
-async function withDeadline(run: () => Promise<string> | string): Promise<string> {
+async function withDeadline(run: () => Promise<string> | string, timeoutMs = TIMEOUT_MS): Promise<string> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
   });
   try {
     return await Promise.race([run(), late]);
