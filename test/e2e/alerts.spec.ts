@@ -170,7 +170,8 @@ describe('alerts', () => {
     expect(toldOf(again!)).toMatchObject({ type: 'alert.firing', data: { alert_id: toldOf(first!).data.alert_id } });
     await set('budget', { enabled: false });
     expect(await alerts('?limit=1')).toMatchObject([{ state: 'resolved', text: 'The alert was turned off.' }]);
-    await looks(0);
+    const sent = `SELECT id FROM webhook_deliveries WHERE endpoint_id = '${channel}'`;
+    expect((await room.platform.pool.query(sent)).rowCount).toBe(2);
     expect(room.receiver.at('/repeat')).toHaveLength(2);
     await remove(channel);
   });

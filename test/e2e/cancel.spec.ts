@@ -63,7 +63,7 @@ describe('cancelling tasks', () => {
     return files.filter((file) => file.includes(id));
   }
 
-  it('reaches a task that runs on a worker, stops it, and throws away what it made', async () => {
+  it('reaches a task that runs on a worker, and stops it', async () => {
     const id = await submit('wanted no more [[latency=60s]]');
     await reach(id, 'running');
     const body = await cancelled(id);

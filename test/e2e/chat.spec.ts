@@ -307,8 +307,12 @@ models:
     upstream.answer = json(ANSWER.replace('stop', 'answer-canary'));
     await (await send(ask({ messages: [{ role: 'user', content: 'question-canary' }] }))).text();
     upstream.answer = json({ error: { message: 'error-canary' } }, 500);
-    await (await send(ask({ messages: [{ role: 'user', content: 'question-canary' }] }))).text();
-    await platform.api.logged('chat.passed_over');
+    const last = await send(ask({ messages: [{ role: 'user', content: 'question-canary' }] }));
+    await last.text();
+    const id = last.headers.get('x-request-id');
+    const isLogged = (): boolean =>
+      platform.api.logs().some(({ event, requestId }) => event === 'request' && requestId === id);
+    expect(await waitUntil(isLogged, { timeoutMs: 30_000 })).toBe(true);
     expect(platform.api.output()).not.toMatch(/question-canary|answer-canary|error-canary|upstream-secret/);
   });
 });

@@ -148,7 +148,7 @@ it('says that the database can not be reached, without its password', async () =
   expect(String(failure)).not.toContain('hidden');
 });
 
-it('knows our own migrations as applied to the template of the tests', async () => {
+it('applies our own migrations to an empty database', async () => {
   await cp('prisma/migrations', folder, { recursive: true });
   const applied = await migrate(database.url, folder);
   expect(applied.length).toBeGreaterThan(0);
