@@ -108,7 +108,7 @@ describe('more callers than workers', () => {
         'SELECT id FROM api_keys WHERE tasks_in_flight IS NOT NULL',
       );
       keyId = rows[0]?.id ?? '';
-      // No lock: those are waited for no longer than 2 s.
+      // No lock: those are not waited for as long.
       await platform.pool.query(`
         CREATE TABLE inserts AS SELECT false AS held;
         CREATE FUNCTION wait_while_held() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN

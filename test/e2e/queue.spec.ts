@@ -57,9 +57,10 @@ describe('waiting in line', () => {
     const before = idOf(await submit(platform.key));
     expect(await waitUntil(ended(before), { timeoutMs: 20_000 })).toBe(true);
     // The worker tells what it measured within two seconds, and the API reads it within two more.
+    let estimate = 99;
     const told = async (): Promise<boolean> => {
       const id = idOf(await submit(platform.key));
-      const { estimated_time: estimate = 99 } = await look(id);
+      ({ estimated_time: estimate = 99 } = await look(id));
       await platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' });
       return estimate < 20;
     };
@@ -71,7 +72,7 @@ describe('waiting in line', () => {
     // Autoscalers read the wait behind all of them, from whichever process they ask.
     for (const port of ports) {
       const seconds = Number(/^darkroom_predicted_wait_seconds (\S+)$/m.exec(await metricsAt(port))?.[1]);
-      expect([seconds > 2, seconds < 60]).toEqual([true, true]);
+      expect([seconds > 2, seconds <= 5 * estimate]).toEqual([true, true]);
     }
     const positions = [first.queue_position ?? 0];
     const done = await waitUntil(

@@ -101,7 +101,8 @@ describe('O14: another SECRET_KEY', () => {
       /^fail .* API keys were created with a SECRET_KEY that is not set/,
     );
     expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 2/);
-    for (const key of [idle, back]) await use(second!.url, ada.cookie, key);
+    for (const cookie of [ada.cookie, grace.cookie])
+      for (const key of [idle, back]) await use(second!.url, cookie, key);
     expect(await rotation(ahead)).toMatch(
       /^ok .*nothing needs SECRET_KEY_PREVIOUS: swap the two, or remove it LINK_TTL_SECONDS/,
     );

@@ -1,20 +1,28 @@
 import { Redis } from 'ioredis';
 import sharp from 'sharp';
 import { answerOf } from '../support/contract-answer.js';
-import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
+import { freePort } from '../support/free-port.js';
+import { startApiPlatform, type ApiPlatform, type CallOptions } from '../support/platform.js';
+import { startWorker, type TestProcess } from '../support/processes.js';
 
 const CANARY = 'canary-7b1e55';
 
 describe('what stays inside', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
+  let worker: TestProcess;
+  let metricsPorts: readonly number[];
   let redis: Redis;
 
   beforeAll(async () => {
-    platform = await startPlatform({ LOG_LEVEL: 'debug' });
+    metricsPorts = [await freePort(), await freePort()];
+    const [ofApi, ofWorker] = metricsPorts.map(String);
+    platform = await startApiPlatform({ LOG_LEVEL: 'debug', METRICS_PORT: ofApi ?? '' });
+    worker = await startWorker({ ...platform.settings, METRICS_PORT: ofWorker });
     redis = new Redis(platform.settings['REDIS_URL'] ?? '');
   });
   afterAll(async () => {
     redis.disconnect();
+    await worker.stop();
     await platform.close();
   });
 
@@ -43,7 +51,7 @@ describe('what stays inside', () => {
     expect(statuses).toEqual([200, 400, 502, 400, 400, 400, 400]);
     await platform.call('/v1/tasks?limit=1', { key: `sk-dr-${CANARY}` });
 
-    const written = platform.api.output() + platform.worker.output();
+    const written = platform.api.output() + worker.output();
     expect(written).toContain('task.completed');
     expect(written).toContain('task.failed');
     for (const secret of [CANARY, platform.key, platform.secretKey, 'iVBOR']) expect(written).not.toContain(secret);
@@ -99,7 +107,11 @@ describe('what stays inside', () => {
       ]);
     }
     expect(inRedis).not.toContain(CANARY);
-    const written = platform.api.output() + platform.worker.output();
+    for (const port of metricsPorts) {
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+      expect([metrics.includes('darkroom_'), metrics.includes(CANARY)]).toEqual([true, false]);
+    }
+    const written = platform.api.output() + worker.output();
     expect(written).toContain('"level":"debug"');
     for (const secret of [CANARY, platform.key, platform.secretKey, 'iVBOR']) expect(written).not.toContain(secret);
   });

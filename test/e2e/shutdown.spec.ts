@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startUnreachedWorker, startWorker, type TestProcess } from '../support/processes.js';
 
@@ -48,6 +49,19 @@ describe('stopping an API process', () => {
     expect(error.code).toBe('still_running');
     expect((await platform.call(`/v1/tasks/${error.task_id}`)).status).toBe(200);
     expect(await exit).toMatchObject({ code: 0 });
+  });
+
+  it('answers such a caller although it was stalled until after the grace time', async () => {
+    const { api, call } = await holdCall('3000', 'held and stalled [[latency=60s]]');
+    api.kill('SIGTERM');
+    const isStopping = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).status === 503;
+    expect(await waitUntil(isStopping, { timeoutMs: 20_000, everyMs: 5 })).toBe(true);
+    api.kill('SIGSTOP');
+    const until = performance.now() + 4_000;
+    expect(await waitUntil(() => performance.now() > until, { timeoutMs: 20_000 })).toBe(true);
+    api.kill('SIGCONT');
+    expect((await call).status).toBe(504);
+    expect(await api.exited).toMatchObject({ code: 0 });
   });
 
   it('says that it is not ready while it still takes what arrives', async () => {

@@ -56,6 +56,22 @@ describe('what Prisma throws when the database is away', () => {
     });
   });
 
+  it.each([
+    ['1000', '2s'],
+    ['5000', '2s'],
+    ['20000', '8s'],
+  ])('waits for a lock for a part of the time that a query may take: %s ms, %s', async (queryMs, expected) => {
+    let limit: unknown;
+    await thrown(
+      async (prisma) => {
+        limit = (await prisma.pool.query<{ lock_timeout: string }>('SHOW lock_timeout')).rows[0]?.lock_timeout;
+        throw new Error('enough');
+      },
+      { DATABASE_CONNECT_TIMEOUT_MS: '20000', DATABASE_QUERY_TIMEOUT_MS: queryMs },
+    );
+    expect(limit).toBe(expected);
+  });
+
   it('is known when a statement takes too long, and when no connection is free', async () => {
     const impatient = { DATABASE_CONNECT_TIMEOUT_MS: '20000', DATABASE_QUERY_TIMEOUT_MS: '300' };
     const sleep = (prisma: PrismaService): Promise<unknown> => prisma.$queryRaw`SELECT pg_sleep(1)::text`;
