@@ -54,7 +54,12 @@ describe('stopping an API process', () => {
   it('answers such a caller although it was stalled until after the grace time', async () => {
     const { api, call } = await holdCall('3000', 'held and stalled [[latency=60s]]');
     api.kill('SIGTERM');
-    const isStopping = async (): Promise<boolean> => (await fetch(`${api.url}/readyz`)).status === 503;
+    // Not ready, or with its door closed.
+    const isStopping = (): Promise<boolean> =>
+      fetch(`${api.url}/readyz`).then(
+        ({ status }) => status === 503,
+        () => true,
+      );
     expect(await waitUntil(isStopping, { timeoutMs: 20_000, everyMs: 5 })).toBe(true);
     api.kill('SIGSTOP');
     const until = performance.now() + 4_000;

@@ -20,6 +20,8 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
   private readonly passing = new Set<AbortController>();
   private timers: NodeJS.Timeout[] = [];
   private announced = false;
+  /** Whether held callers get their responses now, those included that are only about to be held. */
+  private isTimeUp = false;
 
   constructor(
     private readonly config: ApiConfig,
@@ -40,7 +42,8 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
 
   /** Aborts the controller when its caller must get a response now; call `release` once it has one. */
   hold(call: AbortController): void {
-    this.held.add(call);
+    if (this.isTimeUp) call.abort();
+    else this.held.add(call);
   }
 
   /** Like `hold`, for callers that lose nothing when they get a response as soon as shutdown begins. */
@@ -79,6 +82,7 @@ export class Draining implements OnModuleDestroy, OnApplicationShutdown {
 
   /** Only then does the time to answer begin: a process that was stalled would otherwise close what it has to answer. */
   private answerHeld(server: Server, marginMs: number): void {
+    this.isTimeUp = true;
     for (const call of this.held) call.abort();
     this.timers.push(setTimeout(() => server.closeAllConnections(), marginMs));
   }
