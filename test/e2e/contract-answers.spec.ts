@@ -2,7 +2,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { readEvents, type SentEvent } from '../support/event-source.js';
-import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
+import { freePort } from '../support/free-port.js';
+import { startApiPlatform, type ApiPlatform, type CallOptions } from '../support/platform.js';
+import { startWorker, type TestProcess } from '../support/processes.js';
 
 const GENERATIONS = '/v1/images/generations';
 const EDITS = '/v1/images/edits';
@@ -20,11 +22,19 @@ interface TaskData {
 }
 
 describe('answers', () => {
-  let platform: Platform;
+  let platform: ApiPlatform;
+  let worker: TestProcess;
+  let metricsPort: number;
   beforeAll(async () => {
-    platform = await startPlatform({ SWEEP_INTERVAL_MS: '500', MAX_PROVIDER_STARTS: '1' });
+    metricsPort = await freePort();
+    const settings = { SWEEP_INTERVAL_MS: '500', MAX_PROVIDER_STARTS: '1' };
+    platform = await startApiPlatform({ ...settings, METRICS_PORT: String(metricsPort) });
+    worker = await startWorker({ ...platform.settings, METRICS_PORT: String(await freePort()) });
   });
-  afterAll(() => platform.close());
+  afterAll(async () => {
+    await worker.stop();
+    await platform.close();
+  });
 
   const generate = (changes: object = {}, options: CallOptions = {}, path = GENERATIONS) =>
     platform.call(path, { ...options, body: { ...REQUEST, ...changes } });
@@ -132,12 +142,14 @@ describe('answers', () => {
   it('to callers that went away are 499 in the log, and the task goes on', async () => {
     const gone = new AbortController();
     const call = generate({ prompt: 'gone [[latency=4s]]' }, { signal: gone.signal }).catch(() => undefined);
-    const find = async (): Promise<string | undefined> =>
-      (await platform.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE prompt LIKE 'gone%'`)).rows[0]?.id;
-    let id: string | undefined;
-    while (id === undefined) id = await find();
+    // The row is there before the API knows its own statement's outcome, so wait until the call is held.
+    const isHeld = async (): Promise<boolean> =>
+      /^darkroom_held_tasks 1$/m.test(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());
+    expect(await waitUntil(isHeld, { timeoutMs: 30_000 })).toBe(true);
     gone.abort();
     await call;
+    const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE prompt LIKE 'gone%'`);
+    const id = rows[0]?.id ?? '';
     const logged = (): boolean =>
       platform.api
         .logs()
