@@ -33,7 +33,7 @@ describe('tasks in flight', () => {
       port: await freePort(),
     });
     admin = new Redis(service.url);
-    room = await openTaskRoom(service.url);
+    room = await openTaskRoom(service.url, 8_000);
     await room.sql(
       `INSERT INTO api_keys (id, account_id, name, prefix, hash, budget_id) VALUES
         ('key_other', $1, 'other', 'sk-dr-other', '\\x01', NULL), ('key_heir', $1, 'heir', 'sk-dr-heir', '\\x02', $2)`,
@@ -115,6 +115,20 @@ describe('tasks in flight', () => {
     expect(await turns()).toEqual(before);
     const after = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
     expect(after.filter(({ place }) => place !== undefined)).toHaveLength(5);
+  });
+
+  it('are refused also by a process that takes long to ask again after it has read the rows', async () => {
+    await accept(5);
+    await admin.flushall();
+    const late = capped();
+    let asked = 0;
+    const taken = await room.slots.with(late, async (slot) => {
+      if (slot === undefined) return await room.queue.takeTurn(late);
+      // As if the process had stalled for a minute in between.
+      if (++asked === 2) await room.redis.zincrby(`${room.prefix}:in-flight`, -60_000, late.accountId);
+      return await room.queue.takeTurnAndSlot(late, slot);
+    });
+    expect([asked, taken]).toEqual([2, { of: 'key', limit: 5 }]);
   });
 
   it('section 4.3: tasks that end while Redis is away have given their places back when it returns', async () => {

@@ -14,8 +14,8 @@ const TRUSTED_MS = 2_000;
 /** Accounts that nobody looked up for so long are, by one process at a time and so many at once. */
 const CHECK_EVERY_MS = 30_000;
 const CHECK_AT_ONCE = 100;
-/** A place whose task has no row is kept for so long: its row may be about to be written. */
-const UNWRITTEN_MS = 10_000;
+/** A place whose task has no row is kept for so long after its statement must have ended. */
+const UNWRITTEN_MARGIN_MS = 3_000;
 /** Rows that one statement reads: accounts may have tens of thousands of tasks in flight. */
 const PAGE = 1_000;
 const COUNTED_COLUMNS = { id: true, accountId: true, apiKeyId: true, finishedAt: true } as const;
@@ -82,6 +82,8 @@ export interface Full {
 export class TaskSlots {
   private readonly prefix: string;
   private readonly known: string;
+  /** A place whose task has no row is kept for so long: its row may be about to be written. */
+  private readonly unwrittenMs: number;
   /** Accounts that are being looked up, so that a flood asks once. */
   private readonly correcting = new Map<string, Promise<void>>();
 
@@ -93,6 +95,7 @@ export class TaskSlots {
   ) {
     this.prefix = prefix;
     this.known = `${prefix}:in-flight`;
+    this.unwrittenMs = prisma.answerMs + UNWRITTEN_MARGIN_MS;
   }
 
   /**
@@ -104,7 +107,8 @@ export class TaskSlots {
     let taken = await take(slot);
     if (taken === 'unknown') {
       await this.correctOne(taker.accountId);
-      taken = await take(slot);
+      // What was just read counts, however long this process takes to ask again.
+      taken = await take(slot && { ...slot, trustedMs: slot.keptMs });
     }
     // Redis has lost it again already: who can be counted nowhere is let in.
     if (taken === 'unknown') taken = await take();
@@ -162,7 +166,7 @@ export class TaskSlots {
           .filter((row) => row.accountId === account)
           .map(({ id, originalKeyId, finishedAt }) => [`${originalKeyId} ${id}`, finishedAt === null]),
       );
-      const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - UNWRITTEN_MS));
+      const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - this.unwrittenMs));
       const pending = [...own].filter(([name, isPending]) => isPending && !names.has(name));
       if (forget && names.size === 0 && pending.length === 0) await this.redis.zrem(this.known, account);
       else {
@@ -170,7 +174,7 @@ export class TaskSlots {
           this.redis,
           [this.known, this.keyOf(account)],
           [
-            ...[account, this.keyOf(''), now - UNWRITTEN_MS, this.config.deadlineMs, ended.length],
+            ...[account, this.keyOf(''), now - this.unwrittenMs, this.config.deadlineMs, ended.length],
             ...[...ended, ...pending].map(([name]) => name),
           ],
         );
