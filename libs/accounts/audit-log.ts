@@ -64,13 +64,8 @@ const NO_USER = 'nobody';
 export class AuditLog {
   constructor(private readonly prisma: PrismaService) {}
 
-  async write({ accountId, personId, action, target, details = {} }: AuditEvent): Promise<void> {
-    await this.prisma.auditEntry.create({
-      data: {
-        ...{ id: PREFIX + nextId(), accountId, personId, action, target: target ?? null },
-        details: jsonOf(details),
-      },
-    });
+  async write(event: AuditEvent): Promise<void> {
+    await this.insert(this.prisma, event);
   }
 
   /** Records an action of a signed-in user. */
@@ -79,12 +74,18 @@ export class AuditLog {
     await this.write({ accountId, personId, action, ...(target !== undefined && { target }), details: { ...details } });
   }
 
-  /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`. */
+  /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`, or is just now. */
   async writeOncePer(event: AuditEvent, quietMs: number): Promise<void> {
     const { accountId, action, target = null } = event;
     const since = PREFIX + encodeTime(Date.now() - quietMs);
-    const same = await this.prisma.auditEntry.findFirst({ where: { accountId, id: { gt: since }, action, target } });
-    if (same === null) await this.write(event);
+    await this.prisma.$transaction(async (transaction) => {
+      // Without it, simultaneous events would each find nothing and write an entry. None waits, with a connection in hand.
+      const [lock] = await transaction.$queryRaw<{ taken: boolean }[]>`
+        SELECT pg_try_advisory_xact_lock(hashtextextended(${`audit ${accountId} ${action} ${target}`}, 0)) AS taken`;
+      if (lock?.taken !== true) return;
+      const where = { accountId, id: { gt: since }, action, target };
+      if ((await transaction.auditEntry.findFirst({ where })) === null) await this.insert(transaction, event);
+    });
   }
 
   /** When the oldest entry became due for deletion; undefined when none is due. */
@@ -141,6 +142,18 @@ export class AuditLog {
       details: objectOf(details),
     }));
     return { entries, hasMore: rows.length > limit };
+  }
+
+  private async insert(
+    client: Pick<PrismaService, 'auditEntry'>,
+    { accountId, personId, action, target, details = {} }: AuditEvent,
+  ): Promise<void> {
+    await client.auditEntry.create({
+      data: {
+        ...{ id: PREFIX + nextId(), accountId, personId, action, target: target ?? null },
+        details: jsonOf(details),
+      },
+    });
   }
 }
 
