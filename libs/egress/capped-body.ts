@@ -14,16 +14,20 @@ export async function readCappedBody(body: Readable, limits: BodyLimits): Promis
   const collected = new ByteCollector();
   let bytesAtTick = 0;
   const expected = (limits.minRate * limits.rateWindowMs) / 1_000;
-  const timer = setInterval(() => {
-    if (collected.bytes - bytesAtTick < expected) body.destroy(new Error('the body comes too slowly'));
+  let isRead = false;
+  const judge = (): void => {
+    if (!isRead && collected.bytes - bytesAtTick < expected) body.destroy(new Error('the body comes too slowly'));
     bytesAtTick = collected.bytes;
-  }, limits.rateWindowMs);
+  };
+  // In a process that has stalled, timers run before what has arrived in the meantime is read; immediates run after it.
+  const timer = setInterval(() => setImmediate(judge), limits.rateWindowMs);
   try {
     for await (const chunk of body) {
       collected.add(chunk as Buffer);
       if (collected.bytes > limits.maxBytes) throw new Error('the body is too long');
     }
   } finally {
+    isRead = true;
     clearInterval(timer);
   }
   return collected.joined();
