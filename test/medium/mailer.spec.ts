@@ -116,6 +116,23 @@ describe('the mailer', () => {
     server.refusals.length = 0;
   });
 
+  it('says why the server refused when its time ends during a later try', async () => {
+    let calls = 0;
+    const fickle = createServer((socket) => {
+      socket.on('error', () => undefined);
+      // From the second connection on it is silent.
+      if (++calls > 1) return;
+      socket.write('220 mail.example.org ESMTP\r\n');
+      socket.on('data', (line) => socket.write(String(line).startsWith('EHLO') ? '250 hello\r\n' : '451 later\r\n'));
+    }).listen(0, '127.0.0.1');
+    await once(fickle, 'listening');
+    const { port } = fickle.address() as AddressInfo;
+    const { mailer } = mailerOf({ SMTP_URL: `smtp://127.0.0.1:${port}`, SMTP_REQUIRE_TLS: 'false' });
+    await expect(mailer.send(CONTENT, 8_000)).rejects.toMatchObject({ status: 451 });
+    expect(calls).toBeGreaterThan(1);
+    fickle.close();
+  });
+
   it('sends nothing in the clear unless it is told to', async () => {
     const insecure = { SMTP_URL: plain.url };
     await expect(mailerOf(insecure).mailer.send(CONTENT)).rejects.toMatchObject({ name: 'MailNotSent' });
