@@ -42,6 +42,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
   private added = NOTHING;
   private text: string;
   private timer: NodeJS.Timeout | undefined;
+  private reading = false;
   private adapterProblems: AdapterProblems = () => [];
   private readonly listeners: (() => void)[] = [];
 
@@ -113,7 +114,12 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     if (modelsFile === undefined || this.timer !== undefined) return;
     // Reading the text detects every kind of replacement; file watchers miss changed symbolic links and network drives.
     this.timer = setInterval(() => {
-      this.reload(modelsFile).catch((error: unknown) => this.logger.warn('catalog.unreadable', { error }));
+      // A slow read of the old text must not end after a read of the new one.
+      if (this.reading) return;
+      this.reading = true;
+      this.reload(modelsFile)
+        .catch((error: unknown) => this.logger.warn('catalog.unreadable', { error }))
+        .finally(() => (this.reading = false));
     }, reloadMs).unref();
   }
 

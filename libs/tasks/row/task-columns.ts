@@ -17,6 +17,11 @@ import type {
 } from './task.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
 
+/** Whole milliseconds since then; null without a time. A column's time may be rounded up to half a ms after now(). */
+function msSince(column: string): string {
+  return `CASE WHEN ${column} IS NOT NULL THEN GREATEST(0, round(EXTRACT(EPOCH FROM now() - ${column}) * 1000)) END`;
+}
+
 /**
  * The columns that a poll reads. Each costs as much as the rest of the poll's way through the driver, so the warnings,
  * which few tasks have, travel inside the image's JSON.
@@ -25,8 +30,7 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
   CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage, cost,
   CASE WHEN warnings IS NULL THEN images ELSE jsonb_set(images, '{0,warnings}', warnings) END AS images,
   estimated_ms, CASE WHEN status = 'pending' THEN json_build_object('epoch', epoch,
-    'ageMs', round(EXTRACT(EPOCH FROM now() - created_at) * 1000),
-    'runningMs', round(EXTRACT(EPOCH FROM now() - started_at) * 1000)) END AS underway`;
+    'ageMs', ${msSince('created_at')}, 'runningMs', ${msSince('started_at')}) END AS underway`;
 
 /** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
 export const ORIGINAL_KEY = `COALESCE((SELECT budget_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;

@@ -16,6 +16,7 @@ const MAX_SAMPLES = 500;
 export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   private samples: ServiceSample[] = [];
   private timer: NodeJS.Timeout | undefined;
+  private reporting: Promise<unknown> = Promise.resolve();
   private readonly startedAt = new Date().toISOString();
 
   constructor(
@@ -37,8 +38,11 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   /** Reports now, then at every interval until `stop`. */
   start(everyMs = REPORT_EVERY_MS): void {
     if (everyMs >= WORKER_TTL_MS) throw new Error('a worker would be forgotten between two reports');
-    this.timer ??= setInterval(() => void this.report(), everyMs).unref();
-    void this.report();
+    const report = (): void => {
+      this.reporting = Promise.all([this.reporting, this.report()]);
+    };
+    this.timer ??= setInterval(report, everyMs).unref();
+    report();
   }
 
   /** Adds a completed task to the next report. */
@@ -50,6 +54,8 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   /** Reports that this worker takes no more tasks. Never fails. */
   async stop(): Promise<void> {
     clearInterval(this.timer);
+    // A report that ends later would list this worker's slots again.
+    await this.reporting;
     await this.send(0);
   }
 
