@@ -11,7 +11,7 @@ import { Drill } from '../support/drill.js';
 import { order } from '../support/fault-callers.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
-import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { startPlatform, type Platform } from '../support/platform.js';
 
 const GENERATIONS = '/v1/images/generations';
 const PREFIX = '{sentinel}';
@@ -53,7 +53,6 @@ describe('Redis behind Sentinels', () => {
       REDIS_PREFIX: PREFIX,
       SWEEP_INTERVAL_MS: '500',
       // Longer than a busy machine may stall, and shorter than callers wait.
-      ...SHIPPED_TIMEOUTS,
       REDIS_COMMAND_TIMEOUT_MS: '5000',
       ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '24' },
     });

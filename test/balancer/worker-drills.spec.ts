@@ -52,7 +52,7 @@ describe('workers that come and go', () => {
 
   it('O11: a worker that is replaced finishes the calls that may be paid', async () => {
     const markers: string[] = [];
-    const calls = Array.from({ length: CONCURRENCY }, () => call(markers, 60_000));
+    const calls = Array.from({ length: CONCURRENCY }, () => call(markers, 45_000));
     const areStarted = (): boolean => markers.every((marker) => provider.startsOf(marker).length > 0);
     expect(await waitUntil(areStarted, { timeoutMs: 30_000 })).toBe(true);
     const [old] = workers;

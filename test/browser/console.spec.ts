@@ -467,6 +467,10 @@ describe('the console in a browser', () => {
       ...{ ...own, prompt: 'A wish that waits', status: 'pending', phase: 'queued', finished_at: null, error: null },
       ...{ provider_starts: 1, calls: [{ ...call, ...end }], next_try_at: later(500), deadline_at: later(600) },
     });
+    const areDone = async (): Promise<boolean> =>
+      (await platform.pool.query(`SELECT 1 FROM tasks WHERE redrive_of IS NOT NULL AND status = 'pending'`))
+        .rowCount === 0;
+    expect(await waitUntil(areDone, { timeoutMs: 60_000 })).toBe(true);
     await open('/tasks?status=pending');
     await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Retrying').waitFor();
     await page().getByRole('link', { name: 'A wish that waits' }).click();

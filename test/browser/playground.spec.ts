@@ -68,7 +68,7 @@ describe('making pictures in a browser', () => {
   it('says where the task stands in the queue and how long it takes, and cancels it there', async () => {
     const ahead = await Promise.all(
       ['one', 'two'].map(async (prompt) => {
-        const body = { model: 'gpt-image-2', prompt: `${prompt} [[latency=60s]]`, resolution: '1k' };
+        const body = { model: 'gpt-image-2', prompt: `${prompt} [[latency=170s]]`, resolution: '1k' };
         const answer = await platform.call('/v1/images/generations/async', { body });
         return ((await answer.json()) as { id: string }).id;
       }),

@@ -179,12 +179,14 @@ describe('orders of the playground in a browser', () => {
     const history = page().getByRole('region', { name: 'History' });
     await history.getByRole('button', { name: /^A boat that keeps the focus, .+, 1 of \d+$/ }).waitFor();
     expect(await history.getByText('You', { exact: true }).count()).toBe(0);
-    for (const edge of [300, 400, 500]) await reference(edge, edge);
+    for (const [before, edge] of [300, 400, 500].entries()) {
+      await reference(edge, edge);
+      await button(`Remove reference image ${before + 1}`).waitFor();
+    }
     const remove = async (place: number): Promise<void> => {
       await button(`Remove reference image ${place}`).focus();
       await page().keyboard.press('Enter');
     };
-    await button('Remove reference image 3').waitFor();
     await remove(3);
     await focused('Remove reference image 2');
     await remove(1);

@@ -8,6 +8,7 @@ import { objects } from '../../apps/standalone/src/commands/objects.js';
 import { restored } from '../../apps/standalone/src/commands/restored.js';
 import { createKey } from '../support/access.js';
 import { findDebianPostgres, startDebianPostgres, type DebianPostgres } from '../support/debian-postgres.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { createTestRedis } from '../support/redis.js';
 
@@ -47,6 +48,7 @@ if (programs === undefined) {
     pool.on('error', () => undefined);
     pools.push(pool);
     const settings = {
+      ...LONG_TIMEOUTS,
       ...{ DATABASE_URL: url, REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix },
       ...{ DATA_DIR: join(folder, database), SECRET_KEY, RATE_SUBMITS_PER_MINUTE: '0', MAX_TASKS_IN_FLIGHT: '0' },
     };
@@ -84,11 +86,11 @@ if (programs === undefined) {
     let loaded = true;
     const load = (async () => {
       for (let n = 0; loaded; n++) {
-        await submit(api, `image ${n}`);
+        expect((await submit(api, `image ${n}`)).status).toBe(202);
         const most = n - 5;
-        await waitUntil(async () => !loaded || (await count(source.pool, `finished_at IS NOT NULL`)) >= most, {
-          timeoutMs: 60_000,
-        });
+        const hasRoom = async (): Promise<boolean> =>
+          !loaded || (await count(source.pool, `finished_at IS NOT NULL`)) >= most;
+        expect(await waitUntil(hasRoom, { timeoutMs: 60_000 })).toBe(true);
       }
     })();
     const enough = async (): Promise<boolean> =>
@@ -99,7 +101,8 @@ if (programs === undefined) {
     clean.push(() => rm(file, { force: true }));
     await server.run('pg_dump', '--format=custom', `--username=${ROLE}`, `--file=${file}`, DATABASE);
     const after = done.rows.length;
-    await waitUntil(async () => (await count(source.pool, `status = 'completed'`)) > after + 2, { timeoutMs: 60_000 });
+    const goesOn = async (): Promise<boolean> => (await count(source.pool, `status = 'completed'`)) > after + 2;
+    expect(await waitUntil(goesOn, { timeoutMs: 60_000 })).toBe(true);
     // After the dump, so that everything that its rows name is there.
     // What is being written is no object yet, and may be gone before it is copied, as what a store is checked with.
     const isObject = (path: string): boolean => !/\.unfinished|\/checks\//.test(path);

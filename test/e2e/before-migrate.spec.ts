@@ -6,6 +6,7 @@ import { migrate } from '#database/migrate.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createKey } from '../support/access.js';
 import { freePort } from '../support/free-port.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { createEmptyDatabase } from '../support/postgres.js';
 import { startApi, startWorker } from '../support/processes.js';
 import { createTestRedis } from '../support/redis.js';
@@ -27,6 +28,7 @@ it('O12: an API and a worker that are started before their migrations say so, wa
   const settings = {
     ...{ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix, DATA_DIR: folder, SECRET_KEY },
     ...{ PORT: String(port), WORKER_HEALTH_PORT: String(healthPort), HEALTH_CHECK_INTERVAL_MS: '500' },
+    ...LONG_TIMEOUTS,
   };
   const starting = Promise.all([startApi(settings), startWorker(settings)]);
   const ask = async (at: number, path: string): Promise<[number, string]> => {

@@ -99,7 +99,7 @@ models:
     upstream.script(partialsThenSilence);
     const payer = await room.newPayer(5_000_000);
     // Not those of the test before.
-    await waitUntil(async () => !(await isHeard()), { timeoutMs: 30_000 });
+    expect(await waitUntil(async () => !(await isHeard()), { timeoutMs: 30_000 })).toBe(true);
     expect((await lookAndCancel(payer, { model: 'half-forgiven' })).task.cost).toMatchObject({ amount: '2.000000' });
     expect(await payer.spent()).toBe(PRICE / 2);
   });

@@ -65,7 +65,8 @@ describe('hanging up on a chat', () => {
     room.platform.api.logs().filter((line) => line['event'] === 'request.aborted').length;
   /** For an upstream: until the API knows that one more caller has left, which it does before it cuts the call off. */
   const callerGone = async (before: number): Promise<void> => {
-    await waitUntil(() => departures() > before, { timeoutMs: 30_000 });
+    const isGone = await waitUntil(() => departures() > before, { timeoutMs: 30_000 });
+    if (!isGone) throw new Error('the API does not know that its caller has left');
   };
 
   /** Leaves as soon as this has been read of the answer, or when the upstream has the call. */

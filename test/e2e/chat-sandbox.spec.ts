@@ -186,7 +186,7 @@ describe('a chat without any provider', () => {
 
   it('draws in a stream, with comments while it waits', async () => {
     const response = await platform.call('/v1/chat/completions', {
-      body: { ...ask('a red fox [[latency=600ms]]'), model: 'gpt-image-2', stream: true },
+      body: { ...ask('a red fox [[latency=4s]]'), model: 'gpt-image-2', stream: true },
     });
     const text = await response.text();
     const events = text.split('\n\n').filter((part) => part.startsWith('data: '));
@@ -224,7 +224,7 @@ describe('a chat without any provider', () => {
   it('draws once for an SDK that tries again', async () => {
     const send = (retry: number, signal: AbortSignal): Promise<Response> =>
       platform.call('/v1/chat/completions', {
-        body: { ...ask('a lighthouse [[latency=4s]]'), model: 'gpt-image-2' },
+        body: { ...ask('a lighthouse [[latency=8s]]'), model: 'gpt-image-2' },
         headers: { 'x-stainless-retry-count': String(retry) },
         signal,
       });

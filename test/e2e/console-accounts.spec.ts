@@ -132,7 +132,7 @@ describe('the accounts of an installation', () => {
 
   it('are disabled: keys are refused within 10 s, people are out, what runs ends as ever', async () => {
     const accepted = await platform.call('/v1/images/generations/async', {
-      ...{ key, body: { model: 'gpt-image-2', prompt: 'slow [[latency=4s]]' } },
+      ...{ key, body: { model: 'gpt-image-2', prompt: 'slow [[latency=10s]]' } },
     });
     expect(accepted.status).toBe(202);
     expect((await accounts())[1]).toMatchObject({ tasks_in_flight: 1 });

@@ -234,10 +234,11 @@ describe('usage, operation and team in the console', () => {
       expect(await ada.ask<object>('/account')).toMatchObject({ spend: sums });
     };
     await check();
-    await waitUntil(async () => {
+    const isAddedUp = async (): Promise<boolean> => {
       const { rowCount } = await platform.pool.query('SELECT 1 FROM usage_changes WHERE api_key_id = $1', [id]);
       return rowCount === 0;
-    }, PATIENTLY);
+    };
+    expect(await waitUntil(isAddedUp, PATIENTLY)).toBe(true);
     await check();
   });
 });

@@ -344,11 +344,14 @@ describe('providers and models that are edited in the console', () => {
     });
     const answer = generate(platform.url, 'vivid');
     await arrival;
-    const loads = (): number => platform.worker.output().split('catalog.loaded').length;
-    const before = loads();
     expect(await done(await restore(0))).toBe(revision + 1);
     expect(await models(platform.url)).toEqual(['drawn']);
-    expect(await waitUntil(() => Promise.resolve(loads() > before), { timeoutMs: 20_000 })).toBe(true);
+    const active = (): unknown =>
+      platform.worker
+        .logs()
+        .filter(({ event }) => event === 'catalog.loaded')
+        .at(-1)?.['count'];
+    expect(await waitUntil(() => active() === 1, { timeoutMs: 20_000 })).toBe(true);
     finish();
     expect(await answer).toBe(200);
     await done(await restore(revision));

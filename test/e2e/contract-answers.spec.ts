@@ -141,7 +141,7 @@ describe('answers', () => {
 
   it('to callers that went away are 499 in the log, and the task goes on', async () => {
     const gone = new AbortController();
-    const call = generate({ prompt: 'gone [[latency=4s]]' }, { signal: gone.signal }).catch(() => undefined);
+    const call = generate({ prompt: 'gone [[latency=15s]]' }, { signal: gone.signal }).catch(() => undefined);
     // The row is there before the API knows its own statement's outcome, so wait until the call is held.
     const isHeld = async (): Promise<boolean> =>
       /^darkroom_held_tasks 1$/m.test(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text());
@@ -156,7 +156,7 @@ describe('answers', () => {
         .some(({ event, status, taskId }) => event === 'request.aborted' && status === 499 && taskId === id);
     expect(await waitUntil(logged, { timeoutMs: 30_000 })).toBe(true);
     const ended = async (): Promise<boolean> => (await read(id)).data.status === 'completed';
-    expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
+    expect(await waitUntil(ended, { timeoutMs: 60_000 })).toBe(true);
   });
 
   it('below /v1/tasks carry their status as code, whatever is wrong; elsewhere they do not', async () => {
@@ -210,7 +210,7 @@ describe('answers', () => {
   });
 
   it('about pending tasks say when to come back, in every language, and with an estimate', async () => {
-    const id = taskOf(await generate({ prompt: 'long [[latency=5s]]' }, {}, `${GENERATIONS}/async`));
+    const id = taskOf(await generate({ prompt: 'long [[latency=20s]]' }, {}, `${GENERATIONS}/async`));
     for (const query of ['', '?language=en', '?language=zh&language=ko', '?language=']) {
       const { response, data } = await read(id, query);
       expect([data.status, response.headers.get('retry-after')]).toEqual(['pending', '3']);

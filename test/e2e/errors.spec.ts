@@ -246,12 +246,14 @@ describe('errors', () => {
       headers: { 'x-client-request-id': 'mine-1' },
     });
     const { data } = (await response.json()) as { data: { url: string }[] };
-    await (await fetch(data[0]?.url ?? '')).arrayBuffer();
-    await platform.call('/v1/tasks/canary-id-7f3a?language=canary-query-7f3a');
+    const image = await fetch(data[0]?.url ?? '');
+    await image.arrayBuffer();
+    const poll = await platform.call('/v1/tasks/canary-id-7f3a?language=canary-query-7f3a');
     const id = response.headers.get('x-request-id');
-    const line = () => platform.api.logs().find((entry) => entry['requestId'] === id && entry['event'] === 'request');
-    const routes = ['/i/:name', '/v1/tasks/:'].map((route) => `"route":"${route}`);
-    const all = () => line() !== undefined && routes.every((route) => platform.api.output().includes(route));
+    const lineOf = (id: string | null) =>
+      platform.api.logs().find((entry) => entry['requestId'] === id && entry['event'] === 'request');
+    const line = () => lineOf(id);
+    const all = () => [response, image, poll].every(({ headers }) => lineOf(headers.get('x-request-id')) !== undefined);
     expect(await waitUntil(all, { timeoutMs: 30_000 })).toBe(true);
     expect(line()).toMatchObject({
       method: 'POST',

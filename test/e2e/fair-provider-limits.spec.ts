@@ -63,7 +63,7 @@ describe('a caller beside one that floods a provider with a limit', () => {
     await refill();
     // Every task has asked the provider by now.
     const waiting = `count(*), 0)::int AS n FROM tasks WHERE status = 'pending' AND waits > 0`;
-    await waitUntil(async () => (await numberOf(waiting)) > FLOOD / 2, { timeoutMs: 60_000 });
+    expect(await waitUntil(async () => (await numberOf(waiting)) > FLOOD / 2, { timeoutMs: 60_000 })).toBe(true);
     for (let n = 0; n < 4; n++) {
       const id = await submit(small, model);
       const decided = async (): Promise<boolean> => {

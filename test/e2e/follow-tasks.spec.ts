@@ -99,11 +99,12 @@ describe('following tasks', () => {
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     redis.on('message', (_channel, message: string) => rung.push(message));
     await redis.subscribe(`${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:changed`);
-    const id = await submit('streamed [[latency=4s]]');
+    const id = await submit('streamed [[latency=12s]]');
     const seen = await streamed(id);
-    redis.disconnect();
     // One event for each step that was written: claimed, progress, storing.
-    expect(rung.filter((message) => message === id).length).toBeGreaterThanOrEqual(4);
+    const isRung = (): boolean => rung.filter((message) => message === id).length >= 4;
+    expect(await waitUntil(isRung, { timeoutMs: 15_000 })).toBe(true);
+    redis.disconnect();
     const progress = seen.map((look) => look.progress);
     expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     // Queued or just begun, some of the provider's steps, stored, done.

@@ -29,8 +29,12 @@ describe('followers of one account', () => {
   it('are limited in number, however slowly they come; others are not affected, and each that leaves makes room', async () => {
     const leave = new AbortController();
     const second = await platform.newKey();
+    // Kept: the stream of a Response that is garbage collected is closed.
+    const streams: Response[] = [];
     for (let opened = 0; opened < LIMIT; opened++) {
-      expect((await open(leave.signal, opened % 2 === 0 ? platform.key : second)).status).toBe(200);
+      const stream = await open(leave.signal, opened % 2 === 0 ? platform.key : second);
+      expect(stream.status).toBe(200);
+      streams.push(stream);
     }
     for (const path of [`${taskId}/events`, `${taskId}?wait=30`]) {
       const refused = await platform.call(`/v1/tasks/${path}`);
@@ -49,6 +53,7 @@ describe('followers of one account', () => {
     const events = `${platform.url}/console/api/tasks/${taskId}/events`;
     // What the account's users open in the console counts, too.
     expect((await fetch(events, { headers: { cookie: admin.cookie ?? '' } })).status).toBe(429);
+    expect(streams.map(({ bodyUsed }) => bodyUsed)).toEqual(streams.map(() => false));
     leave.abort();
     const again = new AbortController();
     const isOpen = async (): Promise<boolean> => (await open(again.signal)).status === 200;

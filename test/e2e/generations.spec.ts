@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import OpenAI from 'openai';
+import { waitUntil } from '#embedded/wait-until.js';
 import { sniffImageType } from '#images/sniff.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import sharp from 'sharp';
@@ -159,7 +160,7 @@ describe('POST /v1/images/generations', () => {
   });
 
   it('ends a call that outlasts its window with the id of its task, and the picture is still made', async () => {
-    const slow = { prompt: 'a slow one [[latency=6s]]' };
+    const slow = { prompt: 'a slow one [[latency=15s]]' };
     const [plain, sdk] = await Promise.all([
       generate(slow, { headers: { prefer: 'wait=1' } }),
       generate(slow, { headers: { prefer: 'wait=1', 'x-stainless-retry-count': '0' } }),
@@ -176,17 +177,18 @@ describe('POST /v1/images/generations', () => {
     expect(sdk.headers.get('retry-after-ms')).toBe('250');
 
     const statuses = new Set<string>();
-    for (;;) {
+    const hasEnded = async (): Promise<boolean> => {
       const { data } = (await (await platform.call(`/v1/tasks/${taskId}`)).json()) as { data: { status: string } };
       statuses.add(data.status);
-      if (data.status !== 'pending') break;
-    }
+      return data.status !== 'pending';
+    };
+    expect(await waitUntil(hasEnded, { timeoutMs: 60_000, everyMs: 100 })).toBe(true);
     expect([...statuses]).toEqual(['pending', 'completed']);
   });
 
   it('goes on with the task when the caller goes away', async () => {
     const gone = new AbortController();
-    const call = generate({ prompt: 'left alone [[latency=3s]]', user: 'leaver' }, { signal: gone.signal });
+    const call = generate({ prompt: 'left alone [[latency=10s]]', user: 'leaver' }, { signal: gone.signal });
     const call2 = call.catch(() => 'aborted');
     const find = async (status: string) =>
       (
@@ -195,10 +197,11 @@ describe('POST /v1/images/generations', () => {
           [status],
         )
       ).rows[0];
-    while ((await find('pending')) === undefined);
+    const is = (status: string) => async (): Promise<boolean> => (await find(status)) !== undefined;
+    expect(await waitUntil(is('pending'), { timeoutMs: 30_000 })).toBe(true);
     gone.abort();
     expect(await call2).toBe('aborted');
-    while ((await find('completed')) === undefined);
+    expect(await waitUntil(is('completed'), { timeoutMs: 60_000 })).toBe(true);
     const taskId = (await find('completed'))?.id;
     const view = await platform.call(`/v1/tasks/${taskId}`);
     expect(await view.json()).toMatchObject({ data: { status: 'completed' } });

@@ -53,6 +53,8 @@ describe('Idempotency-Key', () => {
     const tasks = await tasksOf(prompt);
     expect(tasks).toEqual([{ id: tasks[0]?.id, provider_starts: 1 }]);
     expect(new Set(answers.map(taskOf))).toEqual(new Set([tasks[0]?.id]));
+    // A response that is not read to its end may count as aborted.
+    await Promise.all(answers.map((answer) => answer.arrayBuffer()));
     const attached = () => [...platform.api.logs(), ...otherApi.logs()].filter((line) => line['attached'] === true);
     await waitUntil(() => attached().length >= 49, { timeoutMs: 30_000 });
     expect(attached()).toHaveLength(49);

@@ -181,7 +181,8 @@ models:
   it('leave room for others when they are cancelled while they wait', async () => {
     const parked = await submit('a heron [[pending=600s]]', 'single');
     await platform.worker.logged('task.parked');
-    await waitUntil(async () => (await read(parked, '')).phase === 'running', { timeoutMs: 20_000 });
+    const runs = async (): Promise<boolean> => (await read(parked, '')).phase === 'running';
+    expect(await waitUntil(runs, { timeoutMs: 20_000 })).toBe(true);
     const { REDIS_URL = '', REDIS_PREFIX = '' } = platform.settings;
     const redis = new Redis(REDIS_URL);
     // Nothing but another call would look at the slots otherwise.
@@ -196,7 +197,7 @@ models:
   });
 
   it('wait for a slow provider without a worker, through a crash of the worker and the loss of all jobs', async () => {
-    const id = await submit('a heron [[pending=6s]]');
+    const id = await submit('a heron [[pending=15s]]');
     const isParked = (): boolean =>
       platform.worker.logs().some(({ event, taskId }) => event === 'task.parked' && taskId === id);
     expect(await waitUntil(isParked, { timeoutMs: 15_000 })).toBe(true);
@@ -216,7 +217,8 @@ models:
     const { rows } = await platform.pool.query('SELECT provider_starts, losses FROM tasks WHERE id = $1', [id]);
     expect(rows).toEqual([{ provider_starts: 1, losses: expect.any(Number) }]);
     const parked = await submit('never [[pending=600s]]');
-    await waitUntil(async () => (await read(parked, '')).phase === 'running', { timeoutMs: 20_000 });
+    const runs = async (): Promise<boolean> => (await read(parked, '')).phase === 'running';
+    expect(await waitUntil(runs, { timeoutMs: 20_000 })).toBe(true);
     await platform.call(`/v1/tasks/${parked}/cancel`, { method: 'POST' });
     expect(await read(parked)).toMatchObject({ status: 'cancelled', charged: 'none' });
     await next.stop();

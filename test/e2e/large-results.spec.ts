@@ -41,7 +41,7 @@ describe('16 results of 19 MB as base64 at once', () => {
       (await database.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE status = 'pending'`)).rows.map(
         ({ id }) => id,
       );
-    await waitUntil(async () => (await pending()).length === CALLERS, { timeoutMs: 30_000 });
+    expect(await waitUntil(async () => (await pending()).length === CALLERS, { timeoutMs: 30_000 })).toBe(true);
     const store = await createObjectStore(loadConfig([StorageConfig], platform.settings)[0]);
     const transitions = new TaskTransitions(database);
     const ids = await pending();

@@ -91,7 +91,7 @@ describe('several processes', () => {
   it('finish what a killed worker had in hand, without losing or doubling a task', async () => {
     const victim = await startWorker(platform.settings);
     const ids = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => submit(platform.url, `hold ${n} [[latency=4s]]`)),
+      Array.from({ length: 16 }, (_, n) => submit(platform.url, `hold ${n} [[latency=8s]]`)),
     );
     await victim.logged('task.claimed');
     victim.kill('SIGKILL');
@@ -129,7 +129,7 @@ describe('several processes', () => {
 
   it('end every accepted task after Redis has lost everything', async () => {
     const ids = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => submit(platform.url, `lost ${n} [[latency=1s]]`)),
+      Array.from({ length: 30 }, (_, n) => submit(platform.url, `lost ${n} [[latency=3s]]`)),
     );
     const keys = await redis.keys(`${platform.settings['REDIS_PREFIX'] ?? ''}*`);
     expect(keys.some((key) => key.includes(':images:task_'))).toBe(true);

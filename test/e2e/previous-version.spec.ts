@@ -9,6 +9,7 @@ import { call, newMarker, order } from '../support/fault-callers.js';
 import { freePort } from '../support/free-port.js';
 import { buildRelease, copyMigrations, hasCode, lastRelease, type LastRelease } from '../support/last-release.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/postgres.js';
 import { startApi, startVersion, startWorker, type TestProcess } from '../support/processes.js';
 import { createTestRedis } from '../support/redis.js';
@@ -40,6 +41,7 @@ describe('during an upgrade from the last release', () => {
       ...{ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix, SECRET_KEY },
       ...{ DATA_DIR: join(folder, 'data'), OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url },
       ...{ MAX_TASKS_IN_FLIGHT: '0', RATE_SUBMITS_PER_MINUTE: '0', RATE_POLLS_PER_MINUTE: '0' },
+      ...{ ...LONG_TIMEOUTS, HEALTH_CHECK_INTERVAL_MS: '500' },
     };
   });
   afterAll(async () => {

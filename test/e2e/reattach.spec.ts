@@ -30,7 +30,10 @@ describe('an OpenAI SDK that tries again', () => {
   async function client(fates: readonly Fault[], options: { timeout?: number; maxRetries?: number } = {}) {
     const proxy = await FaultProxy.start(platform.url, fates);
     proxies.push(proxy);
-    return { proxy, openai: new OpenAI({ apiKey: platform.key, baseURL: `${proxy.url}/v1`, ...options }) };
+    return {
+      proxy,
+      openai: new OpenAI({ apiKey: platform.key, baseURL: `${proxy.url}/v1`, maxRetries: 8, ...options }),
+    };
   }
 
   const ways: [string, (openai: OpenAI, prompt: string) => Promise<OpenAI.ImagesResponse>][] = [

@@ -65,7 +65,7 @@ describe('a Redis failover', () => {
   }
 
   it('O13: is noticed although no connection breaks; API and workers go on at the new master', async () => {
-    expect(await works()).toBe(true);
+    expect(await waitUntil(works, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
     await clients[1]!.replicaof('NO', 'ONE');
     address.moveTo(servers[1]!.url);
     await follow(0, 1);
@@ -74,6 +74,6 @@ describe('a Redis failover', () => {
     const isPresent = async (): Promise<boolean> =>
       (await clients[1]!.pubsub('CHANNELS', `${PREFIX}:api:*`)).length === 1;
     expect(await waitUntil(isPresent, { timeoutMs: 30_000 })).toBe(true);
-    expect(await works()).toBe(true);
+    expect(await waitUntil(works, { timeoutMs: 30_000, everyMs: 200 })).toBe(true);
   });
 });

@@ -60,9 +60,12 @@ describe('a Redis outage', () => {
   }
 
   it('turns new work away with nothing accepted while Redis is gone, and takes it again afterwards', async () => {
-    expect(await works()).toBe(true);
+    expect(await waitUntil(works, { timeoutMs: 30_000 })).toBe(true);
     const keyed = { body: { ...REQUEST, prompt: 'paid for' }, headers: { 'idempotency-key': 'outage' } };
-    const paid = await platform.call('/v1/images/generations', keyed);
+    const isPaid = async (): Promise<boolean> =>
+      (paid = await platform.call('/v1/images/generations', keyed)).status === 200;
+    let paid = new Response();
+    expect(await waitUntil(isPaid, { timeoutMs: 30_000 })).toBe(true);
     const before = await tasks();
     await redis.stop();
     expect(await queueIs('failing')).toBe(true);
@@ -91,7 +94,7 @@ describe('a Redis outage', () => {
 
   it('keeps a caller that was accepted just before, and answers it', async () => {
     const call = platform.call('/v1/images/generations', { body: { ...REQUEST, prompt: 'held [[latency=3s]]' } });
-    await waitUntil(async () => (await running()) > 0, { timeoutMs: 20_000 });
+    expect(await waitUntil(async () => (await running()) > 0, { timeoutMs: 20_000 })).toBe(true);
     await redis.stop();
     redis = await start();
     expect((await call).status).toBe(200);

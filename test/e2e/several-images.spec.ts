@@ -8,6 +8,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { readEvents } from '../support/event-source.js';
 import { plainImage } from '../support/image-provider-suite.js';
+import { listenedFor } from '../support/partial-listener.js';
 import type { Platform } from '../support/platform.js';
 import { json, startUpstream, type Script, type ScriptedUpstream } from '../support/scripted-upstream.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -145,9 +146,8 @@ models:
   });
 
   it('streams an event for each, the last with what all of them used', async () => {
-    // A partial image that is drawn before the API listens is lost.
     const wanted = { n: 3, stream: true, partial_images: 1, prompt: 'a fox [[latency=1s]]' };
-    const response = await post(GENERATIONS, wanted);
+    const response = await listenedFor(room.platform, () => post(GENERATIONS, wanted));
     const types: unknown[] = [];
     const completed: { b64_json: string; usage?: { output_tokens: number } }[] = [];
     for await (const { event, data } of readEvents(response)) {

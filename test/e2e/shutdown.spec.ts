@@ -70,7 +70,7 @@ describe('stopping an API process', () => {
   });
 
   it('says that it is not ready while it still takes what arrives', async () => {
-    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '3000' });
+    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '8000' });
     const exit = api.stop();
     const look = async (): Promise<number> => (await fetch(`${api.url}/readyz`)).status;
     while ((await look()) !== 503);
@@ -80,7 +80,7 @@ describe('stopping an API process', () => {
   });
 
   it('ends every connection with its next answer while it stops, so that no later request meets a closed one', async () => {
-    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '3000' });
+    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '8000' });
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     const ask = async (path: string): Promise<IncomingMessage> => {
       const [answer] = (await once(get(`${api.url}${path}`, { agent: kept }), 'response')) as [IncomingMessage];

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { Client } from 'pg';
 import { startChild, type Child } from '#embedded/child.js';
 import { freePort } from '../support/free-port.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { isRunning } from '#embedded/leftover.js';
 import { waitUntil } from '#embedded/wait-until.js';
 
@@ -45,7 +46,7 @@ function environment(changes: Record<string, string> = {}): Record<string, strin
 /** Starts the product and waits until it says that it is ready, or has ended. */
 async function start(changes: Record<string, string> = {}): Promise<{ child: Child; output: () => Promise<string> }> {
   const log = join(folder, `terminal-${runs++}.txt`);
-  const env = environment(changes);
+  const env = environment({ ...LONG_TIMEOUTS, ...changes });
   const child = await startChild({
     command: process.execPath,
     args: [MAIN, 'start'],

@@ -5,6 +5,7 @@ import OpenAI, { APIError, toFile } from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
+import { listenedFor } from '../support/partial-listener.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
@@ -67,7 +68,8 @@ describe('streaming', () => {
 
   it.each([0, 1, 2, 3])('shows a generation in %i partial pictures, in order, and then as ordered', async (count) => {
     // Longer than the window of a sync call, which a stream does not have.
-    const events = await eventsOf(await generate(`in ${count} steps [[latency=1500ms]]`, count));
+    const call = () => generate(`in ${count} steps [[latency=1500ms]]`, count);
+    const events = await eventsOf(count === 0 ? await call() : await listenedFor(platform, call));
     expect(events).toHaveLength(count + 1);
     await expectImages(events, 'image_generation', '2048x1360', 'png');
   });
@@ -75,7 +77,9 @@ describe('streaming', () => {
   it('shows an edit of uploaded files', async () => {
     const image = [await toFile(png, 'a.png', { type: 'image/png' })];
     const order = { model: 'gpt-image-2', prompt: 'edited [[latency=600ms]]', image, output_format: 'webp' } as const;
-    const stream = await openai.images.edit({ ...order, size: '1024x1024', stream: true, partial_images: 2 });
+    const stream = await listenedFor(platform, () =>
+      openai.images.edit({ ...order, size: '1024x1024', stream: true, partial_images: 2 }),
+    );
     const events = await eventsOf(stream);
     expect(events).toHaveLength(3);
     await expectImages(events, 'image_edit', '1024x1024', 'webp');

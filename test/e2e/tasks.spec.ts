@@ -82,7 +82,7 @@ describe('tasks', () => {
 
   it('say only pending until they end, never go back, and then never change', async () => {
     const response = await platform.call(`${GENERATIONS}/async`, {
-      body: { ...REQUEST, prompt: 'watched [[latency=3s]]' },
+      body: { ...REQUEST, prompt: 'watched [[latency=6s]]' },
     });
     const id = response.headers.get('x-task-id') ?? '';
     const pending = await platform.call(`/v1/tasks/${id}?language=en`);

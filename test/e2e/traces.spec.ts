@@ -37,12 +37,15 @@ describe('traces', () => {
       platform.worker.logs().some(({ event, taskId }) => event === 'task.claimed' && taskId === id);
     const slow = [...callers.keys()].slice(PARKED, PARKED + KILLED);
     const areOthersDone = () => receiver.at('/told').length >= TASKS - KILLED;
-    await waitUntil(() => slow.every(isTaken) && areOthersDone(), { timeoutMs: 60_000 });
+    expect(await waitUntil(() => slow.every(isTaken) && areOthersDone(), { timeoutMs: 60_000 })).toBe(true);
     // Longer than spans are gathered before they are sent, so that only what the killed worker was at is lost.
-    await waitUntil(() => count('webhook.deliver') >= TASKS - KILLED, { timeoutMs: 30_000 });
+    const areSent = (tasks: number) => () => count('webhook.deliver') >= tasks;
+    expect(await waitUntil(areSent(TASKS - KILLED), { timeoutMs: 30_000 })).toBe(true);
     platform.worker.kill('SIGKILL');
     const second = await startWorker(platform.settings);
     await receiver.arrived('/told', TASKS);
+    // A process that ends waits no longer than 2 s for its last spans to be sent.
+    expect(await waitUntil(areSent(TASKS), { timeoutMs: 60_000 })).toBe(true);
     await platform.api.stop();
     await second.stop();
     logs = [...platform.api.logs(), ...platform.worker.logs(), ...second.logs()];

@@ -25,9 +25,8 @@ describe('Redis', () => {
     async (fault) => {
       const marker = newMarker();
       const held = callers.generate(`${marker} [[latency=3s]]`);
-      expect(
-        await waitUntil(async () => (await callers.rowsOf(marker))[0]?.phase === 'running', { timeoutMs: 20_000 }),
-      ).toBe(true);
+      const isStarted = async (): Promise<boolean> => (await callers.rowsOf(marker))[0]?.provider_starts === 1;
+      expect(await waitUntil(isStarted, { timeoutMs: 20_000 })).toBe(true);
       room.breakLinks('redis', fault);
       const turnedAway = await callers.submit('too early');
       // The first one may be in the row before Redis is known to be silent; it is kept, and enqueued later.

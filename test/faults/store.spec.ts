@@ -142,7 +142,7 @@ describe('the disk', () => {
     await mkdir(join(data, 'objects'), { recursive: true });
     provider = await LedgerProvider.start();
     room = await FaultRoom.open({
-      settings: { ...PAID, DATA_DIR: data },
+      settings: { ...PAID, ...LONG_TIMEOUTS, DATA_DIR: data },
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });
     callers = callersOf(room);

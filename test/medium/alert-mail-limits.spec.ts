@@ -14,7 +14,7 @@ describe('the limits of alerts by email', () => {
   let limits: AlertMailLimits;
   beforeAll(async () => {
     line = await FaultProxy.start(createTestRedis().url);
-    room = await openTaskRoom(line.url);
+    room = await openTaskRoom(line.url, 20_000);
   });
   afterAll(async () => {
     line.fault = 'pass';

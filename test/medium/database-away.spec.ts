@@ -50,14 +50,16 @@ describe('what Prisma throws when the database is away', () => {
   });
 
   it('is known when a row is locked for too long, within a transaction and without', async () => {
-    await room.database.$transaction(async (tx) => {
-      await tx.account.updateMany({ data: { name: 'B' } });
-      for (const work of [rename, renameInTransaction]) expect(isDatabaseUnavailable(await thrown(work))).toBe(true);
-    });
+    for (const work of [rename, renameInTransaction]) {
+      await room.database.$transaction(async (tx) => {
+        await tx.account.updateMany({ data: { name: 'B' } });
+        expect(isDatabaseUnavailable(await thrown(work))).toBe(true);
+      });
+    }
   });
 
   it.each([
-    ['1000', '2s'],
+    ['3000', '2s'],
     ['5000', '2s'],
     ['20000', '8s'],
   ])('waits for a lock for a part of the time that a query may take: %s ms, %s', async (queryMs, expected) => {

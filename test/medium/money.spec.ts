@@ -309,7 +309,7 @@ describe('money', () => {
   });
 
   describe('of a chat', () => {
-    const reserve = (keyId: string, amount: number | null, requestId = `req_${++count}`, lifeMs = 60_000) => {
+    const reserve = (keyId: string, amount: number | null, requestId = `req_${++count}`, lifeMs = 600_000) => {
       const reserves = new ChatReserves(count % 2 === 0 ? room.database : other);
       return retried(() => reserves.reserve({ requestId, accountId: TEST_ACCOUNT, keyId }, amount, lifeMs));
     };

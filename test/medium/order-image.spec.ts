@@ -394,10 +394,12 @@ models:
       };
       const blocked: Generate = async (context) => {
         await blocker.query('BEGIN');
+        // It is idle for as long as the other waits.
+        await blocker.query('SET LOCAL idle_in_transaction_session_timeout = 0');
         await blocker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [id]);
         const noted = context.onAccepted('vendor-job-1');
-        await waitUntil(async () => (await waiting()) > 0, { timeoutMs: 20_000, everyMs: 20 });
-        await waitUntil(async () => (await waiting()) === 0, { timeoutMs: 20_000, everyMs: 20 });
+        expect(await waitUntil(async () => (await waiting()) > 0, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
+        expect(await waitUntil(async () => (await waiting()) === 0, { timeoutMs: 20_000, everyMs: 20 })).toBe(true);
         await blocker.query('ROLLBACK');
         await noted;
         return { pending: { checkAfterMs: 2_000 } };

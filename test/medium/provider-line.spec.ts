@@ -320,6 +320,8 @@ describe('who comes next at a provider that is full', () => {
     const entry = providerEntry('p');
     for (let n = 0; n < 3; n++) passed(await ask({ id: newTaskId(), caller: caller('first') }, entry)).end('failed');
     await called();
+    // Open until this test says otherwise.
+    await room.redis.hset(`${room.prefix}:gate:p:breaker`, 'until', Date.now() + 600_000);
     const big = await wait(20, caller('big'), entry);
     const small = await wait(2, caller('small'), entry);
     await room.redis.hset(`${room.prefix}:gate:p:breaker`, 'until', 1);

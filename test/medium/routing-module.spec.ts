@@ -15,6 +15,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { MetricsConfig, TelemetryConfig, TracingConfig } from '#telemetry/telemetry.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { openLimiterRoom, passed, providerEntry, type LimiterRoom } from '../support/limiter-room.js';
 
 const CONFIGS = [
@@ -39,7 +40,7 @@ describe('the limiter of a process', () => {
       REDIS_URL: room.redisUrl,
       SECRET_KEY: 'routing-module-5c8d1f07'.padEnd(40, 'x'),
       REDIS_PREFIX: room.prefix,
-      REDIS_COMMAND_TIMEOUT_MS: '20000',
+      ...LONG_TIMEOUTS,
       LOG_LEVEL: 'silent',
     };
     const imports = [

@@ -253,6 +253,7 @@ describe('running one task', () => {
       await room.sql('UPDATE tasks SET attempt = attempt + 1 WHERE id = $1', [id]);
       await new Promise<void>((resolve) => {
         context.signal.addEventListener('abort', () => resolve());
+        if (context.signal.aborted) resolve();
       });
       aborted.resolve(context.signal.reason);
       throw context.signal.reason as Error;

@@ -113,7 +113,7 @@ describe('the sweep', () => {
     const lease = { id, attempt: claim?.attempt ?? 0 };
     await room.transitions.startProvider(lease, { provider: 'paid', key: '', model: 'm', free: false }, 3);
     await room.transitions.acceptedByProvider(lease, 'vendor-job-1');
-    await room.transitions.park(lease, 1_000);
+    await room.transitions.park(lease, 60_000);
     expect(await room.newSweep().requeueAbandoned()).toBe(0);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '6 seconds' WHERE id = $1`, [id]);

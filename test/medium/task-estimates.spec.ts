@@ -114,12 +114,13 @@ describe('estimates', () => {
   });
 
   it('are made from the rows again when Redis has lost them, and only then', async () => {
+    const started = new Date();
     for (const seconds of [3, 5, 4]) {
       const { id } = await room.store.insert(command(), DEADLINE_MS);
       await room.sql(
-        `UPDATE tasks SET status = 'completed', phase = 'done', provider = 'sandbox', started_at = now(),
-          finished_at = now() + $2 * interval '1 second' WHERE id = $1`,
-        [id, seconds],
+        `UPDATE tasks SET status = 'completed', phase = 'done', provider = 'sandbox', started_at = $3,
+          finished_at = $3::timestamptz + $2 * interval '1 second' WHERE id = $1`,
+        [id, seconds, started],
       );
     }
     const report = worker('one');

@@ -47,6 +47,8 @@ export async function startChatUpstream(): Promise<ChatUpstream> {
       await upstream.answer(response, call);
     });
   });
+  // Kept for longer than a busy machine needs from one call to the next.
+  server.keepAliveTimeout = 75_000;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   return upstream;

@@ -54,6 +54,7 @@ export async function openLimiterRoom() {
       DATABASE_URL: databaseUrl,
       // Short only for the services of a test of its own, which may fail.
       DATABASE_QUERY_TIMEOUT_MS: databaseUrl === testDatabase.url ? '20000' : '1000',
+      ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: '20000' }),
       REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? '20000' : '2000',
     });
     const logger = new Logger('test', 'info', lines);

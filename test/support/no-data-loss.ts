@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
@@ -44,8 +45,10 @@ export async function expectNoDataLoss(platform: Platform, storm: string): Promi
   const referenced = ended.flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
   const expected = referenced.flatMap(({ key }) => key ?? []).sort();
   // Uploads of callers that hung up are deleted shortly afterwards.
-  await waitUntil(async () => (await storedInputs(platform)).length <= expected.length, { timeoutMs: 20_000 });
-  expect(await storedInputs(platform)).toEqual(expected);
+  let stored: string[] = [];
+  const areSame = async (): Promise<boolean> => isDeepStrictEqual((stored = await storedInputs(platform)), expected);
+  await waitUntil(areSame, { timeoutMs: 20_000 });
+  expect(stored).toEqual(expected);
 }
 
 /** From the API's log, which has a line for every valid request. */

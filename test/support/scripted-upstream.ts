@@ -44,6 +44,8 @@ export async function startUpstream(port = 0): Promise<ScriptedUpstream> {
     if (script === undefined) response.writeHead(599).end();
     else await script(call, response);
   }
+  // Kept for longer than a busy machine needs from one call to the next.
+  server.keepAliveTimeout = 75_000;
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {

@@ -37,7 +37,7 @@ export const TEST_KEY = 'key_test';
 export const DELIVERIES_AT_ONCE = 4;
 
 /** The real stores and queue on their own database and Redis prefix; nothing is mocked. */
-export async function openTaskRoom(redisUrl?: string) {
+export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl === undefined ? 20_000 : 3_000) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
   const classes = [DatabaseConfig, RedisConfig, TasksConfig, WebhooksConfig] as const;
@@ -51,7 +51,7 @@ export async function openTaskRoom(redisUrl?: string) {
     DATABASE_QUERY_TIMEOUT_MS: '15000',
     // A test with its own Redis makes it hang; the shared one is only slow. A jest worker that stalls longer than this
     // would time out, although the response has arrived.
-    REDIS_COMMAND_TIMEOUT_MS: redisUrl === undefined ? '20000' : '3000',
+    REDIS_COMMAND_TIMEOUT_MS: String(redisTimeoutMs),
     WEBHOOK_CONCURRENCY_PER_ACCOUNT: String(DELIVERIES_AT_ONCE),
   });
   const logger = new Logger('test', 'silent');
