@@ -228,8 +228,11 @@ describe('who comes next at a provider that is full', () => {
 
   /** As if so many ms had passed at provider p. */
   async function pass(ms: number): Promise<void> {
-    for (const set of ['calls', 'starts', 'waits'].map((name) => `${room.prefix}:gate:p:${name}`))
-      for (const member of await room.redis.zrange(set, '0', '-1')) await room.redis.zincrby(set, -ms, member);
+    const sets = ['calls', 'starts', 'waits'].map((name) => `${room.prefix}:gate:p:${name}`);
+    const script = `for _, set in ipairs(KEYS) do
+      for _, member in ipairs(redis.call('ZRANGE', set, 0, -1)) do redis.call('ZINCRBY', set, -ARGV[1], member) end
+    end`;
+    await room.redis.eval(script, sets.length, ...sets, ms);
   }
 
   it('is a chat in its turn at a provider that is full for the minute, if its caller retries when it is told', async () => {

@@ -95,9 +95,13 @@ export function order(prompt: string): { model: string; resolution: string; prom
 export function callersOf(room: FaultRoom) {
   const ask = (path: string, options: CallOptions & { readonly at?: Pick<Member, 'url'> } = {}): Promise<Outcome> =>
     call(options.at ?? room.api, room.key, path, options);
+  /** Asks again as a client does, because an API with short limits may be too busy for a moment. */
   const read = async (id: string, at?: Member): Promise<TaskData | undefined> => {
-    const { body } = await ask(`/v1/tasks/${id}`, at === undefined ? {} : { at });
-    return (body as { data?: TaskData } | undefined)?.data;
+    let answer: Outcome | undefined;
+    const isAnswered = async (): Promise<boolean> =>
+      (answer = await ask(`/v1/tasks/${id}`, at === undefined ? {} : { at })).status !== 503;
+    await waitUntil(isAnswered, { timeoutMs: 20_000 });
+    return (answer?.body as { data?: TaskData } | undefined)?.data;
   };
   return {
     ask,
