@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { jsonOf, objectOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { lockAccount } from './accounts.sql.js';
 import type { AuditAction } from './audit-actions.js';
 
 const BATCH = 1_000;
@@ -74,16 +75,15 @@ export class AuditLog {
     await this.write({ accountId, personId, action, ...(target !== undefined && { target }), details: { ...details } });
   }
 
-  /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`, or is just now. */
+  /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`. */
   async writeOncePer(event: AuditEvent, quietMs: number): Promise<void> {
     const { accountId, action, target = null } = event;
     const since = PREFIX + encodeTime(Date.now() - quietMs);
+    const where = { accountId, id: { gt: since }, action, target };
+    if ((await this.prisma.auditEntry.findFirst({ where })) !== null) return;
     await this.prisma.$transaction(async (transaction) => {
-      // Without it, simultaneous events would each find nothing and write an entry. None waits, with a connection in hand.
-      const [lock] = await transaction.$queryRaw<{ taken: boolean }[]>`
-        SELECT pg_try_advisory_xact_lock(hashtextextended(${`audit ${accountId} ${action} ${target}`}, 0)) AS taken`;
-      if (lock?.taken !== true) return;
-      const where = { accountId, id: { gt: since }, action, target };
+      // Otherwise simultaneous events would each find nothing, and each write an entry.
+      await lockAccount(transaction, accountId);
       if ((await transaction.auditEntry.findFirst({ where })) === null) await this.insert(transaction, event);
     });
   }

@@ -138,13 +138,11 @@ describe('people and accounts in a browser', () => {
     expect(await other.inspect('team')).toEqual([]);
     await act(ada, HOSTILE, 'Change role');
     await ada.page.getByRole('radio', { name: 'Member' }).check();
-    // Mo is faster, and Ada no admin any more, when hers is done.
+    // Mo is faster, and Ada no admin any more, when hers is done. No other request of hers waits to note her visit.
     const client = await platform.pool.connect();
-    // Otherwise another of her requests may note her visit, once a minute, and be the one that waits.
     await platform.pool.query('UPDATE sessions SET last_seen_at = now()');
     try {
-      await client.query('BEGIN');
-      await client.query(`UPDATE people SET role = 'member' WHERE email = 'ada@example.org'`);
+      await client.query(`BEGIN; UPDATE people SET role = 'member' WHERE email = 'ada@example.org'`);
       await button(ada, 'Change role').click();
       await waitForLockWait(platform.pool);
       await client.query('COMMIT');
