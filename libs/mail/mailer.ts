@@ -94,14 +94,14 @@ export class Mailer implements OnApplicationShutdown {
     const [limit, until] = [new AbortController(), Date.now() + patienceMs];
     const timer = setTimeout(() => limit.abort(), patienceMs);
     this.sending.add(limit);
-    let answered: MailNotSent | undefined;
+    let earlier: MailNotSent | undefined;
     try {
       for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
         const failure = await this.attempt(content, limit.signal);
         // Why the server refused says more than that the next attempt was cut off.
-        if (failure !== undefined && limit.signal.aborted) return answered ?? failure;
+        if (failure !== undefined && limit.signal.aborted) return earlier ?? failure;
         if (failure === undefined || !isPassing(failure) || Date.now() + pauseMs > until) return failure;
-        answered = failure;
+        earlier = failure;
         await pause(pauseMs, undefined, { signal: limit.signal }).catch(() => undefined);
         if (limit.signal.aborted) return failure;
       }

@@ -66,14 +66,14 @@ describe('a network that reads images from S3 slowly', () => {
   }
 
   it('takes turns when it reads many small images', async () => {
-    const statuses = await Promise.all(
-      Array.from({ length: 3 }, async () => {
-        const response = await fetch(smallLink, { headers: { 'x-forwarded-for': SLOW } });
-        await response.arrayBuffer();
-        return response.status;
-      }),
-    );
-    expect(new Set(statuses)).toEqual(new Set([200]));
+    const read = async (): Promise<number> => {
+      const response = await fetch(smallLink, { headers: { 'x-forwarded-for': SLOW } });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    // Six, and no more at a time than a busy machine reads within the five seconds that each may wait for its turn.
+    for (let round = 0; round < 2; round++)
+      expect(await Promise.all([read(), read(), read()])).toEqual([200, 200, 200]);
   });
 
   it('loses no turn to a caller that leaves while it waits', async () => {

@@ -121,6 +121,7 @@ describe('Postgres', () => {
       // The first call's row may come after the retry has looked for it; nobody asked for it, so it is deleted again.
       const isAlone = async (): Promise<boolean> => (await callers.rowsOf(counted)).length === 1;
       expect(await waitUntil(isAlone, { timeoutMs: 20_000 })).toBe(true);
+      expect([counted, keyed].map((marker) => provider.startsOf(marker).length)).toEqual([1, 1]);
       expect(await callers.rowsOf(counted)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
       expect(await callers.rowsOf(keyed)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
     },
