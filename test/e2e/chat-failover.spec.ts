@@ -132,6 +132,11 @@ models:
     const response = await ask('keyed');
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+    const failed = () =>
+      platform.api.logs().find(({ requestId }) => requestId === response.headers.get('x-request-id')) ?? {};
+    expect(await waitUntil(() => failed()['event'] === 'request.failed', { timeoutMs: 30_000 })).toBe(true);
+    expect(failed()).toMatchObject({ level: 'warn', code: 'server_is_overloaded', reason: expect.any(String) });
+    expect(failed()).not.toHaveProperty('error');
     await switches.resume('first');
     expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 30_000 })).toBe(true);
   });

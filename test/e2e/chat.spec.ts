@@ -68,7 +68,7 @@ models:
   });
 
   function send(body: string | object, headers: Record<string, string> = {}): Promise<Response> {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     return platform.call(CHATS, { body: text, headers: { 'content-type': 'application/json', ...headers } });
   }
 
@@ -274,8 +274,9 @@ models:
     expect(response.status).toBe(200);
   });
 
-  it.each<[string, string, number, string, string | null]>([
+  it.each<[string, string | Buffer, number, string, string | null]>([
     ['no JSON', '{', 400, 'invalid_json', null],
+    ['no UTF-8', Buffer.from('{"model":"gpt-5.5","messages":["é"]}', 'latin1'), 400, 'invalid_json', null],
     ['no object', '[]', 400, 'invalid_json', null],
     ['a model named twice', '{"model":"gpt-5.5","model":"x","messages":[1]}', 400, 'invalid_json', null],
     ['no model', '{"messages":[1]}', 400, 'missing_required_parameter', 'model'],

@@ -80,6 +80,7 @@ describe('errors', () => {
     expect(await response.json()).toMatchObject({ error: { type: 'upstream_error', code: 'upstream_error' } });
   });
 
+  const LATIN_1 = Buffer.from(JSON.stringify({ ...REQUEST, prompt: 'Zürich' }), 'latin1');
   const json = (body: string): CallOptions => ({ body, headers: JSON_TYPE });
   it.each<[string, string, CallOptions, number, string]>([
     ['an unknown path', '/v1/nothing', {}, 404, 'unknown_url'],
@@ -89,6 +90,8 @@ describe('errors', () => {
     ['a path that cannot be decoded', '/v1/models/%E0%A4%A', {}, 400, 'invalid_value'],
     ['a wrong method', GENERATIONS, {}, 405, 'method_not_allowed'],
     ['JSON cut short', GENERATIONS, json('{"model":'), 400, 'invalid_json'],
+    ['JSON in Latin-1', GENERATIONS, { body: LATIN_1, headers: JSON_TYPE }, 400, 'invalid_json'],
+    ['an edit in Latin-1', '/v1/images/edits', { body: LATIN_1, headers: JSON_TYPE }, 400, 'invalid_json'],
     ['an empty body', GENERATIONS, json(''), 400, 'invalid_json'],
     ['an array', GENERATIONS, json('[]'), 400, 'invalid_json'],
     ['null', GENERATIONS, json('null'), 400, 'invalid_json'],

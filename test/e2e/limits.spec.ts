@@ -57,6 +57,17 @@ describe('limits of a key', () => {
       code: 429,
     });
     expect((await get(platform, '/v1/tasks', other)).status).toBe(200);
+    // Of each process's refusals, a line of its own for the first alone; the others are counted.
+    const ids = new Set(refused.map((answer) => answer.headers.get('x-request-id')));
+    const linesOf = (api: TestProcess) =>
+      api.logs().filter(({ event, requestId }) => event === 'request' && ids.has(requestId as string));
+    for (const api of [platform.api, second]) {
+      const unknown = await get(api, '/v1/tasks/unknown', other);
+      const last = unknown.headers.get('x-request-id');
+      const hasLast = (): boolean => api.logs().some(({ requestId }) => requestId === last);
+      expect(await waitUntil(hasLast, { timeoutMs: 30_000 })).toBe(true);
+      expect(linesOf(api)).toHaveLength(1);
+    }
   });
 
   it('refuses submits above the limit, and has one limit for good and bad ones', async () => {

@@ -74,7 +74,7 @@ export class ApiConfig {
 
   @Setting(
     'REQUEST_TIMEOUT_MS',
-    'Time limit for receiving a request, at most 15 s of it for the headers; slower requests get 408.',
+    'Time limit for receiving a request, at most 15 s of it for the headers, checked every 5 s; slower requests get 408.',
     { unit: 'ms' },
   )
   @Within(1_000, 3_600_000)

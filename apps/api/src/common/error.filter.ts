@@ -50,11 +50,12 @@ export class ErrorFilter implements ExceptionFilter {
   }
 
   private report(error: AppError, request: FastifyRequest): void {
-    this.logger.error('request.failed', {
-      requestId: request.id,
-      taskId: error.taskId,
-      code: error.code,
-      error: error.cause instanceof Error ? error.cause : error,
-    });
+    const fields = { requestId: request.id, taskId: error.taskId, code: error.code };
+    // A limit that works is no fault, and has no cause to trace.
+    if (error.code === 'server_is_overloaded' && error.cause === undefined) {
+      this.logger.warn('request.failed', { ...fields, reason: error.message });
+      return;
+    }
+    this.logger.error('request.failed', { ...fields, error: error.cause instanceof Error ? error.cause : error });
   }
 }

@@ -1,28 +1,33 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '#telemetry/logger.js';
+import { networkOf } from '../network-of.js';
 import { RefusalLog } from './refusal-log.js';
 
 /** nginx's status for a client that closed the connection before the response. */
 const CLIENT_GONE = 499;
+const RATE_LIMITED = 429;
 
 /** Probes ask as often as every second; what they find has log lines of its own. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
 
 /** Statuses of requests whose key is invalid or could not be looked up. */
-const REFUSED: ReadonlySet<number> = new Set([401, 429, 503, CLIENT_GONE]);
+const REFUSED: ReadonlySet<number> = new Set([401, RATE_LIMITED, 503, CLIENT_GONE]);
 
 /**
- * Logs one line per request; successful reads, mostly polls, and probes are debug. Refusals without a valid key get one
- * line per network, status and minute, plus one that counts the others. Logs the route pattern, never the URL: links
- * carry signatures.
+ * Logs one line per request; successful reads, mostly polls, and probes are debug. Refusals without a valid key, and a
+ * key's above its limits, get one line per network or key, status and minute, plus one that counts the others. Logs the
+ * route pattern, never the URL: links carry signatures.
  */
 export function logRequests(server: FastifyInstance, logger: Logger): void {
   const refusals = new RefusalLog(logger);
-  const isCounted = (request: FastifyRequest, status: number): boolean =>
-    request.caller === undefined &&
-    request.session === undefined &&
-    REFUSED.has(status) &&
-    !refusals.isFirst(request.ip, status);
+  const isCounted = (request: FastifyRequest, status: number): boolean => {
+    const { caller, session, taskId, ip } = request;
+    if (caller !== undefined) {
+      // With a task, it is the provider's refusal.
+      return status === RATE_LIMITED && taskId === undefined && !refusals.isFirst({ keyId: caller.keyId }, status);
+    }
+    return session === undefined && REFUSED.has(status) && !refusals.isFirst({ network: networkOf(ip) }, status);
+  };
   const write = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
     const clientRequestId = request.headers['x-client-request-id'];
     const isRead = request.method === 'GET' && status < 400;

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
@@ -22,7 +23,7 @@ export class ScannedBody {
   static of(bytes: Buffer, limits: ScanLimits = CHAT_LIMITS): ScannedBody {
     const scan = new JsonScan(limits);
     blankMark(bytes);
-    scan.finish(bytes, bytes.length);
+    finish(scan, bytes);
     return new ScannedBody(bytes, scan);
   }
 
@@ -96,7 +97,7 @@ export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIM
       isMarked ??= blankMark(received.room);
       scan.advance(received.room, received.length);
     });
-    scan.finish(received.room, received.length);
+    finish(scan, received.whole);
   } catch (error) {
     received.free();
     throw error;
@@ -129,6 +130,13 @@ function blankMark(bytes: Buffer): boolean {
   const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   if (isMarked) bytes.fill(SPACE, 0, 3);
   return isMarked;
+}
+
+/** Ends the scan of a complete text. Throws AppError `invalid_json`, also for bytes that are not UTF-8. */
+function finish(scan: JsonScan, bytes: Buffer): void {
+  scan.finish(bytes, bytes.length);
+  // Decoding would replace them silently, and a provider would draw another prompt than the caller's.
+  if (!isUtf8(bytes)) throw new AppError('invalid_json', 'The request body is not valid UTF-8.');
 }
 
 function parsed(text: string): unknown {

@@ -1,42 +1,55 @@
 import type { Logger } from '#telemetry/logger.js';
-import { networkOf } from '../network-of.js';
 
 const WINDOW_MS = 60_000;
-/** Networks with lines of their own per minute; the others share lines. */
-const MAX_NETWORKS = 1_000;
-const OTHERS = 'others';
+/** Keys and networks with lines of their own per minute; the others share lines. */
+const MAX_SOURCES = 1_000;
+const OTHERS: RefusalSource = { network: 'others' };
 
-/** Keeps clients without a valid key from filling the log with their requests. */
+/** The caller's key, or its network if it has no valid key. */
+export type RefusalSource = { readonly keyId: string } | { readonly network: string };
+
+/** The refusals of one source in the current minute after the first, by status. */
+interface Refusals {
+  readonly source: RefusalSource;
+  readonly counts: Map<number, number>;
+}
+
+/** Keeps clients from filling the log with requests that are refused. */
 export class RefusalLog {
-  /** Refusals of the current minute after the first, by network and status. */
-  private readonly counts = new Map<string, Map<number, number>>();
+  private readonly refusals = new Map<string, Refusals>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly logger: Logger) {}
 
   /**
-   * Whether the refusal is the network's first of the minute with this status, which gets its own line. Counts the
+   * Whether the refusal is the source's first of the minute with this status, which gets its own line. Counts the
    * others.
    */
-  isFirst(address: string | undefined, status: number): boolean {
+  isFirst(source: RefusalSource, status: number): boolean {
     this.timer ??= setTimeout(() => this.write(), WINDOW_MS).unref();
-    const named = networkOf(address);
-    const network = this.counts.has(named) || this.counts.size < MAX_NETWORKS ? named : OTHERS;
-    const counts = this.counts.get(network) ?? new Map<number, number>();
+    const isNamed = this.refusals.has(JSON.stringify(source)) || this.refusals.size < MAX_SOURCES;
+    const { counts } = this.refusalsOf(isNamed ? source : OTHERS);
     const count = counts.get(status);
-    this.counts.set(network, counts.set(status, (count ?? -1) + 1));
+    counts.set(status, (count ?? -1) + 1);
     return count === undefined;
   }
 
-  /** Logs the counts, one line per network and status, and resets them. */
+  private refusalsOf(source: RefusalSource): Refusals {
+    const name = JSON.stringify(source);
+    const refusals = this.refusals.get(name) ?? { source, counts: new Map<number, number>() };
+    this.refusals.set(name, refusals);
+    return refusals;
+  }
+
+  /** Logs the counts, one line per source and status, and resets them. */
   write(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    for (const [network, counts] of this.counts) {
+    for (const { source, counts } of this.refusals.values()) {
       for (const [status, count] of counts) {
-        if (count > 0) this.logger.info('requests.refused', { network, status, count });
+        if (count > 0) this.logger.info('requests.refused', { ...source, status, count });
       }
     }
-    this.counts.clear();
+    this.refusals.clear();
   }
 }
