@@ -41,6 +41,19 @@ describe('storedStream', () => {
     await expect(buffer(storedStream(Readable.from([Buffer.from('four')]), { bytes }))).rejects.toThrow(StorageError);
   });
 
+  it('ends with the last byte, and lets the store end in its own time', async () => {
+    const source = new Readable({ read: () => undefined });
+    const stream = storedStream(source, { bytes: 4, idleTimeoutMs: IDLE_MS });
+    source.push('four');
+    expect(await buffer(stream)).toEqual(Buffer.from('four'));
+    await turn();
+    expect([stream.destroyed, source.destroyed]).toEqual([true, false]);
+    source.push(null);
+    await turn();
+    expect(source.readableEnded).toBe(true);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
   it('lets go of the store when the reader leaves', async () => {
     const source = new Readable({ read: () => undefined });
     const stream = storedStream(source, { bytes: 10, idleTimeoutMs: IDLE_MS });

@@ -16,17 +16,28 @@ interface ExpectedObject {
 export function storedStream(source: Readable, expected: ExpectedObject): Readable {
   source.on('error', () => undefined);
   const chunks = read(source, expected);
+  let left = expected.bytes;
+  let complete = false;
   // Readable.from would wait for the pending chunk before it destroys the source.
   const stream = new Readable({
     highWaterMark: 65_536,
     read() {
       chunks.next().then(
-        ({ done, value }) => this.push(done === true ? null : value),
+        ({ done, value }) => {
+          this.push(done === true ? null : value);
+          left -= value?.length ?? 0;
+          if (done === true || left !== 0) return;
+          // Ends with the last byte: a client closes once it has all bytes, so a later end would look like a disconnect.
+          this.push(null);
+          // Reads to the source's own end, or its connection could not be used again.
+          complete = true;
+          chunks.next().catch(() => undefined);
+        },
         (error: unknown) => this.destroy(asError(error)),
       );
     },
     destroy(error, callback) {
-      source.destroy();
+      if (!complete) source.destroy();
       callback(error);
     },
   });
