@@ -11,7 +11,7 @@ interface Greeting {
 /** The text that the terminal shows once everything runs. */
 export function greeting({ url, adminLink, apiKey, image, logs, durationMs }: Greeting): string {
   return `
-Darkroom is ready after ${seconds(durationMs)}.
+Darkroom is ready: it started in ${seconds(durationMs)}.
 
   Address        ${url}
   Console        ${adminLink ?? `${url}/console`}
