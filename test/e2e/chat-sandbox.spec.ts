@@ -216,7 +216,12 @@ describe('a chat without any provider', () => {
         { type: 'image_url', image_url: { url: 'ftp://a' } },
       ]),
     );
-    expect(await bad.json()).toMatchObject({ error: { code: 'invalid_image_url', param: 'messages' } });
+    expect(await bad.json()).toMatchObject({
+      error: {
+        ...{ code: 'invalid_image_url', param: 'messages' },
+        message: expect.stringMatching(/^Image 1 in messages must be an http\(s\) URL/),
+      },
+    });
     expect((await draw([{ role: 'system', content: 'x' }])).status).toBe(400);
     expect((await draw(said('a'), { n: 2 })).status).toBe(400);
   });

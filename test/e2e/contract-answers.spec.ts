@@ -139,7 +139,7 @@ describe('answers', () => {
     });
   });
 
-  it('to callers that went away are 499 in the log, and the task goes on', async () => {
+  it('to callers that went away are 499 in the log and the metrics, and the task goes on', async () => {
     const gone = new AbortController();
     const call = generate({ prompt: 'gone [[latency=15s]]' }, { signal: gone.signal }).catch(() => undefined);
     // The row is there before the API knows its own statement's outcome, so wait until the call is held.
@@ -155,6 +155,9 @@ describe('answers', () => {
         .logs()
         .some(({ event, status, taskId }) => event === 'request.aborted' && status === 499 && taskId === id);
     expect(await waitUntil(logged, { timeoutMs: 30_000 })).toBe(true);
+    expect(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()).toMatch(
+      /^darkroom_http_request_duration_seconds_count\{method="POST",route="\/v1\/images\/generations",status="499"\} [1-9]/m,
+    );
     const ended = async (): Promise<boolean> => (await read(id)).data.status === 'completed';
     expect(await waitUntil(ended, { timeoutMs: 60_000 })).toBe(true);
   });

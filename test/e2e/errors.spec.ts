@@ -212,6 +212,7 @@ describe('errors', () => {
     ['headers too large', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large'],
     ['a tunnel', 'CONNECT a.example:443 HTTP/1.1\r\nhost: x\r\n\r\n', 405, 'method_not_allowed'],
     ['an odd method', 'PROPFIND /v1/tasks HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 405, 'method_not_allowed'],
+    ['a query', 'QUERY /v1/tasks HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 405, 'method_not_allowed'],
     [
       'two lengths',
       'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',

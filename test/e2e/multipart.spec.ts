@@ -134,6 +134,7 @@ describe('POST /v1/images/edits', () => {
     ['no image by its bytes', [file, ...rest], 400, 'unsupported_image_media_type', 'image'],
     ['n as a word', [['n', 'one'], ...rest], 400, 'invalid_type', 'n'],
     ['n 2', [['n', '2'], ...rest], 400, 'integer_above_max_value', 'n'],
+    ['a second prompt', [['prompt', 'another'], ...rest], 400, 'invalid_value', 'prompt'],
     ['an image as text', [['image', 'https://a.example/b.png'], ...rest], 400, 'invalid_type', 'image'],
     ['a size against the rules', [...rest, ['size', '1000x300']], 400, 'invalid_value', 'size'],
     ['a prompt too long', [['prompt', 'a'.repeat(32_001)]], 400, 'string_above_max_length', 'prompt'],

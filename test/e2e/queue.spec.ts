@@ -142,12 +142,12 @@ describe('waiting in line', () => {
     await fetch(`${second.url}/v1/tasks/task_00000000000000000000000000`, {
       headers: { authorization: `Bearer ${key}` },
     });
+    expect((await fetch(`${second.url}/v1/models`)).status).toBe(401);
     for (const { url } of [platform.api, second]) expect((await fetch(`${url}/metrics`)).status).toBe(404);
     const api = await metricsAt(ports[0]);
-    expect(api).toMatch(
-      /darkroom_http_request_duration_seconds_count\{method="GET",route="\/v1\/tasks\/:taskId",status="404"\} [1-9]/,
-    );
     for (const line of [
+      /darkroom_http_request_duration_seconds_count\{method="GET",route="\/v1\/tasks\/:taskId",status="404"\} [1-9]/,
+      /darkroom_http_request_duration_seconds_count\{method="GET",route="\/v1\/models",status="401"\} [1-9]/,
       /darkroom_queue_jobs\{state="waiting"\} \d/,
       /darkroom_workers\{state="alive"\} [1-9]/,
       /darkroom_queue_oldest_waiting_seconds\{phase="queued"\} \d/,

@@ -53,6 +53,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   prepareDocs(server);
   markConsole(server);
   sendStrictTransport(server, app.get(ApiConfig));
+  countRequests(server, app.get(Metrics));
   prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
   cleanPathIds(server);
   authenticateRequests(server, app.get(ApiKeyStore));
@@ -63,7 +64,6 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   const consoleCallers = app.get(ConsoleCaller);
   limitRequests(server, app.get(RequestLimits), (session) => consoleCallers.of(session));
   logRequests(server, logger);
-  countRequests(server, app.get(Metrics));
   traceRequests(server);
   serveDocs(app, CONSOLE_PAGES);
   serveHome(server, publicUrlOf(app.get(ApiConfig)));

@@ -63,12 +63,15 @@ function imageConfig(config: unknown): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(config).map(([name, option]) => [nameOf(name), option]));
 }
 
-/** Translates an image request's error so that its param points into the chat. */
+/** Translates an image request's error so that it speaks of the chat. */
 export function inChat(error: unknown): unknown {
   if (!(error instanceof AppError) || error.param === undefined) return error;
   if (error.param !== 'prompt' && !error.param.startsWith('image_urls')) return error;
   const { code, message, taskId, retryAfter, cause } = error;
-  return new AppError(code, message, {
+  const text = message.replace(/^image_urls(?:\[(\d+)\])?/, (_name, index?: string) =>
+    index === undefined ? 'The images in messages' : `Image ${Number(index) + 1} in messages`,
+  );
+  return new AppError(code, text, {
     param: 'messages',
     cause,
     ...(taskId === undefined ? {} : { taskId }),

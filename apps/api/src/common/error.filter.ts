@@ -39,7 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
   private notFound(request: FastifyRequest, reply: FastifyReply): AppError {
     const methods = this.routes.methodsOf(request.url);
     if (methods.length === 0 || methods.includes(request.method)) {
-      const text = 'Unknown URL. Check the base URL and the path; the API reference is linked at GET /.';
+      const text = 'Unknown URL. Check the base URL and the path; the API reference is at /docs.';
       return new AppError('unknown_url', text);
     }
     void reply.header('allow', methods.join(', '));

@@ -65,6 +65,9 @@ class EditParts implements FormParts<EditForm> {
       this.fail(new AppError('invalid_type', `${name} must be a file`, { param: name === 'mask' ? name : 'image' }));
     } else if (cut) {
       this.fail(new AppError('string_above_max_length', `The text part is too long.`, { param: name.slice(0, 64) }));
+    } else if (name in this.texts && !name.endsWith('[]')) {
+      const param = name.slice(0, 64);
+      this.fail(new AppError('invalid_value', `The form has more than one ${param}.`, { param }));
     } else if (value !== '' || name === 'prompt') {
       this.texts[name] = value;
     }

@@ -93,6 +93,8 @@ export function prepareServer(
     closeUnread(reply.raw, config);
     // At an unknown URL, the response is always 404, whatever the content type.
     if (request.is404) delete request.headers['content-type'];
+    // Fastify rejects a QUERY without one before any route or error of ours.
+    if (request.is404 && request.method === 'QUERY') request.headers['content-type'] = 'application/octet-stream';
     // Many clients send a content type without a body.
     if (request.routeOptions.config.bodyless === true && request.headers['content-length'] === '0') {
       delete request.headers['content-type'];
