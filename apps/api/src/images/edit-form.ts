@@ -5,6 +5,8 @@ import type { TaskInput } from '#tasks/row/task.js';
 import { passBy, readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
+/** U+FFFD, by which the parser replaces bytes that are not UTF-8. */
+const REPLACEMENT = '\uFFFD';
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
 
 /** A completely read multipart edit: texts as they were sent, files already stored. */
@@ -61,12 +63,14 @@ class EditParts implements FormParts<EditForm> {
   }
 
   text(name: string, value: string, cut: boolean): void {
+    const param = name.slice(0, 64);
     if (IMAGE_PART.test(name) || name === 'mask') {
       this.fail(new AppError('invalid_type', `${name} must be a file`, { param: name === 'mask' ? name : 'image' }));
     } else if (cut) {
-      this.fail(new AppError('string_above_max_length', `The text part is too long.`, { param: name.slice(0, 64) }));
+      this.fail(new AppError('string_above_max_length', `The text part is too long.`, { param }));
+    } else if (value.includes(REPLACEMENT)) {
+      this.fail(new AppError('invalid_value', `${param} is not valid UTF-8, or contains U+FFFD.`, { param }));
     } else if (name in this.texts && !name.endsWith('[]')) {
-      const param = name.slice(0, 64);
       this.fail(new AppError('invalid_value', `The form has more than one ${param}.`, { param }));
     } else if (value !== '' || name === 'prompt') {
       this.texts[name] = value;
