@@ -5,8 +5,6 @@ import type { TaskInput } from '#tasks/row/task.js';
 import { passBy, readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
-/** U+FFFD, by which the parser replaces bytes that are not UTF-8. */
-const REPLACEMENT = '\uFFFD';
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
 
 /** A completely read multipart edit: texts as they were sent, files already stored. */
@@ -68,8 +66,6 @@ class EditParts implements FormParts<EditForm> {
       this.fail(new AppError('invalid_type', `${name} must be a file`, { param: name === 'mask' ? name : 'image' }));
     } else if (cut) {
       this.fail(new AppError('string_above_max_length', `The text part is too long.`, { param }));
-    } else if (value.includes(REPLACEMENT)) {
-      this.fail(new AppError('invalid_value', `${param} is not valid UTF-8, or contains U+FFFD.`, { param }));
     } else if (name in this.texts && !name.endsWith('[]')) {
       this.fail(new AppError('invalid_value', `The form has more than one ${param}.`, { param }));
     } else if (value !== '' || name === 'prompt') {
