@@ -201,12 +201,14 @@ describe('multipart edits', () => {
     ),
   });
 
-  it('may have a file without a name, which is ignored', async () => {
-    const unnamed = bytesOf([textPart('prompt', REFUSED_PROMPT), filePart('image', PNG), filePart('gone', PNG)])
-      .toString('latin1')
-      .replace('name="gone"; ', '');
-    const { answer } = await send(Buffer.from(unnamed, 'latin1'));
-    expect([answer.status, answer.headers['x-ignored-params']]).toEqual([202, 'unnamed']);
+  it('may have a file and a text without a name, which are ignored', async () => {
+    for (const gone of [filePart('gone', PNG), textPart('gone', 'x')]) {
+      const unnamed = bytesOf([textPart('prompt', REFUSED_PROMPT), filePart('image', PNG), gone])
+        .toString('latin1')
+        .replace('; name="gone"', '');
+      const { answer } = await send(Buffer.from(unnamed, 'latin1'));
+      expect([answer.status, answer.headers['x-ignored-params']]).toEqual([202, 'unnamed']);
+    }
   });
 
   it(

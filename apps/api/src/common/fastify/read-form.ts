@@ -98,18 +98,18 @@ function readParts<T>(
 
     if (parser === undefined) return;
     // A chunk may hold many parts, so parts may still arrive after the rejected one.
-    // The name of a file may be missing, whatever the type says.
+    // A part's name may be missing, whatever the type says.
     parser.on('file', (name: string | undefined, stream, fileName) => {
       if (over) passBy(stream);
       else parts.file(name ?? UNNAMED, stream, fileName);
     });
-    parser.on('field', (name, value, _nameCut, valueCut) => {
+    parser.on('field', (name: string | undefined, value, _nameCut, valueCut) => {
       textBytes += value.length;
       if (textBytes > MAX_TEXTS_BYTES) fail(textsTooLong());
       else
         refusing(() => {
           hold.reserve(value.length);
-          parts.text(name, value, valueCut);
+          parts.text(name ?? UNNAMED, value, valueCut);
         });
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
