@@ -123,4 +123,9 @@ describe('the format of an answer', () => {
     expect(data?.[0]?.url).toContain('/i/task_');
     expect(Buffer.from(data?.[0]?.b64_json ?? '', 'base64').length).toBeGreaterThan(1_000);
   });
+
+  it('leaves no warning of Node in the log, such as one about too many listeners', () => {
+    expect(platform.api.output()).toContain('"event":"request"');
+    expect(platform.api.output()).not.toContain('Warning');
+  });
 });

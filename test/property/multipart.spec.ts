@@ -202,7 +202,7 @@ describe('multipart edits', () => {
   });
 
   it('may have a file and a text without a name, which are ignored', async () => {
-    for (const gone of [filePart('gone', PNG), textPart('gone', 'x')]) {
+    for (const gone of [filePart('gone', PNG), textPart('gone', 'x'), filePart('', PNG), textPart('', 'x')]) {
       const unnamed = bytesOf([textPart('prompt', REFUSED_PROMPT), filePart('image', PNG), gone])
         .toString('latin1')
         .replace('; name="gone"', '');

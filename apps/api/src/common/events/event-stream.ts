@@ -33,8 +33,6 @@ export class EventStream {
   /** Responds with status 200. The first comment sends the headers at once. */
   open(reply: FastifyReply): void {
     this.response = reply.raw;
-    // Log, trace, caller's presence, delivery and the body each wait for its end: Node warns above ten.
-    reply.raw.setMaxListeners(20);
     reply.raw.on('drain', () => this.settle());
     reply.raw.once('close', () => {
       this.body.destroy();

@@ -98,10 +98,10 @@ function readParts<T>(
 
     if (parser === undefined) return;
     // A chunk may hold many parts, so parts may still arrive after the rejected one.
-    // A part's name may be missing, whatever the type says.
+    // A part's name may be missing, whatever the type says, or empty.
     parser.on('file', (name: string | undefined, stream, fileName) => {
       if (over) passBy(stream);
-      else parts.file(name ?? UNNAMED, stream, fileName);
+      else parts.file(name || UNNAMED, stream, fileName);
     });
     parser.on('field', (name: string | undefined, value, _nameCut, valueCut) => {
       textBytes += value.length;
@@ -109,7 +109,7 @@ function readParts<T>(
       else
         refusing(() => {
           hold.reserve(value.length);
-          parts.text(name ?? UNNAMED, value, valueCut);
+          parts.text(name || UNNAMED, value, valueCut);
         });
     });
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {

@@ -72,6 +72,8 @@ function readableUrl(url: string): string {
 
 function beginReply(request: FastifyRequest, reply: FastifyReply): void {
   noteResponse(reply.raw);
+  // Log, metrics, trace, caller's presence, delivery and the body each wait for its end: Node warns above ten.
+  reply.raw.setMaxListeners(20);
   void reply.header('x-request-id', request.id);
   allowEveryOrigin(request, reply);
 }
