@@ -103,7 +103,7 @@ describe('O14: another SECRET_KEY', () => {
     );
     expect(await rotation(ahead)).toMatch(/^ok .*keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: API keys: 2/);
     let told = '';
-    // The second process answers from memory for up to 5 s after it saw the key, and rehashes it at the first use after.
+    // The second process remembers a key for up to 5 s; only a lookup after that rehashes it.
     await waitUntil(
       async () => {
         for (const cookie of [ada.cookie, grace.cookie])
