@@ -209,6 +209,31 @@ describe('multipart edits', () => {
       const { answer } = await send(Buffer.from(unnamed, 'latin1'));
       expect([answer.status, answer.headers['x-ignored-params']]).toEqual([202, 'unnamed']);
     }
+    const several = bytesOf([
+      textPart('prompt', REFUSED_PROMPT),
+      filePart('image', PNG),
+      textPart('', 'x'),
+      textPart('', 'y'),
+    ]);
+    expect((await send(several)).answer.headers['x-ignored-params']).toBe('unnamed');
+  });
+
+  it.each([
+    ['no header', 'x: y\r\n\r\n'],
+    ['no blank line', 'content-disposition: form-data; name="size"\r\n'],
+    ['nothing', ''],
+    ['no semicolon', 'content-disposition: form-data name="size"\r\n\r\n'],
+    ['another type', 'content-disposition: attachment; name="size"\r\n\r\n'],
+    ['binary bytes', '\x00\x01\xff\r\ncontent-disposition: form-data; name="size"\r\n\r\n'],
+    ['a line break in the name', 'content-disposition: form-data; name="si\nze"\r\n\r\n'],
+  ])('are refused when a part has %s instead of a Content-Disposition', async (_case, head) => {
+    const damaged = Buffer.from(`--${BOUNDARY}\r\n${head}1024x1024\r\n`, 'latin1');
+    const good = bytesOf([textPart('prompt', REFUSED_PROMPT), filePart('image', PNG)]);
+    const closing = `--${BOUNDARY}--\r\n`.length;
+    const last = Buffer.concat([good.subarray(0, -closing), damaged, good.subarray(-closing)]);
+    for (const body of [Buffer.concat([damaged, good]), last]) {
+      expect((await send(body)).error?.code).toBe('invalid_multipart');
+    }
   });
 
   it(
@@ -267,16 +292,13 @@ describe('multipart edits', () => {
     PROPERTY_TIMEOUT_MS,
   );
 
-  it('go on behind a long part without a name', async () => {
-    const nameless = Buffer.concat([
-      Buffer.from(`--${BOUNDARY}\r\nx: y\r\n\r\n`),
-      Buffer.alloc(20_000),
-      Buffer.from('\r\n'),
-    ]);
-    const before = bytesOf([filePart('image', PNG)]).subarray(0, -`--${BOUNDARY}--\r\n`.length);
+  it('go on behind a long part that is ignored', async () => {
+    const closing = `--${BOUNDARY}--\r\n`.length;
+    const before = bytesOf([filePart('image', PNG)]).subarray(0, -closing);
+    const long = bytesOf([filePart('gone', Buffer.alloc(20_000))]).subarray(0, -closing);
     const behind = bytesOf([textPart('prompt', REFUSED_PROMPT), textPart('n', '1')]);
-    expect((await send(Buffer.concat([before, nameless, behind]))).answer.status).toBe(202);
-    expect((await send(Buffer.concat([nameless, behind]))).error?.code).toBe('missing_required_parameter');
+    expect((await send(Buffer.concat([before, long, behind]))).answer.status).toBe(202);
+    expect((await send(Buffer.concat([long, behind]))).error?.code).toBe('missing_required_parameter');
   });
 
   it('store nothing that stands behind a part that was refused', async () => {

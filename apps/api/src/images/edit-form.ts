@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import type { TaskInput } from '#tasks/row/task.js';
-import { passBy, readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
+import { passBy, readForm, UNNAMED, type FormParts, type FormSource } from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
 const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
@@ -65,8 +65,8 @@ class EditParts implements FormParts<EditForm> {
     if (IMAGE_PART.test(name) || name === 'mask') {
       this.fail(new AppError('invalid_type', `${name} must be a file`, { param: name === 'mask' ? name : 'image' }));
     } else if (cut) {
-      this.fail(new AppError('string_above_max_length', `The text part is too long.`, { param }));
-    } else if (name in this.texts && !name.endsWith('[]')) {
+      this.fail(new AppError('string_above_max_length', `The text part ${param} is too long.`, { param }));
+    } else if (name in this.texts && !name.endsWith('[]') && name !== UNNAMED) {
       this.fail(new AppError('invalid_value', `The form has more than one ${param}.`, { param }));
     } else if (value !== '' || name === 'prompt') {
       this.texts[name] = value;

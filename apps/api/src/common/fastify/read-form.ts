@@ -1,4 +1,5 @@
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import type { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
@@ -27,7 +28,7 @@ const PIECE_BYTES = 16_384;
 const GATHER_MS = 20;
 
 /** Name of a part without one, for the list of ignored parts. */
-const UNNAMED = 'unnamed';
+export const UNNAMED = 'unnamed';
 
 /** A route's handler for the parts of a form, in their order of arrival. */
 export interface FormParts<T> {
@@ -192,19 +193,40 @@ function gathered(): Transform {
 }
 
 function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void): BusboyInstance | undefined {
+  /** Whether the latest part is one that Busboy has not asked about. */
+  let unknown = false;
   try {
-    return new Busboy({
+    const busboy = new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
       fileHwm: PART_BUFFER_BYTES,
       limits: { fieldSize: MAX_TEXT_BYTES, fields: MAX_TEXTS, parts: MAX_PARTS, headerPairs: 32, headerSize: 16_384 },
-      isPartAFile: (_name: string | undefined, type: string | undefined, fileName: string | undefined) =>
-        fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/'),
+      isPartAFile: (_name: string | undefined, type: string | undefined, fileName: string | undefined) => {
+        unknown = false;
+        return fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/');
+      },
     });
+    const failIfSkipped = (): void => {
+      if (unknown) fail(invalidMultipart('A part of the form has no valid Content-Disposition header.'));
+    };
+    allParts(busboy).on('part', (part: Readable) => {
+      failIfSkipped();
+      unknown = true;
+      part.on('header', failIfSkipped);
+    });
+    return busboy.on('finish', failIfSkipped);
   } catch {
     // Deferred, because `fail` uses the parser, which does not exist yet.
     queueMicrotask(() => fail(invalidMultipart('The multipart body has no valid boundary.')));
     return undefined;
   }
+}
+
+/**
+ * Emits every part, after Busboy has seen it. Busboy itself skips parts whose Content-Disposition is missing or
+ * malformed, and has no event for them, so that only its inner parser knows of them.
+ */
+function allParts(busboy: BusboyInstance): EventEmitter {
+  return (busboy as unknown as { _parser: { parser: EventEmitter } })._parser.parser;
 }
 
 function formTooLarge(maxBytes: number): AppError {
