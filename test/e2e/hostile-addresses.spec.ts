@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
-import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { FREQUENT_CHECKS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
 const TIME: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
@@ -156,7 +156,7 @@ describe('addresses that nobody of good will writes', () => {
 
   it('4.9: /readyz names the part that is missing, and tells nobody where it is', async () => {
     const line = await FaultProxy.start(platform.settings['DATABASE_URL']!);
-    const api = await startApi({ ...platform.settings, DATABASE_URL: line.url });
+    const api = await startApi({ ...platform.settings, ...FREQUENT_CHECKS, DATABASE_URL: line.url });
     try {
       line.fault = 'reset';
       line.cut();

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { FREQUENT_CHECKS, startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const TIME: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
 const OK = { state: 'ok', since: TIME, checked_at: TIME };
@@ -8,7 +8,7 @@ describe('models, health and documents', () => {
   let platform: ApiPlatform;
 
   beforeAll(async () => {
-    platform = await startApiPlatform();
+    platform = await startApiPlatform(FREQUENT_CHECKS);
   });
   afterAll(() => platform.close());
 

@@ -6,7 +6,7 @@ import { freePort } from '../support/free-port.js';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { FREQUENT_CHECKS, SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 const REQUEST = { model: 'gpt-image-2', resolution: '1k' };
 
@@ -23,6 +23,7 @@ describe('a Redis outage', () => {
     redis = await start();
     platform = await startPlatform({
       ...SHIPPED_TIMEOUTS,
+      ...FREQUENT_CHECKS,
       REDIS_URL: redis.url,
       REDIS_PREFIX: '{outage}',
       SWEEP_INTERVAL_MS: '500',
