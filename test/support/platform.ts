@@ -21,10 +21,7 @@ export const SHIPPED_TIMEOUTS = {
   REDIS_COMMAND_TIMEOUT_MS: '2000',
 };
 
-/**
- * For tests of what a process reports about its services. Costs each process 1.5 % of a core, ten times what it needs
- * while nothing happens.
- */
+/** For tests of what a process reports about its services. Costs each idle process 1.5 % of a core more. */
 export const FREQUENT_CHECKS = { HEALTH_CHECK_INTERVAL_MS: '500' };
 
 /** A running API, and direct access for the test. */
