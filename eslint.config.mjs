@@ -34,10 +34,6 @@ const everywhere = [
     selector: 'ClassDeclaration[abstract=true]',
     message: 'No base classes: pass what differs as an argument.',
   },
-  {
-    selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>5]',
-    message: 'More than five things to hold: the class does two jobs, split it.',
-  },
 ];
 
 const sleepMessage =

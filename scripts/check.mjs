@@ -1,4 +1,5 @@
-// `npm run check`: everything CI requires except the tests. Runs all steps and shows the output of those that failed.
+// `npm run check`: everything CI requires except the tests. Runs all steps, and shows the output of those that failed and
+// the advice of the others.
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +45,10 @@ async function check([name, command, args]) {
   const start = performance.now();
   const { ok, output } = await run(command, args);
   console.log(`${ok ? 'ok    ' : 'FAILED'} ${name.padEnd(8)} ${((performance.now() - start) / 1000).toFixed(1)} s`);
-  if (ok) return;
+  if (ok) {
+    for (const line of output.split('\n')) if (line.startsWith('advice:')) console.log(`       ${line}`);
+    return;
+  }
   failed.push(name);
   console.log(output.trimEnd().replace(/^/gm, '       '));
 }
