@@ -20,7 +20,12 @@ const shared = {
       },
     ],
   },
-  moduleNameMapper: { '^#(.*)\\.js$': '<rootDir>/libs/$1.ts', '^(\\.{1,2}/.*)\\.js$': '$1' },
+  moduleNameMapper: {
+    // A test's own waits take the speed of the machine into account; the product's, by relative path, do not.
+    '^#embedded/wait-until\\.js$': '<rootDir>/test/support/wait-until.ts',
+    '^#(.*)\\.js$': '<rootDir>/libs/$1.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
   // Beside the product's packages, those of the tests.
   modulePaths: ['<rootDir>/tools/node_modules'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/', '<rootDir>/test/clients/node/'],

@@ -1,7 +1,8 @@
 // npm run test:faults [-- --minutes N --seed S --record]: random faults for minutes; see test/faults/long.
 // npm test [-- jest arguments]: installs, builds, starts real services, runs all tests, stops the services.
 // To use your own services: TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_S3_ENDPOINT with the other TEST_S3_* variables.
-// TEST_PROPERTY_RUNS=20 runs property tests 20 times as often; TEST_LONG=true runs load tests with their full load.
+// TEST_SLOWNESS=5 makes time limits five times as long, instead of what was measured; TEST_PROPERTY_RUNS=20 runs
+// property tests 20 times as often; TEST_LONG=true runs load tests with their full load.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { hasClients } from './client-packages.mjs';
 import { writeFigures } from './fault-figures.mjs';
+import { measureSlowness } from './machine-speed.mjs';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 // The reminder about later Node versions concerns changes of "engines", not every test run.
@@ -47,6 +49,8 @@ try {
   const clients = runnable.includes('clients') && (await hasClients((line) => process.stdout.write(`${line}\n`)));
   const projects = runnable.filter((project) => project !== 'clients' || clients);
   const services = projects.some((project) => project !== 'unit') ? await startServices() : {};
+  process.env.TEST_SLOWNESS ??= String(await measureSlowness(WORKERS, services.TEST_POSTGRES_URL));
+  process.stdout.write(`Time limits that catch hanging tests: ${Number(process.env.TEST_SLOWNESS).toFixed(1)} x\n`);
   outcome = await runJest([...rest, '--selectProjects', ...projects], services);
   const figures = process.env.TEST_FAULT_FIGURES;
   if (figures !== undefined && outcome.code === 0) await writeFigures(figures);

@@ -11,6 +11,7 @@ import { Drill } from '../support/drill.js';
 import { order } from '../support/fault-callers.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const GENERATIONS = '/v1/images/generations';
@@ -40,7 +41,7 @@ describe('Redis behind Sentinels', () => {
     ];
     await writeFile(file, settings.join('\n'));
     await redis.startSentinel(file);
-    sentinel = new Redis({ host: '127.0.0.1', port, password: 'watcher', commandTimeout: 10_000 });
+    sentinel = new Redis({ host: '127.0.0.1', port, password: 'watcher', commandTimeout: patient(10_000) });
     sentinel.on('error', () => undefined);
     const knowsReplica = async (): Promise<boolean> => {
       const replicas = (await sentinel.call('SENTINEL', 'replicas', 'main').catch(() => [])) as string[][];
@@ -156,7 +157,7 @@ describe('Redis behind Sentinels', () => {
       await close();
     }
     // Callers of this API must not look as if it were gone: its subscription has moved, too.
-    const now = new Redis({ port: await masterPort(), password: REDIS_PASSWORD, commandTimeout: 10_000 });
+    const now = new Redis({ port: await masterPort(), password: REDIS_PASSWORD, commandTimeout: patient(10_000) });
     const isPresent = async (): Promise<boolean> => (await now.pubsub('CHANNELS', `${PREFIX}:api:*`)).length === 1;
     expect(await waitUntil(isPresent, { timeoutMs: 15_000 })).toBe(true);
     now.disconnect();
@@ -166,7 +167,7 @@ describe('Redis behind Sentinels', () => {
     const port = await masterPort();
     const master = servers.find((server) => server.port === port)!;
     const replica = servers.find((server) => server !== master)!;
-    const other = new Redis({ port: replica.port, password: REDIS_PASSWORD, commandTimeout: 10_000 });
+    const other = new Redis({ port: replica.port, password: REDIS_PASSWORD, commandTimeout: patient(10_000) });
     const follows = async (): Promise<boolean> => (await other.info('replication')).includes('master_link_status:up');
     expect(await waitUntil(follows, { timeoutMs: 30_000 })).toBe(true);
     other.disconnect();

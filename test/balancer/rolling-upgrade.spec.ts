@@ -9,6 +9,7 @@ import { counted } from '../support/figures.js';
 import { freePort } from '../support/free-port.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startNameServer, type NameServer } from '../support/name-server.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { UPGRADE_STEPS } from '../support/upgrade-steps.js';
@@ -72,7 +73,7 @@ describe('a rolling upgrade', () => {
     const response = await fetch(balancer.url + path, {
       headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(patient(60_000)),
     }).catch((error: unknown) => error);
     const answer =
       response instanceof Response

@@ -1,6 +1,7 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { FaultProxy, type Fault } from '../support/fault-proxy.js';
+import { patient } from '../support/patience.js';
 import { FREQUENT_CHECKS, SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 import { startS3, type TestS3 } from '../support/s3.js';
@@ -65,7 +66,7 @@ describe('what all instances share', () => {
       method,
       headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(patient(30_000)),
     });
     const { status, headers } = response;
     const isJson = headers.get('content-type')?.startsWith('application/json') === true;

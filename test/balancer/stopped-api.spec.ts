@@ -9,6 +9,7 @@ import { newMarker, order } from '../support/fault-callers.js';
 import { freePort } from '../support/free-port.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startNameServer, type NameServer } from '../support/name-server.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
@@ -90,7 +91,7 @@ models:
       const response = await fetch(balancer.url + path, {
         headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
         ...(body && { method: 'POST', body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(60_000),
+        signal: AbortSignal.timeout(patient(60_000)),
       });
       return { status: response.status, text: await response.text() };
     } catch (error) {

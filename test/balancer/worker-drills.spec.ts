@@ -8,6 +8,7 @@ import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { judge } from '../support/drill.js';
 import { newMarker, order } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
 
@@ -44,7 +45,7 @@ describe('workers that come and go', () => {
     const response = await platform.call('/v1/images/generations', {
       at: balancer,
       body: order(marker),
-      signal: AbortSignal.timeout(150_000),
+      signal: AbortSignal.timeout(patient(150_000)),
     });
     await response.arrayBuffer();
     return response.status;

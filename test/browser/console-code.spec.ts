@@ -7,11 +7,21 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
+import { saidUnless } from '../support/optional.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const PROMPT = `It's a "quoted" $HOME \`ls\` \\ prompt,\nin two lines; & ümläüts 🦊 <b>%s</b> !1`;
 const NASTY = `Ada's "best" picture, no. 1; $HOME \\ (2).png`;
 const run = promisify(execFile);
+
+const hasPython = saidUnless(
+  await run('python3', ['--version']).then(
+    () => true,
+    () => false,
+  ),
+  'No python3 was found: the Python code that the console prints is not compiled.',
+);
 
 /** What the console prints as code is run just as it is printed, with curl, Node and, as far as its syntax, Python. */
 describe('code that the console shows', () => {
@@ -59,19 +69,19 @@ models:
   }
 
   async function runCurl(code: string): Promise<{ data: { url?: string; task_id?: string }[] }> {
-    const { stdout } = await run('bash', ['-c', code], { cwd: folder, timeout: 120_000 });
+    const { stdout } = await run('bash', ['-c', code], { cwd: folder, timeout: patient(120_000) });
     return JSON.parse(stdout) as { data: { url: string }[] };
   }
 
   async function runNode(code: string): Promise<string> {
     await writeFile(join(folder, 'example.mjs'), code);
-    return (await run(process.execPath, ['example.mjs'], { cwd: folder, timeout: 120_000 })).stdout.trim();
+    return (await run(process.execPath, ['example.mjs'], { cwd: folder, timeout: patient(120_000) })).stdout.trim();
   }
 
   async function compilePython(code: string): Promise<void> {
-    if (!(await hasPython)) return;
+    if (!hasPython) return;
     await writeFile(join(folder, 'example.py'), code);
-    await run('python3', ['-m', 'py_compile', 'example.py'], { cwd: folder, timeout: 120_000 });
+    await run('python3', ['-m', 'py_compile', 'example.py'], { cwd: folder, timeout: patient(120_000) });
   }
 
   async function expectImage(url: string | undefined): Promise<void> {
@@ -251,9 +261,3 @@ models:
     return { curl: fill(codes.curl), Node: fill(codes.Node), Python: fill(codes.Python) };
   }
 });
-
-/** Where there is no Python, its example is printed and not compiled. */
-const hasPython = run('python3', ['--version']).then(
-  () => true,
-  () => false,
-);

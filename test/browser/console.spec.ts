@@ -5,6 +5,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { FOREIGN_NAME, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
@@ -143,7 +144,7 @@ describe('the console in a browser', () => {
     );
     const fonts = loaded.filter(({ name }) => name.endsWith('.woff2')).map(({ name }) => name);
     expect(fonts).toEqual([expect.stringContaining(`${platform.url}/console/assets/inter-latin-`)]);
-    const { headers } = await fetch(fonts[0]!, { signal: AbortSignal.timeout(10_000) });
+    const { headers } = await fetch(fonts[0]!, { signal: AbortSignal.timeout(patient(10_000)) });
     expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
       ...['font/woff2', 'public, max-age=31536000, immutable'],
     ]);

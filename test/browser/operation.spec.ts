@@ -10,6 +10,7 @@ import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { freePort } from '../support/free-port.js';
 import { plainImage } from '../support/image-provider-suite.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startWorker, type TestProcess } from '../support/processes.js';
 import { apiError, image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
@@ -135,7 +136,9 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('option', { name: 'small-image' }).click();
     await dialog().getByText('the cost is not recorded because this model has no price').waitFor();
     await button('Generate test image').click();
-    await dialog().getByText('No image: the provider failed').waitFor({ timeout: 60_000 });
+    await dialog()
+      .getByText('No image: the provider failed')
+      .waitFor({ timeout: patient(60_000) });
     await dialog().getByText('upstream_error').waitFor();
     await dialog().getByText('Called http://127.0.0.1:9/v1/images/generations').waitFor();
     expect(await dialog().getByText('need /v1').count()).toBe(0);

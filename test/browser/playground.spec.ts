@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 describe('making pictures in a browser', () => {
@@ -159,7 +160,7 @@ describe('making pictures in a browser', () => {
   it('tries a failed picture again as it was ordered, once, however often its answer is lost', async () => {
     const prompt = 'Something broken [[fault=not-an-image]]';
     await draw(prompt);
-    await button('Try again · free').waitFor({ timeout: 60_000 });
+    await button('Try again · free').waitFor({ timeout: patient(60_000) });
     const before = await newest();
     const ordered = async (): Promise<string[]> => {
       const { rows } = await platform.pool.query<{ prompt: string }>(
@@ -185,7 +186,10 @@ describe('making pictures in a browser', () => {
     expect(await ordered()).toEqual([prompt]);
     expect(await page().getByLabel('Prompt').inputValue()).toBe('Something else by now');
     // What failed again is ordered anew.
-    await page().getByRole('alert').getByText('upstream_invalid_response').waitFor({ timeout: 60_000 });
+    await page()
+      .getByRole('alert')
+      .getByText('upstream_invalid_response')
+      .waitFor({ timeout: patient(60_000) });
     await button('Try again · free').click();
     expect(await waitUntil(async () => (await ordered()).length === 2, { timeoutMs: 10_000 })).toBe(true);
   });
@@ -195,8 +199,10 @@ describe('making pictures in a browser', () => {
     await page()
       .getByRole('group', { name: 'Result' })
       .getByText(/^Attempt (1 of 3 failed: sandbox returned 500\.|2 of 3 at sandbox)/)
-      .waitFor({ timeout: 60_000 });
-    await page().getByRole('img', { name: 'A stubborn fox' }).waitFor({ timeout: 60_000 });
+      .waitFor({ timeout: patient(60_000) });
+    await page()
+      .getByRole('img', { name: 'A stubborn fox' })
+      .waitFor({ timeout: patient(60_000) });
   });
 
   it('brings back what was made before, and its prompt', async () => {

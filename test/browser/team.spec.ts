@@ -3,6 +3,7 @@ import { totpCode } from '#accounts/totp.js';
 import { openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const HOSTILE = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
@@ -124,7 +125,7 @@ describe('people and accounts in a browser', () => {
       method: 'POST',
       headers: { origin: platform.url, 'x-darkroom-csrf': '1', 'content-type': 'application/json' },
       body: JSON.stringify({ token: link.split('=')[1], name: 'Kim', password: PASSWORD }),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(patient(10_000)),
     });
     expect(status).toBe(410);
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { SampleFiles } from './sample-files.js';
+import { patient } from '../support/patience.js';
 
 /** What a client is told to do; test/clients/node/report.mjs reads it. */
 export interface Job<Steps extends string = Step> extends SampleFiles {
@@ -58,7 +59,7 @@ export interface Client {
   readonly givesUp: boolean;
 }
 
-const CLIENT_TIMEOUT_MS = 170_000;
+const CLIENT_TIMEOUT_MS = patient(170_000);
 const GENERATES: readonly Step[] = ['generation', 'patience', 'cut', 'badGateway'];
 const EDITS: readonly Step[] = ['edit', 'files', 'mask', 'editPatience'];
 const STREAMS: readonly Step[] = ['stream', 'editStream'];

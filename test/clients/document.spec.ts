@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
+import { patient } from '../support/patience.js';
 
 const LINTERS = resolve('test', 'clients', 'node', 'linters');
 const DOCUMENT = resolve('openapi.json');
@@ -13,7 +14,7 @@ function lint(program: string, ...args: string[]): Promise<{ passed: boolean; ou
       {
         cwd: LINTERS,
         env: { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-        timeout: 170_000,
+        timeout: patient(170_000),
       },
       (error, stdout, stderr) => done({ passed: error === null, output: error === null ? stdout : stdout + stderr }),
     );

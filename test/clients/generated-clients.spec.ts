@@ -3,12 +3,13 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { inFolder, runScript, type Outcome } from './clients.js';
 import { makeSampleFiles } from './sample-files.js';
 
 const FOLDER = resolve('test', 'clients', 'node', 'generated');
-const GENERATE_TIMEOUT_MS = 200_000;
+const GENERATE_TIMEOUT_MS = patient(200_000);
 /** The steps, and how many images each sends besides a mask. */
 const STEPS = { generation: 0, edit: 1, link: 1, files: 2, poll: 0 };
 const NAMES = Object.keys(STEPS);

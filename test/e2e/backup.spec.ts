@@ -8,6 +8,7 @@ import { objects } from '../../apps/standalone/src/commands/objects.js';
 import { restored } from '../../apps/standalone/src/commands/restored.js';
 import { createKey } from '../support/access.js';
 import { findDebianPostgres, startDebianPostgres, type DebianPostgres } from '../support/debian-postgres.js';
+import { describeWith } from '../support/optional.js';
 import { LONG_TIMEOUTS } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { createTestRedis } from '../support/redis.js';
@@ -16,14 +17,13 @@ const SECRET_KEY = 'backup-'.padEnd(40, 'x');
 /** Role and database that deploy/postgres.sql creates. */
 const [ROLE, DATABASE] = ['darkroom', 'darkroom'];
 const programs = await findDebianPostgres();
-if (programs === undefined) {
-  if (process.env['CI'] !== undefined)
-    throw new Error('Install the Debian package postgresql: this needs its pg_dump.');
-  console.warn('Without the Debian package postgresql, which has pg_dump, backups are not tested.');
-}
+const describeBackup = describeWith(
+  programs,
+  'No pg_dump of the Debian package postgresql was found: tests of backups are left out.',
+);
 
 /** The steps of docs/backup.md, while work goes on. */
-(programs === undefined ? describe.skip : describe)('a backup that is made under load', () => {
+describeBackup('a backup that is made under load', () => {
   let server: DebianPostgres;
   let folder: string;
   const pools: pg.Pool[] = [];

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 
@@ -37,7 +38,7 @@ describe('cancelling tasks', () => {
     return fetch(`${otherApi.url}/v1/tasks/${id}/cancel`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(30_000),
+      signal: AbortSignal.timeout(patient(30_000)),
     });
   }
 

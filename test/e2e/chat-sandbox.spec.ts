@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
+import { patient } from '../support/patience.js';
 import { startApiPlatform, startPlatform, type Platform } from '../support/platform.js';
 
 const PNG =
@@ -243,7 +244,7 @@ describe('a chat without any provider', () => {
     expect(await waitUntil(async () => (await tasks()).length === 1, { timeoutMs: 30_000 })).toBe(true);
     gone.abort();
     expect(await first).toBe('left');
-    expect((await send(1, AbortSignal.timeout(30_000))).status).toBe(200);
+    expect((await send(1, AbortSignal.timeout(patient(30_000)))).status).toBe(200);
     expect(await tasks()).toHaveLength(1);
   });
 });

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
 import { readEvents } from '../support/event-source.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
@@ -35,7 +36,7 @@ describe('following tasks', () => {
     return ((await response.json()) as { task_id: string }).task_id;
   }
 
-  const follow = (path: string, signal = AbortSignal.timeout(60_000)): Promise<Response> =>
+  const follow = (path: string, signal = AbortSignal.timeout(patient(60_000))): Promise<Response> =>
     fetch(`${otherApi.url}/v1/tasks/${path}`, { headers: { authorization: `Bearer ${platform.key}` }, signal });
 
   async function poll(path: string): Promise<TaskData> {

@@ -1,4 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
@@ -24,7 +25,10 @@ describe('limits of a key', () => {
   });
 
   function get(api: { url: string }, path: string, key: string): Promise<Response> {
-    return fetch(api.url + path, { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(60_000) });
+    return fetch(api.url + path, {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(patient(60_000)),
+    });
   }
 
   function submit(key: string, headers: Record<string, string> = {}, body: object = REQUEST): Promise<Response> {

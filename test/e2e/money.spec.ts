@@ -5,6 +5,7 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 import { databaseOf } from '../support/open-prisma.js';
@@ -90,7 +91,7 @@ models:
 
   it('of one budget lasts for as many pictures at two processes as at one, and then is 402', async () => {
     const { key, id } = await keyWithBudget(0.1);
-    const timeout = AbortSignal.timeout(30_000);
+    const timeout = AbortSignal.timeout(patient(30_000));
     const submit = async (url: string): Promise<Response> => {
       const answer = await fetch(`${url}${GENERATIONS}/async`, {
         method: 'POST',
@@ -222,10 +223,12 @@ models:
       method: 'POST',
       headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
       body: JSON.stringify(order),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(patient(10_000)),
     });
     expect(elsewhere.status).toBe(202);
-    const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`, { signal: AbortSignal.timeout(10_000) });
+    const metrics = await fetch(`http://127.0.0.1:${metricsPort}/metrics`, {
+      signal: AbortSignal.timeout(patient(10_000)),
+    });
     expect(await metrics.text()).toMatch(/^darkroom_tasks_unpriced_total\{.*model="unpriced".*\} 1$/m);
     const { key } = await keyWithBudget(100);
     const refused = await platform.call(`${GENERATIONS}/async`, { key, body: order });

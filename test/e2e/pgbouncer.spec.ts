@@ -4,15 +4,19 @@ import pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { giveUpStatement } from '../support/give-up.js';
+import { describeWith } from '../support/optional.js';
 import { pastedLines } from '../support/pasted-lines.js';
+import { patient } from '../support/patience.js';
 import { PGBOUNCER, startPgBouncer } from '../support/pgbouncer.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const GENERATIONS = '/v1/images/generations';
 const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 
+const describePooler = describeWith(PGBOUNCER, 'No pgbouncer was found: its tests are left out.');
+
 /** Debian's own version, which can't keep prepared statements. */
-(PGBOUNCER === undefined ? describe.skip : describe)('PgBouncer in transaction mode', () => {
+describePooler('PgBouncer in transaction mode', () => {
   const role = `pooled_${process.pid}`;
   let platform: Platform;
   let admin: pg.Client;
@@ -20,7 +24,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
 
   beforeAll(async () => {
     platform = await startPlatform(async (databaseUrl) => {
-      admin = new pg.Client({ connectionString: databaseUrl, query_timeout: 10_000 });
+      admin = new pg.Client({ connectionString: databaseUrl, query_timeout: patient(10_000) });
       await admin.connect();
       await admin.query(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'pooled'`);
       const limits = pastedLines('docs/operations.md', '### PgBouncer', 'sql');
@@ -44,7 +48,10 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     await admin.end();
     await platform.close();
     await stopPooler();
-    const server = new pg.Client({ connectionString: process.env['TEST_POSTGRES_URL'], query_timeout: 10_000 });
+    const server = new pg.Client({
+      connectionString: process.env['TEST_POSTGRES_URL'],
+      query_timeout: patient(10_000),
+    });
     await server.connect();
     await server.query(`DROP ROLE ${role}`);
     await server.end();
@@ -54,7 +61,7 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
   function command(args: readonly string[], changes: Record<string, string> = {}): Promise<[boolean, string]> {
     const env = { PATH: process.env['PATH'], ...platform.settings, PUBLIC_URL: platform.url, ...changes };
     return new Promise((done) => {
-      execFile(process.execPath, [MAIN, ...args], { env, timeout: 100_000 }, (error, stdout, stderr) =>
+      execFile(process.execPath, [MAIN, ...args], { env, timeout: patient(100_000) }, (error, stdout, stderr) =>
         done([error === null, stdout + stderr]),
       );
     });
@@ -82,7 +89,8 @@ const MAIN = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
     const tasks = await Promise.all(ids.map(task));
     expect(tasks.map(({ status }) => status)).toEqual(ids.map(() => 'completed'));
-    for (const { created: at } of tasks) expect(at - began).toBeLessThan(120);
+    const over = Math.ceil(Date.now() / 1_000) + 1;
+    expect(tasks.filter(({ created: at }) => at < began || at > over)).toEqual([]);
     const repeated = { 'idempotency-key': 'again' };
     const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a mill again' };
     const [first, second] = await Promise.all(

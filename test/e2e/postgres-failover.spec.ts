@@ -15,6 +15,7 @@ import { freePort } from '../support/free-port.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { openPrisma } from '../support/open-prisma.js';
+import { patient } from '../support/patience.js';
 import { startPostgresPair, type PostgresPair } from '../support/postgres-pair.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { createTestRedis } from '../support/redis.js';
@@ -59,7 +60,7 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function ask(marker: string, signal = AbortSignal.timeout(60_000)): Promise<Response> {
+  async function ask(marker: string, signal = AbortSignal.timeout(patient(60_000))): Promise<Response> {
     const response = await fetch(`${processes[0]!.url}/v1/images/generations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

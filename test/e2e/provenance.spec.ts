@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { credentialsOf, withCredentials } from '#images/content-credentials.fixture.js';
-import { readMetadata } from '#images/exiftool.fixture.js';
+import { itWithExifTool, readMetadata } from '#images/exiftool.fixture.js';
 import { gradientImage, pixelsOf } from '#images/sample-images.fixture.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { image, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
@@ -53,7 +53,7 @@ describe('the provenance of an image', () => {
     expect(task).toMatchObject({ status: 'completed', provenance: 'kept' });
   });
 
-  it.each(['png', 'jpeg', 'webp'] as const)(
+  itWithExifTool.each(['png', 'jpeg', 'webp'] as const)(
     'is marked in a %s that had to be changed, or tells nothing',
     async (format) => {
       const signed = await withCredentials(await gradientImage(1536, 1024, 'png'), 'png');
@@ -70,7 +70,7 @@ describe('the provenance of an image', () => {
     },
   );
 
-  it('of an edit is told apart, and its reference image arrives without any', async () => {
+  itWithExifTool('of an edit is told apart, and its reference image arrives without any', async () => {
     const signed = await withCredentials(await gradientImage(256, 256, 'png'), 'png');
     upstream.script(image(await gradientImage(1024, 1024, 'png')));
     const openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });

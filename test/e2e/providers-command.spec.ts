@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { openLimiterRoom, passed, providerEntry, reasonOf, type LimiterRoom } from '../support/limiter-room.js';
+import { patient } from '../support/patience.js';
 
 // Real: the command's own process, Postgres, Redis, and a limiter that holds calls of the providers.
 const MAIN = resolve('bin', 'darkroom.mjs');
@@ -44,9 +45,14 @@ describe('npm run providers', () => {
       ...changes,
     };
     return new Promise<{ code: number; text: string; problem: string }>((done) => {
-      execFile(process.execPath, [MAIN, 'providers', ...args], { env, timeout: 50_000 }, (error, text, problem) => {
-        done({ code: error === null ? 0 : Number(error.code), text, problem });
-      });
+      execFile(
+        process.execPath,
+        [MAIN, 'providers', ...args],
+        { env, timeout: patient(50_000) },
+        (error, text, problem) => {
+          done({ code: error === null ? 0 : Number(error.code), text, problem });
+        },
+      );
     });
   }
 

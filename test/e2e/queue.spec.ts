@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 
@@ -48,7 +49,9 @@ describe('waiting in line', () => {
   }
 
   async function metricsAt(port: number): Promise<string> {
-    return await (await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(60_000) })).text();
+    return await (
+      await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(patient(60_000)) })
+    ).text();
   }
 
   const ended = (id: string, key?: string) => async () => (await look(id, key)).status === 'completed';

@@ -7,6 +7,7 @@ import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { freePort } from '../support/free-port.js';
+import { patient } from '../support/patience.js';
 import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 
 const PASSWORD = 'failover';
@@ -23,7 +24,7 @@ describe('a Redis failover', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-failover-'));
     servers = await Promise.all([start('one'), start('two')]);
-    clients = servers.map(({ url }) => new Redis(url, { commandTimeout: 10_000 }));
+    clients = servers.map(({ url }) => new Redis(url, { commandTimeout: patient(10_000) }));
     await Promise.all(clients.map((client) => client.config('SET', 'masterauth', PASSWORD)));
     await follow(1, 0);
     address = await FaultProxy.start(servers[0]!.url);

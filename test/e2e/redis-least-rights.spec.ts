@@ -9,6 +9,7 @@ import { readEvents } from '../support/event-source.js';
 import { freePort } from '../support/free-port.js';
 import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
 import { pastedLines } from '../support/pasted-lines.js';
+import { patient } from '../support/patience.js';
 import type { Platform } from '../support/platform.js';
 import { startApi, startWorker } from '../support/processes.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
@@ -49,7 +50,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
       ...[`tls-port ${port}`, `tls-cert-file ${certificate}`, `tls-key-file ${key}`, 'tls-auth-clients no'],
       user,
     ]);
-    admin = new Redis(server.url, { commandTimeout: 10_000 });
+    admin = new Redis(server.url, { commandTimeout: patient(10_000) });
     address = `rediss://darkroom:least@127.0.0.1:${port}/0`;
     room = await startWebhookPlatform({
       ...{ REDIS_URL: address, REDIS_PREFIX: '{darkroom}', REDIS_CA_FILE: authority, MODELS_FILE: models },
@@ -117,7 +118,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     const { services } = parse(await readFile('docker-compose.yml', 'utf8')) as { services: { redis: Service } };
     const line = /echo "(.*?)" > \/tmp\/password\.conf;/.exec(services.redis.command.at(-1) ?? '')?.[1] ?? '';
     const server = await redis.start('composed', [line.replace('$$REDIS_PASSWORD', REDIS_PASSWORD)]);
-    const own = new Redis(server.url, { commandTimeout: 10_000 });
+    const own = new Redis(server.url, { commandTimeout: patient(10_000) });
     const rightsOf = async (name: string, from: Redis): Promise<unknown> =>
       ((await from.call('ACL', 'GETUSER', name)) as unknown[]).slice(4);
     try {
@@ -131,7 +132,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
   });
 
   it('leaves the user no way to other keys, other channels or the server', async () => {
-    const own = new Redis(address, { tls: { ca: TEST_CERTIFICATE.cert }, commandTimeout: 10_000 });
+    const own = new Redis(address, { tls: { ca: TEST_CERTIFICATE.cert }, commandTimeout: patient(10_000) });
     try {
       for (const [command, ...values] of [
         ...[['get', 'other'], ['keys', '*'], ['scan', '0'], ['flushall'], ['config', 'get', '*']],

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { hashApiKey } from '#accounts/api-keys.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, linkToken, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
+import { patient } from '../support/patience.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
@@ -62,7 +63,7 @@ describe('O14: another SECRET_KEY', () => {
     const env = { PATH: process.env['PATH'], ...platform.settings, ...secrets };
     const main = resolve('dist', 'apps', 'standalone', 'src', 'main.js');
     return new Promise((done) => {
-      execFile(process.execPath, [main, 'doctor'], { env, timeout: 100_000 }, (_error, stdout) =>
+      execFile(process.execPath, [main, 'doctor'], { env, timeout: patient(100_000) }, (_error, stdout) =>
         done(/^\w+ +secret rotation +.*$/m.exec(stdout)?.[0] ?? stdout),
       );
     });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { readMetadata } from '#images/exiftool.fixture.js';
+import { itWithExifTool, readMetadata } from '#images/exiftool.fixture.js';
 import { animatedGif, gradientImage } from '#images/sample-images.fixture.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin } from '../support/console.js';
@@ -266,7 +266,7 @@ models:
       expect(upstream.calls).toHaveLength(calls + 1);
     });
 
-    it('that sends an animation has it delivered as it came, with a mark', async () => {
+    itWithExifTool('that sends an animation has it delivered as it came, with a mark', async () => {
       const animation = await animatedGif(1024, 1024, 3);
       upstream.script(vendorSends(animation));
       const answer = await post(GENERATIONS, { ...order, n: 1, output_format: 'gif' });

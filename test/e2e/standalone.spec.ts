@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { Client } from 'pg';
 import { startChild, type Child } from '#embedded/child.js';
 import { freePort } from '../support/free-port.js';
+import { patient } from '../support/patience.js';
 import { LONG_TIMEOUTS } from '../support/platform.js';
 import { isRunning } from '#embedded/leftover.js';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -89,7 +90,7 @@ function pidsOf({ pids }: State): number[] {
 
 async function run(command: string, args: readonly string[], options: { env?: Record<string, string> } = {}) {
   const env = environment(options.env);
-  const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000 });
+  const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'], timeout: patient(60_000) });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += String(text)));
   const [code] = (await once(child, 'close')) as [number | null];
@@ -214,7 +215,7 @@ async function makesImage({ url, apiKey }: State): Promise<boolean> {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'gpt-image-2', prompt: `a small boat ${++boats}`, resolution: '1k' }),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(patient(30_000)),
   }).catch(() => undefined);
   await response?.arrayBuffer().catch(() => undefined);
   return response?.status === 200;

@@ -8,7 +8,7 @@ import { signInFirstAdmin } from '../support/console.js';
 import { answerOf, contractError } from '../support/contract-answer.js';
 import { LONG } from '../support/effort.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { memoryOf } from '../support/process-figures.js';
+import { ProcessProbe } from '../support/process-probe.js';
 import { expectNoDataLoss } from '../support/no-data-loss.js';
 
 const EDITS = '/v1/images/edits/async';
@@ -210,11 +210,15 @@ async function send(path: string, options: object): Promise<void> {
 }
 
 describe('a storm of bad callers', () => {
+  const probe = new ProcessProbe();
   // With time for every request, however busy the machine is.
   beforeAll(async () => {
-    platform = await startPlatform();
+    platform = await startPlatform(probe.settings);
   });
-  afterAll(() => platform.close());
+  afterAll(async () => {
+    await platform.close();
+    probe.close();
+  });
 
   it('uploads that break off anywhere leave nothing in the store', async () => {
     const whole = 3 * (png.length + 100);
@@ -227,17 +231,17 @@ describe('a storm of bad callers', () => {
     'the memory of the API comes back to within a tenth of what the first storm left',
     async () => {
       await storm();
-      const calm = memoryOf(platform.api.pid).now;
+      const calm = await probe.liveMb(platform.api);
       await storm();
       await storm();
       const back = await waitUntil(
         async () => {
           await (await platform.call('/v1/models')).body?.cancel();
-          return memoryOf(platform.api.pid).now <= calm * 1.1;
+          return (await probe.liveMb(platform.api)) <= calm * 1.1;
         },
         { timeoutMs: 30_000, everyMs: 250 },
       );
-      expect([back, calm, memoryOf(platform.api.pid).now]).toEqual([true, calm, expect.any(Number)]);
+      expect([back, calm, await probe.liveMb(platform.api)]).toEqual([true, calm, expect.any(Number)]);
       await expectNoDataLoss(platform, 'Large, slow, malformed and partial requests');
     },
     LONG ? 1_200_000 : 180_000,

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
+import { patient } from '../support/patience.js';
 import { createEmptyDatabase } from '../support/postgres.js';
 
 // Real: the commands' own processes, and a database that a command would change.
@@ -21,9 +22,14 @@ describe('help of a command', () => {
   function run(args: readonly string[], changes: Record<string, string> = {}, main = 'bin/darkroom.mjs') {
     const env = { PATH: process.env['PATH'], DATA_DIR: folder, DATABASE_URL: database.url, ...changes };
     return new Promise<{ code: number; text: string; problem: string }>((done) => {
-      execFile(process.execPath, [resolve(main), ...args], { env, timeout: 50_000 }, (error, text, problem) => {
-        done({ code: error === null ? 0 : Number(error.code), text, problem });
-      });
+      execFile(
+        process.execPath,
+        [resolve(main), ...args],
+        { env, timeout: patient(50_000) },
+        (error, text, problem) => {
+          done({ code: error === null ? 0 : Number(error.code), text, problem });
+        },
+      );
     });
   }
 

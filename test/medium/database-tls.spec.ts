@@ -7,6 +7,7 @@ import { startPostgres, type EmbeddedService } from '#embedded/postgres.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { giveUpStatement } from '../support/give-up.js';
 import { openPrisma } from '../support/open-prisma.js';
+import { patient } from '../support/patience.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 
 describe('a Postgres that takes TLS alone, with a certificate authority of its own', () => {
@@ -40,7 +41,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
   });
 
   async function reload(statements: readonly string[]): Promise<void> {
-    const client = new pg.Client({ connectionString: server.url, query_timeout: 10_000 });
+    const client = new pg.Client({ connectionString: server.url, query_timeout: patient(10_000) });
     await client.connect();
     for (const statement of statements) await client.query(statement);
     await client.end();

@@ -12,6 +12,7 @@ import { startRedis } from '#embedded/redis.js';
 import { runCommand } from '#embedded/run-command.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { patient } from '../support/patience.js';
 
 // Real: the embedded Postgres, and the Redis of this machine or of its distribution.
 const TOOLS = [resolve('node_modules', '.cache', 'darkroom')];
@@ -43,7 +44,7 @@ async function redis(durable = true): Promise<EmbeddedService> {
 }
 
 async function query(url: string, sql: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: patient(5_000) });
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows;
@@ -53,7 +54,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 }
 
 async function withRedis<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, { retryStrategy: () => null, commandTimeout: 5_000 });
+  const client = new Redis(url, { retryStrategy: () => null, commandTimeout: patient(5_000) });
   client.on('error', () => undefined);
   try {
     return await work(client);
@@ -140,7 +141,7 @@ describe('startPostgres', () => {
   });
 
   it('ends with the process that started it, even when that is killed', async () => {
-    const wrap = await runCommand(['setpriv', '--pdeathsig', 'SIGTERM', 'true'], { timeoutMs: 5_000 });
+    const wrap = await runCommand(['setpriv', '--pdeathsig', 'SIGTERM', 'true'], { timeoutMs: patient(5_000) });
     const module = JSON.stringify(resolve('dist', 'libs', 'embedded', 'postgres.js'));
     const options = JSON.stringify({
       folder: join(folder, 'pg'),
@@ -182,7 +183,7 @@ describe('startRedis', () => {
     const { url, pid } = await redis();
     const stranger = withRedis(url.replace(':secret@', ''), (client) => client.get('kept'));
     await expect(stranger).rejects.toThrow('NOAUTH');
-    const listed = await runCommand(['sh', '-c', `tr '\\0' ' ' < /proc/${pid}/cmdline`], { timeoutMs: 5_000 });
+    const listed = await runCommand(['sh', '-c', `tr '\\0' ' ' < /proc/${pid}/cmdline`], { timeoutMs: patient(5_000) });
     expect(listed.stdout).not.toContain('secret');
     expect((await stat(join(folder, 'redis', 'redis.conf'))).mode & 0o077).toBe(0);
   });

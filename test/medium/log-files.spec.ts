@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { startChild } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { LogFiles, rotateLog } from '../../apps/standalone/src/platform/log-files.js';
+import { patient } from '../support/patience.js';
 
 const BOUNDS = { maxBytes: 100_000, older: 4 };
 /**
@@ -97,7 +98,7 @@ it('a log that can’t be written costs its lines, and neither ends nor blocks t
   const full = openSync('/dev/full', 'w');
   const stdio = ['ignore', full, 'inherit'] as const;
   const args = ['--input-type=module', '--eval', script];
-  const { status } = spawnSync(process.execPath, args, { stdio: [...stdio], timeout: 60_000 });
+  const { status } = spawnSync(process.execPath, args, { stdio: [...stdio], timeout: patient(60_000) });
   closeSync(full);
   expect(status).toBe(3);
 });
@@ -127,7 +128,10 @@ it('a log is written again when its disk has room again, however many lines were
     process.exit(3);`;
   const file = openSync(log, 'w');
   const args = ['--input-type=module', '--eval', script, log];
-  const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', file, 'inherit'], timeout: 120_000 });
+  const { status } = spawnSync(process.execPath, args, {
+    stdio: ['ignore', file, 'inherit'],
+    timeout: patient(120_000),
+  });
   closeSync(file);
   expect(status).toBe(3);
   const lines = (await readFile(log, 'utf8')).trimEnd().split('\n');

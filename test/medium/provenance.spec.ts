@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { credentialsOf, withCredentials } from '#images/content-credentials.fixture.js';
-import { readMetadata } from '#images/exiftool.fixture.js';
+import { itWithExifTool, readMetadata } from '#images/exiftool.fixture.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
@@ -37,13 +37,13 @@ describe('where an image comes from', () => {
     return { id, bytes, provenance: image?.provenance };
   }
 
-  it('stands in the file of an image of the sandbox, with its task', async () => {
+  itWithExifTool('stands in the file of an image of the sandbox, with its task', async () => {
     const { id, bytes, provenance } = await made(new SandboxProvider(), 'on');
     expect(provenance).toBe('marked');
     expect(await readMetadata(bytes)).toMatchObject({ 'XMP-dc:Identifier': id });
   });
 
-  it('stands nowhere when that is switched off', async () => {
+  itWithExifTool('stands nowhere when that is switched off', async () => {
     const signed = await withCredentials(await gradientImage(1024, 1024, 'png'), 'png');
     for (const provider of [new SandboxProvider(), vendor(() => Promise.resolve(imageOf(signed)))]) {
       const { bytes, provenance } = await made(provider, 'off');

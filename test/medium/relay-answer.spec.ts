@@ -5,6 +5,7 @@ import { timeLimit } from '#egress/time-limit.js';
 import { relayAnswer, type Relayed } from '../../apps/api/src/chat/relay-answer.js';
 import { ApiConfig } from '../../apps/api/src/common/api.config.js';
 import { BodyMemory, BodyReservation } from '../../apps/api/src/common/fastify/body-memory.js';
+import { patient } from '../support/patience.js';
 
 // Real: a server of Fastify, its connections, and streams of Node.
 describe('a response that is passed on', () => {
@@ -39,7 +40,7 @@ describe('a response that is passed on', () => {
     ['from a buffer that is full at the end', () => buffered(long)],
   ])('reaches the caller whole, %s, though it is longer than what is held back', async (_, make) => {
     body = make;
-    const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(patient(30_000)) });
     expect((await response.arrayBuffer()).byteLength).toBe(long.length);
     expect(relayed.whole).toBe(true);
   });
@@ -52,7 +53,9 @@ describe('a response that is passed on', () => {
           this.destroy(new Error('broken'));
         },
       });
-    const response = fetch(url, { signal: AbortSignal.timeout(30_000) }).then((answer) => answer.arrayBuffer());
+    const response = fetch(url, { signal: AbortSignal.timeout(patient(30_000)) }).then((answer) =>
+      answer.arrayBuffer(),
+    );
     await expect(response).rejects.toThrow();
     expect(relayed.whole).toBe(false);
   });
@@ -60,7 +63,7 @@ describe('a response that is passed on', () => {
   it('H1: counts in the memory for bodies while it is held back, and until it has been read', async () => {
     const answer = open(500_000);
     body = () => answer;
-    const response = fetch(url, { signal: AbortSignal.timeout(30_000) }).then((read) => read.arrayBuffer());
+    const response = fetch(url, { signal: AbortSignal.timeout(patient(30_000)) }).then((read) => read.arrayBuffer());
     expect(await waitUntil(() => memory.held === 500_000, { timeoutMs: 20_000 })).toBe(true);
     answer.push(null);
     expect((await response).byteLength).toBe(500_000);
@@ -73,7 +76,7 @@ describe('a response that is passed on', () => {
     const answer = open(400_000);
     body = () => answer;
     const leaving = new AbortController();
-    const response = await fetch(url, { signal: timeLimit(30_000, leaving.signal) });
+    const response = await fetch(url, { signal: timeLimit(patient(30_000), leaving.signal) });
     expect([response.status, memory.held]).toEqual([200, 2_950_000]);
     leaving.abort();
     expect(await waitUntil(() => memory.held === 2_850_000, { timeoutMs: 20_000 })).toBe(true);

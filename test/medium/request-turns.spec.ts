@@ -1,9 +1,10 @@
 import { Agent, createServer, request as send, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { burstLimiter } from '../../apps/api/src/common/request-stream.js';
+import { patient } from '../support/patience.js';
 
 const READ_BYTES = 16_384;
-const OPTIONS = { method: 'POST', timeout: 10_000 };
+const OPTIONS = { method: 'POST', timeout: patient(10_000) };
 /** Sizes around what one connection may bring in a turn, so that the last piece meets a resting connection. */
 const SIZES = Array.from({ length: 48 }, (_, n) => 4 * READ_BYTES + n * READ_BYTES);
 

@@ -1,10 +1,11 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import { writeProgress } from '#tasks/row/task.sql.js';
+import { patient } from '../support/patience.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const TASKS = 60;
 /** Longest time in ms for them. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = patient(60_000);
 /** Writes that count. */
 const ENOUGH = 2 * TASKS;
 /** Tasks whose progress one statement writes; a busy worker's may be more, and need more room than a page has. */

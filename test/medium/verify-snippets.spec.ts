@@ -5,6 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
 import { VERIFY_SNIPPETS } from '../../apps/dashboard/src/parts/verify-snippets.js';
 import { freePort } from '../support/free-port.js';
+import { patient } from '../support/patience.js';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -26,7 +27,7 @@ describe('the code that the console offers for verifying webhooks', () => {
           'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
           'webhook-signature': new Webhook(SECRET).sign('evt_1', at, signed),
         };
-        const signal = AbortSignal.timeout(20_000);
+        const signal = AbortSignal.timeout(patient(20_000));
         const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body, headers, signal });
         return answer.status;
       };

@@ -5,6 +5,7 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { openHangUpRoom, type HangUpRoom } from '../support/hang-ups.js';
+import { patient } from '../support/patience.js';
 import { apiError, startUpstream, type ScriptedUpstream, type UpstreamCall } from '../support/scripted-upstream.js';
 import { databaseOf } from '../support/open-prisma.js';
 
@@ -110,7 +111,7 @@ describe('the ledger, while callers leave and cancel', () => {
       const [path, body] = requestOf(next.kind, marker);
       let ended = false;
       const call = room.platform
-        .call(path, { key, body, signal: timeLimit(30_000, gone.signal) })
+        .call(path, { key, body, signal: timeLimit(patient(30_000), gone.signal) })
         .then(async (answer) => (await answer.text(), undefined))
         .catch(() => undefined)
         .finally(() => (ended = true));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startChild } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
+import { patient } from './patience.js';
 
 interface BalancerOptions {
   /** URLs of the APIs on this machine; or their common port, resolved by name as in Docker. */
@@ -74,7 +75,7 @@ export async function startBalancer({
 }
 
 async function isReady(port: number): Promise<boolean> {
-  return (await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(5_000) })).ok;
+  return (await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(patient(5_000)) })).ok;
 }
 
 async function shippedFile(

@@ -5,6 +5,7 @@ import type { Chance } from './chance.js';
 import { httpAnswer, type Fault } from './fault-proxy.js';
 import type { FaultRoom, LinkName, Member } from './fault-room.js';
 import type { FaultWindow } from './oracle.js';
+import { patient } from './patience.js';
 
 /** A fault: breaks something when called, and repairs it before it resolves. */
 interface FaultInjection {
@@ -207,7 +208,7 @@ export class Chaos {
 
   private async flushRedis(): Promise<void> {
     const redis = new Redis(this.room.redis.url, {
-      commandTimeout: 10_000,
+      commandTimeout: patient(10_000),
       lazyConnect: true,
       maxRetriesPerRequest: 1,
     });

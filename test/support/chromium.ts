@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { chromium, type Browser, type Page } from 'playwright-core';
+import { patient } from './patience.js';
 
 const PATIENCE_MS = 60_000;
 // Each step has its own shorter timeout, so that a hanging test ends there.
@@ -70,7 +71,7 @@ export async function openScreen(url: string): Promise<Screen> {
     // Far from UTC, in which usage counts days.
     timezoneId: 'America/Los_Angeles',
   });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(patient(PATIENCE_MS));
   const page = await context.newPage();
   await slowDown(page);
   const troubles: string[] = [];

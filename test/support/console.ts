@@ -1,5 +1,6 @@
 import { createLinkToken, type LinkFor } from './access.js';
 import { assertDescribed } from './console-document.js';
+import { patient } from './patience.js';
 import type { ApiPlatform } from './platform.js';
 
 export const PASSWORD = 'correct horse battery';
@@ -29,7 +30,7 @@ export class Browser {
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(patient(60_000)),
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
     });
     const [cookie] = response.headers.getSetCookie();

@@ -6,6 +6,7 @@ import { choosePostgresUser } from '#embedded/postgres-user.js';
 import { runCommand } from '#embedded/run-command.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
+import { patient } from './patience.js';
 
 const PACKAGES = '/usr/lib/postgresql';
 
@@ -46,7 +47,7 @@ export async function startDebianPostgres(programs: string): Promise<DebianPostg
     const { ok, reason } = await runCommand(command, {
       cwd: '/',
       env,
-      timeoutMs: 120_000,
+      timeoutMs: patient(120_000),
       uid: user.uid,
       gid: user.gid,
     });
@@ -81,7 +82,7 @@ export async function startDebianPostgres(programs: string): Promise<DebianPostg
     url: (database, role = 'postgres') => `postgresql://${role}@127.0.0.1:${port}/${database}`,
     run,
     stop: async () => {
-      await child.stop([['SIGINT', 20_000]]);
+      await child.stop([['SIGINT', patient(20_000)]]);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -3,6 +3,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { newMarker } from './fault-callers.js';
 import { counted } from './figures.js';
 import type { LedgerProvider } from './ledger-provider.js';
+import { patient } from './patience.js';
 
 /** Longer than the default limit of a sync call. */
 const PATIENCE_MS = 110_000;
@@ -29,7 +30,7 @@ export class Drill {
     const markers = Array.from({ length: count }, newMarker);
     for (const marker of markers) {
       this.provider.plan(marker, { until: this.over });
-      this.calls.push({ marker, status: this.statusOf(marker, AbortSignal.timeout(PATIENCE_MS)) });
+      this.calls.push({ marker, status: this.statusOf(marker, AbortSignal.timeout(patient(PATIENCE_MS))) });
     }
     const areStarted = (): boolean => markers.every((marker) => this.provider.startsOf(marker).length > 0);
     if (!(await waitUntil(areStarted, { timeoutMs: 60_000 }))) throw new Error('the provider does not get all calls');
@@ -61,7 +62,7 @@ export class Drill {
   }
 
   private async untilTaken(marker: string): Promise<number> {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(patient(PATIENCE_MS));
     let status = 503;
     const isTaken = async (): Promise<boolean> => (status = await this.statusOf(marker, signal)) !== 503;
     await waitUntil(isTaken, { timeoutMs: PATIENCE_MS, everyMs: 200 });

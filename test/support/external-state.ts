@@ -3,6 +3,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { call } from './fault-callers.js';
 import type { FaultRoom, Member } from './fault-room.js';
 import type { Violation } from './oracle.js';
+import { patient } from './patience.js';
 import type { Wish } from './traffic.js';
 
 /** Maximum open connections per process; a worker needs one more for each kind of job. */
@@ -58,7 +59,7 @@ async function leaks(room: FaultRoom, wishes: readonly Wish[], secrets: readonly
 }
 
 async function redisContent(room: FaultRoom): Promise<string> {
-  const redis = new Redis(room.redis.url, { commandTimeout: 10_000 });
+  const redis = new Redis(room.redis.url, { commandTimeout: patient(10_000) });
   redis.on('error', () => undefined);
   const texts: string[] = [];
   for (const key of await redis.keys('*')) {
@@ -87,7 +88,7 @@ async function images(room: FaultRoom, wishes: readonly Wish[]): Promise<string[
       found.push(`${taskId} is ${seen.map((data) => data?.status).join(' and ')}`);
     const url = seen[0]?.result?.images[0]?.url[0];
     if (url === undefined) continue;
-    const image = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+    const image = await fetch(url, { signal: AbortSignal.timeout(patient(30_000)) });
     const bytes = Buffer.from(await image.arrayBuffer());
     if (!image.ok || bytes.readUInt32BE(0) !== 0x89504e47) found.push(`${taskId}: its picture is ${image.status}`);
   }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { timeLimit } from '#egress/time-limit.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { FaultRoom, Member } from './fault-room.js';
+import { patient } from './patience.js';
 
 /** The result of one HTTP call; `status` 0 when the connection broke or timed out. */
 export interface Outcome {
@@ -59,7 +60,7 @@ export async function call(
         ...options.headers,
       },
       ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      signal: timeLimit(options.timeoutMs ?? 60_000, options.signal),
+      signal: timeLimit(patient(options.timeoutMs ?? 60_000), options.signal),
     });
     const text = await response.text();
     const taskId = response.headers.get('x-task-id') ?? undefined;

@@ -9,6 +9,7 @@ import { startRedis } from '#embedded/redis.js';
 import { createKey } from './access.js';
 import { startAudit } from './audit.js';
 import { FaultProxy, type Fault } from './fault-proxy.js';
+import { patient } from './patience.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
 
 export type LinkName = 'postgres' | 'redis' | 's3' | 'provider';
@@ -118,8 +119,8 @@ export class FaultRoom {
     const pool = new pg.Pool({
       connectionString: postgres.url,
       max: 3,
-      connectionTimeoutMillis: 60_000,
-      query_timeout: 60_000,
+      connectionTimeoutMillis: patient(60_000),
+      query_timeout: patient(60_000),
     });
     pool.on('error', () => undefined);
     await startAudit(pool);

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
 import { openPrisma } from './open-prisma.js';
+import { patient } from './patience.js';
 
 /**
  * Gives up a statement in the middle of a transaction, and expects that Postgres stops it, and that the pool gives its
@@ -9,7 +10,7 @@ import { openPrisma } from './open-prisma.js';
 export async function giveUpStatement(databaseUrl: string, direct = databaseUrl, pooler?: string): Promise<void> {
   const one = { databasePool: 1, queryTimeoutMs: 10_000, ...(pooler !== undefined && { databasePooler: pooler }) };
   const database = openPrisma(databaseUrl, one);
-  const server = new pg.Client({ connectionString: direct, query_timeout: 20_000 });
+  const server = new pg.Client({ connectionString: direct, query_timeout: patient(20_000) });
   await server.connect();
   const seconds = 600 + Math.floor(Math.random() * 100_000);
   const running = async (): Promise<number | null> =>

@@ -9,6 +9,8 @@ const { TestEnvironment } = requireTool('jest-environment-node');
 const { installCommonGlobals } = requireTool('jest-util');
 
 let lasting;
+/** By what time limits of tests and hooks are multiplied: scripts/machine-speed.mjs. */
+const SLOWNESS = Math.max(1, Number(process.env.TEST_SLOWNESS ?? 1));
 
 export default class LastingEnvironment extends TestEnvironment {
   /** The global object at the start of each file: as created by jest, with the additions of loaded packages. */
@@ -42,6 +44,18 @@ export default class LastingEnvironment extends TestEnvironment {
     if (loaded instanceof Promise) return loaded.finally(keep);
     keep();
     return loaded;
+  }
+
+  #lengthened = new WeakSet();
+
+  /** jest's time limits catch what hangs, so they are longer on a slower machine. */
+  handleTestEvent({ name, test, hook }, state) {
+    if (name === 'run_start') state.testTimeout *= SLOWNESS;
+    const limited = name === 'test_start' ? test : name === 'hook_start' ? hook : undefined;
+    // A hook runs once for each of its tests.
+    if (limited?.timeout === undefined || this.#lengthened.has(limited)) return;
+    this.#lengthened.add(limited);
+    limited.timeout *= SLOWNESS;
   }
 
   /** Undoes what a file changed on the global object. */

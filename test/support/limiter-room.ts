@@ -21,6 +21,7 @@ import { RoutingConfig } from '#routing/routing.config.js';
 import { SharedLimiter } from '#routing/shared-limiter.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
+import { patientSetting } from './patience.js';
 import { createTestDatabase } from './postgres.js';
 import { createTestRedis } from './redis.js';
 
@@ -53,9 +54,9 @@ export async function openLimiterRoom() {
       REDIS_PREFIX: testRedis.prefix,
       DATABASE_URL: databaseUrl,
       // Short only for the services of a test of its own, which may fail.
-      DATABASE_QUERY_TIMEOUT_MS: databaseUrl === testDatabase.url ? '20000' : '1000',
-      ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: '20000' }),
-      REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? '20000' : '2000',
+      DATABASE_QUERY_TIMEOUT_MS: databaseUrl === testDatabase.url ? patientSetting(20_000) : '1000',
+      ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000) }),
+      REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : '2000',
     });
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(redisConfig, logger);

@@ -2,6 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import Provider, { type Context } from 'oidc-provider';
+import { patient } from './patience.js';
 
 export const CLIENT = { id: 'darkroom', secret: 'a secret of the client that is long enough' };
 
@@ -136,7 +137,7 @@ export class Visitor {
     const response = await fetch(url, {
       redirect: 'manual',
       headers: { cookie: this.cookiesFor(url) },
-      signal: AbortSignal.timeout(20_000),
+      signal: AbortSignal.timeout(patient(20_000)),
     });
     for (const line of response.headers.getSetCookie()) this.keep(url, line);
     return response;

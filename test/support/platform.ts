@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createKey } from './access.js';
+import { patient, patientSetting } from './patience.js';
 import { createTestDatabase } from './postgres.js';
 import { startApi, startWorker, type TestProcess } from './processes.js';
 import { createTestRedis } from './redis.js';
@@ -10,9 +11,9 @@ import { createTestRedis } from './redis.js';
 const SECRET_KEY = 'e2e-1f7b0c52d9a84e6fb3c8';
 /** Calls must succeed however many come at once and however busy the machine is. */
 export const LONG_TIMEOUTS = {
-  DATABASE_CONNECT_TIMEOUT_MS: '20000',
-  DATABASE_QUERY_TIMEOUT_MS: '20000',
-  REDIS_COMMAND_TIMEOUT_MS: '20000',
+  DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000),
+  DATABASE_QUERY_TIMEOUT_MS: patientSetting(20_000),
+  REDIS_COMMAND_TIMEOUT_MS: patientSetting(20_000, 60_000),
 };
 /** The product's own, for tests in which Redis or Postgres is away. */
 export const SHIPPED_TIMEOUTS = {
@@ -165,7 +166,7 @@ async function call(url: string, defaultKey: string, options: CallOptions): Prom
       ...(isJson ? { 'content-type': 'application/json' } : {}),
       ...options.headers,
     },
-    signal: options.signal ?? AbortSignal.timeout(60_000),
+    signal: options.signal ?? AbortSignal.timeout(patient(60_000)),
     ...(body === undefined ? {} : { body: (isJson ? JSON.stringify(body) : body) as string }),
     ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
   });

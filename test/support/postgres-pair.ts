@@ -10,6 +10,7 @@ import { choosePostgresUser } from '#embedded/postgres-user.js';
 import { startPostgres } from '#embedded/postgres.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
+import { patient } from './patience.js';
 
 const PASSWORD = 'pair';
 
@@ -89,7 +90,11 @@ async function startStandby(folder: string, port: number, primaryPort: number) {
 }
 
 async function query(url: string, text: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, query_timeout: 60_000 });
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: patient(10_000),
+    query_timeout: patient(60_000),
+  });
   client.on('error', () => undefined);
   await client.connect();
   return await client.query(text).finally(() => client.end());

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { patient } from './patience.js';
 import { serviceAddress } from './service-address.js';
 
 export interface TestDatabase {
@@ -31,8 +32,8 @@ async function create(template: string): Promise<TestDatabase> {
 async function administer(sql: string): Promise<void> {
   const client = new pg.Client({
     connectionString: serviceAddress('TEST_POSTGRES_URL'),
-    connectionTimeoutMillis: 10_000,
-    query_timeout: 60_000,
+    connectionTimeoutMillis: patient(10_000),
+    query_timeout: patient(60_000),
   });
   try {
     await client.connect();

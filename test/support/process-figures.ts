@@ -1,11 +1,17 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 
-/** Current and peak resident memory of a process, in MB (10^6 bytes). */
-export function memoryOf(pid: number): { now: number; peak: number } {
+/** By how many MB (10^6 bytes) the resident memory of a process grew at most during an action. */
+export async function peakDuring(pid: number, deed: () => Promise<void>): Promise<number> {
+  // Makes the present size the highest so far.
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  const before = highestMb(pid);
+  await deed();
+  return Math.round(highestMb(pid) - before);
+}
+
+function highestMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const field = (name: string): number =>
-    (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024) / 1e6;
-  return { now: field('VmRSS'), peak: field('VmHWM') };
+  return (Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1_024) / 1e6;
 }
 
 /** Number of a process's open TCP connections to a service on this machine. */

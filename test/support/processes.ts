@@ -5,6 +5,7 @@ import { startChild, type ChildExit } from '#embedded/child.js';
 import { imageRun, startInContainer, type RunningProcess } from './container.js';
 import { freePort } from './free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { patient } from './patience.js';
 
 type Settings = Readonly<Record<string, string | undefined>>;
 
@@ -27,7 +28,7 @@ export interface TestProcess {
 }
 
 const READY_MS = 60_000;
-const STOP_MS = 30_000;
+const STOP_MS = patient(30_000);
 const started = new Set<RunningProcess>();
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-processes-'));
 
@@ -142,7 +143,7 @@ async function end(child: RunningProcess): Promise<ChildExit> {
 
 async function answers(url: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(patient(2_000)) });
     await response.body?.cancel();
     return response.ok;
   } catch {

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { patient } from './patience.js';
 import { parseAnswer } from './raw-call.js';
 import type { Answer } from './contract-answer.js';
 
@@ -13,7 +14,7 @@ export interface RawBody {
   readonly signal?: AbortSignal | undefined;
 }
 
-const HANG_MS = 120_000;
+const HANG_MS = patient(120_000);
 
 /**
  * Sends a request as fast as the server reads, until there is a response; then the rest is dropped. `undefined` =

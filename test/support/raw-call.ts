@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
 import type { Answer } from './contract-answer.js';
+import { patient } from './patience.js';
 
 /** No request of the tests takes longer, unless it hangs. */
-const HANG_MS = 20_000;
+const HANG_MS = patient(20_000);
 
 /**
  * Writes raw bytes to the socket and reads the first response, to its announced end or to the end of the connection.

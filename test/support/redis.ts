@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { patient } from './patience.js';
 import { serviceAddress } from './service-address.js';
 
 export interface TestRedis {
@@ -18,7 +19,7 @@ export function createTestRedis(): TestRedis {
 }
 
 async function deleteKeys(url: string, prefix: string): Promise<void> {
-  const redis = new Redis(url, { commandTimeout: 10_000 });
+  const redis = new Redis(url, { commandTimeout: patient(10_000) });
   try {
     for await (const keys of redis.scanStream({ match: `${prefix}*`, count: 500 }) as AsyncIterable<string[]>) {
       if (keys.length > 0) await redis.unlink(keys);

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseUnavailable } from '#database/database-errors.js';
+import { patient } from './patience.js';
 
-const PATIENCE_MS = 50_000;
+const PATIENCE_MS = patient(50_000);
 
 /**
  * Repeats a call, like clients do, while the database times out: if fifty calls need one row, the last ones on a slow

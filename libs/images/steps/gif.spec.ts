@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { readMetadata } from '../exiftool.fixture.js';
+import { itWithExifTool, readMetadata } from '../exiftool.fixture.js';
 import { FileStructure } from '../file-structure.js';
 import { readInputImage } from '../input-image.js';
 import { animatedGif, gradientImage, pixelsOf } from '../sample-images.fixture.js';
@@ -74,28 +74,31 @@ describe('a gif', () => {
     }
   });
 
-  test('is marked as independent readers expect it, whether it moves or not, and changes no pixel', async () => {
-    const old = Buffer.from(still);
-    old.write('87a', 3, 'latin1');
-    for (const gif of [still, animated, old]) {
-      const image = await finish(gif);
-      expect(image.provenance).toBe('marked');
-      const found = await readMetadata(image.bytes);
-      expect(found).toMatchObject({
-        'XMP-iptcExt:DigitalSourceType': 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
-        'XMP-xmp:CreatorTool': 'Darkroom 1.0.0',
-        'XMP-dc:Identifier': MARK.taskId,
-        'GIF:GIFVersion': '89a',
-      });
-      expect(found).not.toHaveProperty(['ExifTool:Warning']);
-      expect((await framesOf(image.bytes)).equals(await framesOf(gif))).toBe(true);
-      const { delay, loop } = await sharp(image.bytes, { animated: true }).metadata();
-      expect({ delay, loop }).toMatchObject(gif === animated ? { delay: [100, 100, 100, 100], loop: 3 } : {});
-      expect((await (await FileStructure.of(image.bytes, 'gif')).image()).length).toBe(gif.length);
-    }
-  });
+  itWithExifTool(
+    'is marked as independent readers expect it, whether it moves or not, and changes no pixel',
+    async () => {
+      const old = Buffer.from(still);
+      old.write('87a', 3, 'latin1');
+      for (const gif of [still, animated, old]) {
+        const image = await finish(gif);
+        expect(image.provenance).toBe('marked');
+        const found = await readMetadata(image.bytes);
+        expect(found).toMatchObject({
+          'XMP-iptcExt:DigitalSourceType': 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+          'XMP-xmp:CreatorTool': 'Darkroom 1.0.0',
+          'XMP-dc:Identifier': MARK.taskId,
+          'GIF:GIFVersion': '89a',
+        });
+        expect(found).not.toHaveProperty(['ExifTool:Warning']);
+        expect((await framesOf(image.bytes)).equals(await framesOf(gif))).toBe(true);
+        const { delay, loop } = await sharp(image.bytes, { animated: true }).metadata();
+        expect({ delay, loop }).toMatchObject(gif === animated ? { delay: [100, 100, 100, 100], loop: 3 } : {});
+        expect((await (await FileStructure.of(image.bytes, 'gif')).image()).length).toBe(gif.length);
+      }
+    },
+  );
 
-  test('keeps the XMP of its provider byte for byte, without what may be personal', async () => {
+  itWithExifTool('keeps the XMP of its provider byte for byte, without what may be personal', async () => {
     const kept = await finish(withXmp(animated));
     expect(kept.provenance).toBe('kept');
     expect(kept.bytes.equals(withXmp(animated))).toBe(true);

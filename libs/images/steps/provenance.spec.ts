@@ -1,6 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
 import { credentialsOf, withCredentials } from '../content-credentials.fixture.js';
-import { readMetadata } from '../exiftool.fixture.js';
+import { itWithExifTool, readMetadata } from '../exiftool.fixture.js';
 import { FileStructure } from '../file-structure.js';
 import { readInputImage } from '../input-image.js';
 import { gradientImage, pixelsOf, withPngChunk } from '../sample-images.fixture.js';
@@ -98,7 +98,7 @@ describe('an image as its provider made it', () => {
     expect(image.bytes.equals(webp)).toBe(true);
   });
 
-  test.each(TYPES)('with XMP: a %s keeps every byte', async (format) => {
+  itWithExifTool.each(TYPES)('with XMP: a %s keeps every byte', async (format) => {
     const bytes = await withXmp(format);
     const image = await finish(bytes, { format });
     expect(image.provenance).toBe('kept');
@@ -106,7 +106,7 @@ describe('an image as its provider made it', () => {
     expect(await readMetadata(image.bytes)).toMatchObject({ 'XMP-dc:Source': 'of the provider' });
   });
 
-  test.each(TYPES)('with XMP and EXIF: a %s keeps XMP byte for byte and loses EXIF', async (format) => {
+  itWithExifTool.each(TYPES)('with XMP and EXIF: a %s keeps XMP byte for byte and loses EXIF', async (format) => {
     const bytes = await withXmp(format, (image) => image.withExif({ IFD0: { Artist: 'Ada' } }));
     const image = await finish(bytes, { format });
     expect(image.provenance).toBe('kept');
@@ -123,7 +123,7 @@ describe('an image as its provider made it', () => {
     jpeg: (jpeg: Buffer) => withJpegSegment(jpeg, 0xfe, Buffer.from('a secret')),
   };
 
-  test.each(SIGNED)('with credentials and a secret: a %s loses both and is marked', async (format) => {
+  itWithExifTool.each(SIGNED)('with credentials and a secret: a %s loses both and is marked', async (format) => {
     const clean = await gradientImage(96, 80, format);
     const secret = Buffer.from('a secret');
     for (const dirty of [
@@ -182,39 +182,44 @@ async function looks(bytes: Buffer): Promise<unknown> {
 }
 
 describe('a mark', () => {
-  test.each(TYPES)('stands in a %s as independent readers expect it, and changes no pixel', async (format) => {
-    const sources = [
-      await gradientImage(96, 80, format),
-      await gradientImage(97, 81, format, format === 'jpeg' ? 3 : 4),
-    ];
-    const lossless = await sharp(await gradientImage(95, 79, 'png', 4))
-      .webp({ lossless: true })
-      .toBuffer();
-    const profiled = await encoded(format, (image) => image.withIccProfile('p3').withExif({ IFD0: { Artist: 'Ada' } }));
-    for (const bytes of [...sources, profiled, ...(format === 'webp' ? [lossless] : [])]) {
-      const [marked, bare] = [await finish(bytes, { format }), await finish(bytes, { format, mark: undefined })];
-      expect(marked.provenance).toBe('marked');
-      const found = await readMetadata(marked.bytes);
-      expect(found).toMatchObject({
-        [SOURCE]: 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
-        'XMP-xmp:CreatorTool': 'Darkroom 1.0.0',
-        'XMP-dc:Identifier': MARK.taskId,
-      });
-      expect(found).not.toHaveProperty(['ExifTool:Warning']);
-      expect((await pixelsOf(marked.bytes)).equals(await pixelsOf(bytes))).toBe(true);
-      expect(await looks(marked.bytes)).toEqual(await looks(bytes));
-      expect(marked.bytes.length - bare.bytes.length).toBeLessThan(1_100);
-    }
-  });
+  itWithExifTool.each(TYPES)(
+    'stands in a %s as independent readers expect it, and changes no pixel',
+    async (format) => {
+      const sources = [
+        await gradientImage(96, 80, format),
+        await gradientImage(97, 81, format, format === 'jpeg' ? 3 : 4),
+      ];
+      const lossless = await sharp(await gradientImage(95, 79, 'png', 4))
+        .webp({ lossless: true })
+        .toBuffer();
+      const profiled = await encoded(format, (image) =>
+        image.withIccProfile('p3').withExif({ IFD0: { Artist: 'Ada' } }),
+      );
+      for (const bytes of [...sources, profiled, ...(format === 'webp' ? [lossless] : [])]) {
+        const [marked, bare] = [await finish(bytes, { format }), await finish(bytes, { format, mark: undefined })];
+        expect(marked.provenance).toBe('marked');
+        const found = await readMetadata(marked.bytes);
+        expect(found).toMatchObject({
+          [SOURCE]: 'http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia',
+          'XMP-xmp:CreatorTool': 'Darkroom 1.0.0',
+          'XMP-dc:Identifier': MARK.taskId,
+        });
+        expect(found).not.toHaveProperty(['ExifTool:Warning']);
+        expect((await pixelsOf(marked.bytes)).equals(await pixelsOf(bytes))).toBe(true);
+        expect(await looks(marked.bytes)).toEqual(await looks(bytes));
+        expect(marked.bytes.length - bare.bytes.length).toBeLessThan(1_100);
+      }
+    },
+  );
 
-  test('of an edit says that a part of it may be no model’s', async () => {
+  itWithExifTool('of an edit says that a part of it may be no model’s', async () => {
     const image = await finish(await gradientImage(96, 80, 'png'), { mark: { ...MARK, action: 'edit' } });
     expect(await readMetadata(image.bytes)).toMatchObject({
       [SOURCE]: 'http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia',
     });
   });
 
-  test('takes the place of credentials and XMP when pixels or format change', async () => {
+  itWithExifTool('takes the place of credentials and XMP when pixels or format change', async () => {
     const signed = await withCredentials(await withXmp('png'), 'png');
     for (const change of [{ format: 'jpeg' }, { format: 'webp' }, { target: { width: 64, height: 64 } }] as const) {
       const image = await finish(signed, change);
