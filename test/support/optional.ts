@@ -3,7 +3,7 @@
  * where nothing may be left out, it throws.
  */
 export function describeWith(program: unknown, otherwise: string): typeof describe {
-  return saidUnless(program, otherwise) ? describe : (describe.skip as typeof describe);
+  return saidUnless(program, otherwise) ? describe : describe.skip;
 }
 
 /** Whether the program is there; says what is left out without it. */
