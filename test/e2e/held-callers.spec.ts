@@ -41,8 +41,8 @@ describe('more callers than workers', () => {
     probe.close();
   });
 
-  /** The status of the answer, and its body. */
-  function post(path: string, key = platform.key): Promise<[number, string]> {
+  /** The status of the answer, and its body; `onSent`: once all of the request is in the system's hands. */
+  function post(path: string, key = platform.key, onSent = (): void => undefined): Promise<[number, string]> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
       const call = request(platform.url + path, { method: 'POST', agent, headers }, (response) => {
@@ -52,7 +52,7 @@ describe('more callers than workers', () => {
           resolve([response.statusCode ?? 0, text]);
         });
       });
-      call.on('error', reject).end(BODY);
+      call.on('error', reject).on('finish', onSent).end(BODY);
     });
   }
 
@@ -135,10 +135,17 @@ describe('more callers than workers', () => {
       agent.destroy();
       await platform.pool.query('UPDATE inserts SET held = true');
       const counts = new Map<number, number>();
+      let sent = 0;
+      // They arrive together, however slowly this machine sends them: while rows are held, no key can be looked up again.
+      platform.api.kill('SIGSTOP');
       const answers = Array.from({ length: callers }, async () => {
-        const [status] = await post('/v1/images/generations/async', key);
+        const [status] = await post('/v1/images/generations/async', key, () => sent++);
         counts.set(status, (counts.get(status) ?? 0) + 1);
       });
+      Promise.all(answers).catch(() => undefined);
+      const areSent = await waitUntil(() => sent === callers, { timeoutMs: 30_000 });
+      platform.api.kill('SIGCONT');
+      expect(areSent).toBe(true);
       await meanwhile().finally(() => platform.pool.query('UPDATE inserts SET held = false'));
       await Promise.all(answers);
       return counts;

@@ -22,7 +22,7 @@ const TINY_CHUNKS = LONG ? 1_000_000 : 150_000;
 /** What the process may hold more: BODY_MEMORY, its default. */
 const GROWTH_MB = 268;
 /** What one body may take in a turn, in what parsing a megabyte of plain JSON takes. */
-const LONGEST_TURN = 20;
+const LONGEST_TURN = 30;
 const ROUTES = bodyRoutes();
 const CHAT: BodyRoute = { method: 'POST', path: '/v1/chat/completions', takesForms: false, isConsole: false };
 const IMAGES: BodyRoute = { ...CHAT, path: '/v1/images/generations?dry_run=true' };

@@ -9,15 +9,15 @@ import { isMainThread } from 'node:worker_threads';
 
 const TURN_MS = 2;
 const MEMORY_MS = 200;
-/** Of these bytes of plain JSON, parsing is the measure of a turn, on whatever machine. */
-const UNIT = JSON.stringify(
+/** A megabyte of plain JSON: what parsing it takes is the measure of a turn, on whatever machine. */
+const ROWS = JSON.stringify(
   Array.from({ length: 8_000 }, (_, n) => ({
     prompt: `picture ${n} of a house by the sea, in oil`,
     n,
     size: '1024x1024',
   })),
 ).slice(0, -1);
-const MEGABYTE_UNIT = `${UNIT}${',{"prompt":"one more"}'.repeat(Math.ceil((1_000_000 - UNIT.length) / 22))}]`;
+const MEGABYTE = `${ROWS}${',{"prompt":"one more"}'.repeat(Math.ceil((1_000_000 - ROWS.length) / 22))}]`;
 const schedstat = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
 const bytes = Buffer.alloc(64);
 setFlagsFromString('--expose-gc');
@@ -28,14 +28,11 @@ function cpuMs() {
   return Number(bytes.toString('latin1', 0, readSync(schedstat, bytes, 0, bytes.length, 0)).split(' ')[0]) / 1e6;
 }
 
-/** What the same CPU needs for a megabyte of plain JSON right now, in ms. */
+/** What the same CPU needs for a megabyte of plain JSON right now, in ms. Ten, as the system counts in steps of 4 ms. */
 function unitMs() {
-  const times = [1, 2, 3].map(() => {
-    const before = cpuMs();
-    JSON.parse(MEGABYTE_UNIT);
-    return cpuMs() - before;
-  });
-  return times.sort((a, b) => a - b)[1];
+  const before = cpuMs();
+  for (let n = 0; n < 10; n++) JSON.parse(MEGABYTE);
+  return (cpuMs() - before) / 10;
 }
 
 /** Bytes that are in use: what waits for the garbage collector depends on the machine. */
