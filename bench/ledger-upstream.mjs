@@ -1,16 +1,19 @@
-// An image provider that holds all calls until it is told to start, then each for HOLD_MS, and records what it starts.
-// Prompts contain `n-<number>`; one in REAL_EVERY gets a real image, the others one of 64 x 64 pixels.
+// An image provider that holds all calls until it is told to start, then each for HOLD_MS, or up to SPREAD_MS longer,
+// and records what it starts.
+// Prompts contain `n-<number>`; one in REAL_EVERY gets a real image (with PLAIN, one in a
+// single color), the others one of 64 x 64 pixels.
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TINY_PNG } from './instant-provider.mjs';
-import { noisePng } from './noise-png.mjs';
+import { noisePng, plainPng } from './noise-png.mjs';
 
 const HOLD_MS = Number(process.env.HOLD_MS);
+const SPREAD_MS = Number(process.env.SPREAD_MS ?? 0);
 const REAL_EVERY = Number(process.env.REAL_EVERY);
 const USAGE = { input_tokens: 12, output_tokens: 4160, total_tokens: 4172 };
 
-const REAL = await noisePng(1024);
+const REAL = await (process.env.PLAIN ? plainPng : noisePng)(1024);
 
 const answerOf = (image) =>
   Buffer.from(JSON.stringify({ created: 1_794_650_000, data: [{ b64_json: image.toString('base64') }], usage: USAGE }));
@@ -41,7 +44,7 @@ async function serve(request, response) {
   starts.set(number, (starts.get(number) ?? 0) + 1);
   told.inFlight += 1;
   told.mostInFlight = Math.max(told.mostInFlight, told.inFlight);
-  if (isBegun) await delay(HOLD_MS);
+  if (isBegun) await delay(HOLD_MS + Math.random() * SPREAD_MS);
   else {
     await begun;
     // Real calls don't all end at the same time.

@@ -7,3 +7,10 @@ export async function noisePng(side) {
     .png()
     .toBuffer();
 }
+
+/** A PNG of `side` x `side` pixels in one color, which is decoded quickly. */
+export async function plainPng(side) {
+  return await sharp({ create: { width: side, height: side, channels: 3, background: '#5577aa' } })
+    .png()
+    .toBuffer();
+}

@@ -3,16 +3,23 @@ import { Redis } from 'ioredis';
 import { generation } from '../requests.mjs';
 import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
 
-const CALLERS = [1, 64];
 /** An idle Postgres connection reports its statistics within 10 s. */
 const SETTLE_MS = 11_000;
 const IDLE_MS = 10_000;
+/** A call of a provider that charges takes HOLD_MS, and up to SPREAD_MS more. */
+const [HOLD_MS, SPREAD_MS] = [2_000, 4_000];
+/** The calls of all callers are with the provider at once, or as many as a worker makes by default. */
+const [ALL, DEFAULT] = [64, 10];
+const PAID = 'Darkroom, provider charges and takes 2 to 6 s';
+const PAID_QUEUED = `the same, ${DEFAULT} calls at once`;
+const INSTANT = 'Darkroom, free and instant provider';
 
 export const title = 'Round trips of a sync call';
 
 /**
  * The requests of a sync call to Postgres and Redis, counted by the servers. Unlike times, counts are the same on every
- * machine. The background requests of idle processes are measured first and subtracted.
+ * machine that is not busy: on one that is, more requests come at the same moment, and share a statement or a write. The
+ * background requests of idle processes are measured first and subtracted.
  */
 export async function measure({ stage, load, quick }) {
   const redis = new Redis(stage.redis.url);
@@ -20,17 +27,29 @@ export async function measure({ stage, load, quick }) {
   const rows = [];
   const raw = {};
   const figures = new Map();
-  for (const [start, pool] of [
-    [startFloor, floorPool],
-    [startDarkroom, stage.pool],
-    [startCarefulFloor, floorPool],
+  const many = quick ? 300 : 1_000;
+  const [alone, together, queued] = quick ? [10, 192, 64] : [25, 640, 320];
+  const both = [1, ALL].map((callers) => [callers, many]);
+  for (const { name, start, pool, runs } of [
+    {
+      name: PAID,
+      start: () => startPaid(stage, ALL),
+      pool: stage.pool,
+      runs: [
+        [1, alone],
+        [ALL, together],
+      ],
+    },
+    { name: PAID_QUEUED, start: () => startPaid(stage, DEFAULT), pool: stage.pool, runs: [[ALL, queued]] },
+    { name: INSTANT, start: () => startDarkroom(stage), pool: stage.pool, runs: both },
+    { name: 'floor', start: () => startFloor(stage), pool: floorPool, runs: both },
+    { name: 'careful floor', start: () => startCarefulFloor(stage), pool: floorPool, runs: both },
   ]) {
-    const side = await start(stage);
-    const requests = [generation(stage.apiKey, { response_format: 'url' })];
+    const side = await start();
+    const requests = [generation(stage.apiKey, { response_format: 'url', prompt: 'A lighthouse at dawn, n-1' })];
     const run = (connections, total) =>
-      load.run({ port: side.port, requests, connections, total, status: 200, timeoutMs: 60_000 });
-    const calls = quick ? 300 : 1_000;
-    await run(8, 100);
+      load.run({ port: side.port, requests, connections, total, status: 200, timeoutMs: 600_000 });
+    await run(8, name === INSTANT || pool === floorPool ? 100 : 16);
     let before = await settledCounts(pool, redis);
     const counted = async (work) => {
       await work();
@@ -40,17 +59,36 @@ export async function measure({ stage, load, quick }) {
       return since;
     };
     const idle = await counted(() => delay(IDLE_MS));
-    for (const callers of CALLERS) {
+    for (const [callers, calls] of runs) {
       const busy = await counted(() => run(callers, calls));
       const perCall = perCallOf(busy, idle, calls);
-      figures.set(`${side.name} ${callers}`, perCall);
-      rows.push([callers, side.name, ...COLUMNS.map(([, figure, digits]) => perCall[figure].toFixed(digits))]);
-      raw[`${side.name} ${callers}`] = { busy, idle, perCall };
+      figures.set(`${name} ${callers}`, perCall);
+      rows.push([callers, name, ...COLUMNS.map(([, figure, digits]) => perCall[figure].toFixed(digits))]);
+      raw[`${name} ${callers}`] = { busy, idle, perCall };
     }
     await stage.stop(...side.processes);
   }
   redis.disconnect();
   return { columns: ['callers', 'side', ...COLUMNS.map(([title]) => title)], rows, goals: goalsOf(figures), raw };
+}
+
+/**
+ * Darkroom with its adapter of a provider that charges. Its images have 1024 x 1024 pixels in one color: a machine that
+ * is busy with them would group more statements than one with cores to spare.
+ */
+async function startPaid(stage, callsAtOnce) {
+  const provider = await stage.startLedgerUpstream({
+    HOLD_MS: String(HOLD_MS),
+    SPREAD_MS: String(SPREAD_MS),
+    REAL_EVERY: '1',
+    PLAIN: '1',
+  });
+  await provider.begin();
+  const upstream = { OPENAI_API_KEY: 'sk-bench', OPENAI_BASE_URL: `http://127.0.0.1:${provider.port}/v1` };
+  const api = await stage.startApi(upstream);
+  const settings = { ...upstream, WORKER_CONCURRENCY: String(callsAtOnce) };
+  const worker = await stage.startWorker({ instant: false, settings });
+  return { port: api.port, processes: [api, worker, provider] };
 }
 
 const COLUMNS = [
@@ -61,23 +99,27 @@ const COLUMNS = [
   ['Redis bytes in', 'redisBytesIn', 0],
 ];
 
-/** Goals by number of callers: Postgres transactions, and Redis' reads from its sockets. */
+const TRANSACTIONS = 'transactions of Postgres per sync call';
+const READS = 'reads of Redis per sync call';
+const SLOW = 'to a provider that charges and takes 2 to 6 s';
+
+/** Goals: at most so many. */
 const GOALS = [
-  ['transactions', 'transactions of Postgres', [4, 1.5]],
-  ['redisReads', 'reads of Redis', [9, 3]],
+  [PAID, ALL, 'transactions', `${TRANSACTIONS} ${SLOW}, at ${ALL} callers`, 4],
+  [PAID, ALL, 'redisReads', `${READS} ${SLOW}, at ${ALL} callers`, 6],
+  [PAID_QUEUED, ALL, 'transactions', `${TRANSACTIONS} ${SLOW}, ${DEFAULT} calls at once, at ${ALL} callers`, 4],
+  [PAID_QUEUED, ALL, 'redisReads', `${READS} ${SLOW}, ${DEFAULT} calls at once, at ${ALL} callers`, 6],
+  [INSTANT, 1, 'transactions', `${TRANSACTIONS} at 1 callers`, 4],
+  [INSTANT, ALL, 'transactions', `${TRANSACTIONS} at ${ALL} callers`, 1.5],
+  [INSTANT, 1, 'redisReads', `${READS} at 1 callers`, 9],
+  [INSTANT, ALL, 'redisReads', `${READS} at ${ALL} callers`, 3],
 ];
 
 function goalsOf(figures) {
-  return GOALS.flatMap(([figure, what, limits]) =>
-    CALLERS.map((callers, index) => {
-      const value = figures.get(`Darkroom ${callers}`)[figure];
-      return {
-        text: `${what} per sync call at ${callers} callers, at most ${limits[index]}`,
-        value: value.toFixed(1),
-        met: value <= limits[index],
-      };
-    }),
-  );
+  return GOALS.map(([side, callers, figure, what, limit]) => {
+    const value = figures.get(`${side} ${callers}`)[figure];
+    return { text: `${what}, at most ${limit}`, value: value.toFixed(1), met: value <= limit };
+  });
 }
 
 async function settledCounts(pool, redis) {

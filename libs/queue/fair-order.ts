@@ -92,12 +92,16 @@ const [ANY, UNTAKEN] = [-1, -2];
 export class FairOrder {
   private readonly prefix: string;
   private readonly keys: readonly string[];
+  private readonly marker: string;
+  private readonly commandTimeoutMs: number;
 
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: Redis,
-    { redisPrefix: prefix }: RedisConfig,
+    { redisPrefix: prefix, commandTimeoutMs }: RedisConfig,
   ) {
     this.prefix = prefix;
+    this.marker = `${prefix}:${IMAGE_QUEUE}:marker`;
+    this.commandTimeoutMs = commandTimeoutMs;
     this.keys = [
       ...['rounds', 'accounts', 'handed'].map((name) => `${prefix}:${name}`),
       ...['prioritized', 'wait', 'active'].map((name) => `${prefix}:${IMAGE_QUEUE}:${name}`),
@@ -151,14 +155,18 @@ export class FairOrder {
     if (values.length > 0) await this.run(JOIN, values);
   }
 
-  /** The task to run for a job that starts; undefined when its account has none left. */
-  async served(job: string): Promise<NextTask | undefined> {
-    return nextTask(await this.run(NEXT, [job, '']));
+  /**
+   * The task to run for a job that starts; undefined when its account has none left. `over`: another connection, which
+   * may have no time limit of its own.
+   */
+  async served(job: string, over = this.redis): Promise<NextTask | undefined> {
+    if (over.status !== 'ready') throw new Error('Redis is not connected');
+    return nextTask(await within(this.commandTimeoutMs, this.next(over, job, '')));
   }
 
   /** The next task of an account that has an unused turn. */
   async nextOf(accountId: string): Promise<NextTask | undefined> {
-    return nextTask(await this.run(NEXT, ['', accountId]));
+    return nextTask(await this.next(this.redis, '', accountId));
   }
 
   /** Takes a task out of line. Returns the job that is no longer needed, if there is one. */
@@ -184,6 +192,10 @@ export class FairOrder {
     if (callers.length === 0) return [];
     const answers = (await this.run(TAKE_TURNS, [mostBefore, ...callers.flatMap(asked)])) as TurnAnswer[];
     return callers.map((caller, index) => offerOf(caller, answers[index] as TurnAnswer));
+  }
+
+  private next(over: Redis, job: string, accountId: string): Promise<unknown> {
+    return NEXT.run(over, [...this.keys, this.marker], [this.prefix, job, accountId]);
   }
 
   private run(script: RedisScript, values: readonly (string | number)[]): Promise<unknown> {
@@ -212,4 +224,13 @@ function nextTask(answer: unknown): NextTask | undefined {
   if (id === undefined) return undefined;
   if (accountId === undefined || keyTurn === undefined || turn === undefined) return { id };
   return { id, place: { accountId, keyTurn, turn } };
+}
+
+/** Throws when there is no answer in time. */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('Redis did not answer')), ms);
+  });
+  return await Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

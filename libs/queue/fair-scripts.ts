@@ -163,9 +163,12 @@ export const JOIN = script(`
 /**
  * ARGV: a job that starts, or '' and an account whose next task is wanted. Returns the task to run, its account, the
  * key's turn and the account's turn; only the job if it comes back after its turn; nothing if there is no task or turn.
+ * KEYS[7]: BullMQ's marker, which wakes a worker. With each job that BullMQ hands out, it wakes one for the next; when
+ * none waits, that is in vain.
  */
 export const NEXT = script(`
   local id, account = ARGV[2], ARGV[3]
+  if call('LLEN', KEYS[5]) == 0 and call('ZCARD', prioritized) == 0 then call('ZREM', KEYS[7], '0') end
   local turn = ''
   if id ~= '' then
     account = call('HGET', accounts, id)

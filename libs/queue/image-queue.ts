@@ -109,9 +109,12 @@ export class ImageQueue {
     await Promise.all(jobIds.map((id) => promote(id).catch(() => undefined)));
   }
 
-  /** The task to run for a job that a worker has taken; undefined when none is left. Throws like `add`. */
-  async started(jobId: string): Promise<NextTask | undefined> {
-    return this.order.served(jobId);
+  /**
+   * The task to run for a job that a worker has taken; undefined when none is left. `over`: the worker's connection.
+   * Throws like `add`.
+   */
+  async started(jobId: string, over?: Redis): Promise<NextTask | undefined> {
+    return this.order.served(jobId, over);
   }
 
   /** The account's next task, to run in the turn of one that no longer needs to run. Throws like `add`. */

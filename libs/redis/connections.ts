@@ -1,6 +1,7 @@
-import type { Redis, RedisOptions } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
 import type { Logger } from '#telemetry/logger.js';
 import { connectRedis } from './connect-redis.js';
+import type { GatheringRedis } from './gathering-redis.js';
 import type { RedisConfig } from './redis.config.js';
 
 /** Quick first tries, then every 2 s: waiting longer than Redis was down would only prolong an outage. */
@@ -22,7 +23,7 @@ const shared = {
 } satisfies RedisOptions;
 
 /** For commands on behalf of a waiting caller: fails within the command timeout, and never queues commands. */
-export function producerConnection(config: RedisConfig, logger: Logger): Redis {
+export function producerConnection(config: RedisConfig, logger: Logger): GatheringRedis {
   const redis = connectRedis(config, {
     ...shared,
     enableOfflineQueue: false,
@@ -33,12 +34,12 @@ export function producerConnection(config: RedisConfig, logger: Logger): Redis {
 }
 
 /** For BullMQ's blocking reads and for subscriptions: waits for Redis as long as it takes. */
-export function patientConnection(config: RedisConfig, name: string, logger: Logger): Redis {
+export function patientConnection(config: RedisConfig, name: string, logger: Logger): GatheringRedis {
   return watched(connectRedis(config, { ...shared, maxRetriesPerRequest: null }), name, logger);
 }
 
 /** Logs one line per outage, because ioredis emits an event for each failed try. */
-function watched(redis: Redis, name: string, logger: Logger): Redis {
+function watched(redis: GatheringRedis, name: string, logger: Logger): GatheringRedis {
   let down = false;
   redis.on('error', (error: Error) => {
     if (!down) logger.warn('redis.unreachable', { reason: name, error });

@@ -1,4 +1,4 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Logger } from '#telemetry/logger.js';
 import { producerConnection, patientConnection } from './connections.js';
@@ -47,7 +47,11 @@ const jobs = {
   useFactory: (config: RedisConfig, logger: Logger) => patientConnection(config, 'jobs', logger),
 };
 
-/** The one connection that all workers of a process share; each has another for its blocking reads. */
+/**
+ * The one connection that all workers of a process share; each has another for its blocking reads. Global, because
+ * where it exists, the messages about a task's end take it, too.
+ */
+@Global()
 @Module({ providers: [jobs], exports: [jobs] })
 export class JobsRedisModule implements OnApplicationShutdown {
   constructor(@Inject(JOBS_REDIS) private readonly connection: Redis) {}

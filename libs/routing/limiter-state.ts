@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { GatheringRedis } from '#redis/gathering-redis.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { IMAGE_QUEUE } from '#queue/job-catalog.js';
@@ -40,6 +40,9 @@ export interface CallReport {
   readonly keepMs?: number;
 }
 
+/** How long the report of a success may wait to be sent with other commands, in ms. */
+const SUCCESS_WAITS_MS = 100;
+
 /** What all processes together know of a provider. */
 export interface ProviderState {
   /** Calls that are running or parked. */
@@ -62,7 +65,7 @@ type Part = (typeof LINE_PARTS)[number] | 'breaker' | 'failures' | 'keys';
 @Injectable()
 export class LimiterState {
   constructor(
-    @Inject(PRODUCER_REDIS) private readonly redis: Redis,
+    @Inject(PRODUCER_REDIS) private readonly redis: GatheringRedis,
     private readonly queue: RedisConfig,
     private readonly config: RoutingConfig,
   ) {}
@@ -81,8 +84,12 @@ export class LimiterState {
     return { answer: reason === '' ? { startedAt: ms } : { reason, retryAfterMs: ms }, called };
   }
 
-  /** Returns the slot, unless the call is parked, and records how the call went. */
+  /**
+   * Returns the slot, unless the call is parked, and records how the call went. The success of a provider whose slots
+   * are not limited is sent with the next commands, which are those of the task's end, so that it costs no write.
+   */
   async leave(call: ProviderCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
+    if (outcome === 'succeeded' && !isLimited(call)) await this.redis.company(SUCCESS_WAITS_MS);
     const { permit, provider, keyName, taskId } = call;
     const { failures, failureWindowMs, pauseMs, keyPauseMs } = this.config;
     const keys = this.keys(provider, ...LINE_PARTS, 'breaker', 'keys', 'failures');
@@ -132,6 +139,10 @@ export class LimiterState {
   private keys(provider: string, ...parts: Part[]): string[] {
     return parts.map((part) => `${this.queue.redisPrefix}:gate:${provider}:${part}`);
   }
+}
+
+function isLimited({ limits: { concurrency = 0, startsPerMinute = 0 } }: ProviderCall): boolean {
+  return concurrency > 0 || startsPerMinute > 0;
 }
 
 function wholeMs(ms = 0): number {

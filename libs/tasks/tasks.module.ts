@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
-import { ListeningRedisModule } from '#redis/redis.module.js';
+import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
 import { Admission } from './admission/admission.js';
 import { CancelTask } from './states/cancel-task.js';
 import { FailedTasks } from './reading/failed-tasks.js';
@@ -15,7 +16,7 @@ import { SubmitTask } from './intake/submit-task.js';
 import { SweepTasks } from './states/sweep-tasks.js';
 import { Sweeper } from './states/sweeper.js';
 import { TaskDetails } from './reading/task-details.js';
-import { TaskEnds } from './states/task-ends.js';
+import { ENDS_REDIS, TaskEnds } from './states/task-ends.js';
 import { TaskEstimates } from './admission/task-estimates.js';
 import { TaskEvents, TaskEventListener } from './states/task-events.js';
 import { TaskFigures } from './reading/task-figures.js';
@@ -29,12 +30,18 @@ import { TaskTurns } from './admission/task-turns.js';
 const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
 const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds];
+/** A worker tells of a task's end over the jobs' connection: BullMQ ends the job there at the same moment. */
+const ends = {
+  provide: ENDS_REDIS,
+  inject: [PRODUCER_REDIS, { token: JOBS_REDIS, optional: true }],
+  useFactory: (producer: Redis, jobs: Redis | undefined) => jobs ?? producer,
+};
 const accepted = [TaskEstimates, SubmitTask, CancelTask];
 
 /** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({
   imports: [DatabaseModule, QueueModule, WebhooksModule],
-  providers: [...rows, ...shown, ...told, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
+  providers: [...rows, ...shown, ...told, ends, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
   exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, WebhooksModule],
 })
 export class TasksModule {}

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CountingProxy } from '../support/counting-proxy.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
-import { startInstantWorker, type TestProcess } from '../support/processes.js';
+import { startInstantWorker, startWorker, type TestProcess } from '../support/processes.js';
 import { serviceAddress } from '../support/service-address.js';
 
 const CALLS = 20;
@@ -10,68 +11,125 @@ const [CALLERS, WAVES] = [40, 3];
 /** What one sync call of one caller takes, by process: lower it when a change needs fewer, raise it only with a reason. */
 const RECORDED = JSON.parse(readFileSync(resolve('bench', 'round-trips.json'), 'utf8')) as Record<string, number>;
 
-/** Each process reaches Postgres and Redis through a proxy of its own. Unlike times, counts are the same on every machine. */
-describe('round trips', () => {
-  let platform: ApiPlatform;
-  let worker: TestProcess;
+/** An API, and the proxies through which it and a worker reach Postgres and Redis. */
+async function openRoom(more: Readonly<Record<string, string>> = {}) {
   const proxies = new Map<string, CountingProxy>();
+  const linked = async (process: string, databaseUrl: string) => {
+    const [postgres, redis] = [
+      await CountingProxy.start(databaseUrl),
+      await CountingProxy.start(serviceAddress('TEST_REDIS_URL')),
+    ];
+    proxies.set(`${process} to Postgres`, postgres).set(`${process} to Redis`, redis);
+    return { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+  };
+  let database = '';
+  const platform = await startApiPlatform(async (databaseUrl) => {
+    database = databaseUrl;
+    // The counts are those of calls that are limited, which the settings of other tests switch off.
+    const limits = { RATE_SUBMITS_PER_MINUTE: '100000', MAX_TASKS_IN_FLIGHT: '1000' };
+    // What a process asks now and again is none of a call's.
+    const calm = { SWEEP_INTERVAL_MS: '60000', HEALTH_CHECK_INTERVAL_MS: '60000' };
+    return { ...limits, ...calm, ...more, ...(await linked('API', databaseUrl)) };
+  });
+  const settings = { ...platform.settings, ...(await linked('worker', database)) };
+  return { platform, proxies, settings };
+}
+
+async function generate(platform: ApiPlatform, prompt = 'a lighthouse'): Promise<void> {
+  const body = { model: 'gpt-image-2', prompt, size: 'auto', response_format: 'url' };
+  const answer = await platform.call('/v1/images/generations', { body });
+  expect(answer.status).toBe(200);
+  await answer.text();
+}
+
+/** The fewest round trips of each proxy in any of the calls: others have some of what a process asks now and again. */
+async function fewest(
+  proxies: ReadonlyMap<string, CountingProxy>,
+  calls: number,
+  call: () => Promise<void>,
+): Promise<(readonly [name: string, count: number])[]> {
+  const counts = (): number[] => [...proxies.values()].map(({ roundTrips }) => roundTrips);
+  const perCall: number[][] = [];
+  for (let n = 0; n < calls; n++) {
+    const before = counts();
+    await call();
+    perCall.push(counts().map((count, index) => count - (before[index] ?? 0)));
+  }
+  return [...proxies.keys()].map((name, index) => [name, Math.min(...perCall.map((trips) => trips[index] ?? 0))]);
+}
+
+function expectNoMore(found: readonly (readonly [name: string, count: number])[]): void {
+  process.stdout.write(`round trips of a sync call: ${JSON.stringify(Object.fromEntries(found))}\n`);
+  const more = found.filter(([name, count]) => count > (RECORDED[name] ?? 0));
+  expect(Object.fromEntries(more)).toEqual({});
+}
+
+/** Each process reaches Postgres and Redis through a proxy of its own. Unlike times, counts are the same on every machine. */
+describe('round trips of calls to a provider that charges', () => {
+  let provider: LedgerProvider;
+  let room: Awaited<ReturnType<typeof openRoom>>;
+  let worker: TestProcess;
   beforeAll(async () => {
-    const linked = async (process: string, databaseUrl: string) => {
-      const [postgres, redis] = [
-        await CountingProxy.start(databaseUrl),
-        await CountingProxy.start(serviceAddress('TEST_REDIS_URL')),
-      ];
-      proxies.set(`${process} to Postgres`, postgres).set(`${process} to Redis`, redis);
-      return { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
-    };
-    let database = '';
-    platform = await startApiPlatform(async (databaseUrl) => {
-      database = databaseUrl;
-      // The counts are those of calls that are limited, which the settings of other tests switch off.
-      const limits = { RATE_SUBMITS_PER_MINUTE: '100000', MAX_TASKS_IN_FLIGHT: '1000' };
-      // What a process asks now and again is none of a call's.
-      const calm = { SWEEP_INTERVAL_MS: '60000', HEALTH_CHECK_INTERVAL_MS: '60000' };
-      return { ...limits, ...calm, ...(await linked('API', databaseUrl)) };
-    });
-    worker = await startInstantWorker({ ...platform.settings, ...(await linked('worker', database)) });
+    provider = await LedgerProvider.start();
+    room = await openRoom({ OPENAI_API_KEY: 'sk-ledger', OPENAI_BASE_URL: provider.url });
+    // All writes of a row but the renewals of its lease.
+    await room.platform.pool.query(`
+      CREATE TABLE row_writes (task_id text, what text);
+      CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO row_writes VALUES (NEW.id, NEW.phase || ' ' || NEW.progress || ' ' || NEW.has_thumbnail); RETURN NULL; END $$;
+      CREATE TRIGGER writes_noted AFTER UPDATE ON tasks FOR EACH ROW
+        WHEN (to_jsonb(OLD) - 'lease_until' <> to_jsonb(NEW) - 'lease_until') EXECUTE FUNCTION note_write();`);
+    worker = await startWorker(room.settings);
   });
   afterAll(async () => {
     await worker.stop();
-    await platform.close();
-    for (const proxy of proxies.values()) await proxy.close();
+    await room.platform.close();
+    for (const proxy of room.proxies.values()) await proxy.close();
+    await provider.close();
   });
 
-  const counts = (): number[] => [...proxies.values()].map(({ roundTrips }) => roundTrips);
-  const generate = async (): Promise<void> => {
-    const body = { model: 'gpt-image-2', prompt: 'a lighthouse', size: 'auto', response_format: 'url' };
-    const answer = await platform.call('/v1/images/generations', { body });
-    expect(answer.status).toBe(200);
-    await answer.text();
-  };
-  const expectNoMore = (found: readonly (readonly [name: string, count: number])[]): void => {
-    process.stdout.write(`round trips of a sync call: ${JSON.stringify(Object.fromEntries(found))}\n`);
-    const more = found.filter(([name, count]) => count > (RECORDED[name] ?? 0));
-    expect(Object.fromEntries(more)).toEqual({});
-  };
+  it('are those of its claim, its start and its end, and of the queue', async () => {
+    let n = 0;
+    const found = await fewest(room.proxies, CALLS, () => generate(room.platform, `a lighthouse ${n++}`));
+    expect(provider.ledger).toHaveLength(CALLS);
+    expectNoMore(found.map(([name, count]) => [`${name}, provider charges`, count]));
+  });
+
+  it('write the row three times after it was inserted, the last time with its thumbnail', async () => {
+    const { rows } = await room.platform.pool.query<{ writes: string[] }>(
+      'SELECT array_agg(what ORDER BY ctid) AS writes FROM row_writes GROUP BY task_id',
+    );
+    expect(rows).toHaveLength(CALLS);
+    const fewestWrites = rows.map(({ writes }) => writes).sort((a, b) => a.length - b.length)[0];
+    expect(fewestWrites).toEqual(['running 0 false', 'running 5 false', 'done 100 true']);
+  });
+});
+
+describe('round trips', () => {
+  let room: Awaited<ReturnType<typeof openRoom>>;
+  let worker: TestProcess;
+  beforeAll(async () => {
+    room = await openRoom();
+    worker = await startInstantWorker(room.settings);
+  });
+  afterAll(async () => {
+    await worker.stop();
+    await room.platform.close();
+    for (const proxy of room.proxies.values()) await proxy.close();
+  });
+
+  const counts = (): number[] => [...room.proxies.values()].map(({ roundTrips }) => roundTrips);
 
   it('of a sync call are as few as they were', async () => {
-    const perCall: number[][] = [];
-    for (let call = 0; call < CALLS; call++) {
-      const before = counts();
-      await generate();
-      perCall.push(counts().map((count, index) => count - (before[index] ?? 0)));
-    }
-    // What a process asks for now and again, or has left to do for the call before, is in some of them only.
-    const least = [...proxies.keys()].map((name, index) => {
-      return [name, Math.min(...perCall.map((call) => call[index] ?? 0))] as const;
-    });
-    expectNoMore(least);
+    expectNoMore(await fewest(room.proxies, CALLS, () => generate(room.platform)));
   });
 
   it('of many callers at once are shared', async () => {
     const before = counts();
-    for (let wave = 0; wave < WAVES; wave++) await Promise.all(Array.from({ length: CALLERS }, generate));
-    const shares = [...proxies.keys()].map((name, index) => {
+    for (let wave = 0; wave < WAVES; wave++) {
+      await Promise.all(Array.from({ length: CALLERS }, () => generate(room.platform)));
+    }
+    const shares = [...room.proxies.keys()].map((name, index) => {
       const share = ((counts()[index] ?? 0) - (before[index] ?? 0)) / (WAVES * CALLERS);
       return [`${name}, many callers`, Math.round(10 * share) / 10] as const;
     });

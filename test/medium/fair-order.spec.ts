@@ -61,6 +61,25 @@ describe('the fair order', () => {
     return served.join('');
   }
 
+  it('wakes no worker for the next job when none waits', async () => {
+    const [config] = loadConfig([RedisConfig], { REDIS_URL: room.redisUrl, REDIS_PREFIX: room.prefix });
+    const connection = patientConnection(config, 'test', room.logger);
+    const worker = new Worker('images', null, { connection, prefix: room.prefix, autorun: false });
+    const wakeUps = () => room.redis.zrange(`${room.prefix}:images:marker`, '0', '-1');
+    await add('a', 2);
+    for (const left of [['0'], []]) {
+      const job = await worker.getNextJob('token', { block: false });
+      // BullMQ leaves one with each job that it hands out.
+      expect(await wakeUps()).toEqual(['0']);
+      await room.queue.started(job.id ?? '', connection);
+      expect(await wakeUps()).toEqual(left);
+    }
+    await add('a', 1);
+    expect(await wakeUps()).toEqual(['0']);
+    await worker.close();
+    connection.disconnect();
+  });
+
   it('lets a caller with little to do pass one who has queued a lot', async () => {
     await add('a', 200);
     expect(await serve(5)).toBe('aaaaa');

@@ -126,6 +126,8 @@ describe('a task of several images', () => {
     const waiting = new Set<string>();
     const most: number[] = [];
     const slow = storeThat(async (key) => {
+      // The thumbnail of the first is stored while the first is.
+      if (key.endsWith('.thumb.webp')) return;
       waiting.add(key);
       most.push(waiting.size);
       await new Promise((resolve) => setImmediate(resolve));

@@ -83,6 +83,27 @@ describe('thumbnails', () => {
     expect([data[3], data[(info.width - 1) * 4 + 3]]).toEqual([0, 255]);
   });
 
+  it('are told of by the statement that completes the task', async () => {
+    await room.sql(`
+      CREATE TABLE told (id text, status text);
+      CREATE FUNCTION note_thumbnail() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO told VALUES (NEW.id, OLD.status || ' ' || NEW.status); RETURN NULL; END $$;
+      CREATE TRIGGER thumbnail_noted AFTER UPDATE ON tasks FOR EACH ROW
+        WHEN (NEW.has_thumbnail AND NOT OLD.has_thumbnail) EXECUTE FUNCTION note_thumbnail();`);
+    const id = await accepted();
+    // A store that takes a while for an image, which is so much larger.
+    const slow: ObjectStore = { ...storeThat((...put) => store.put(...put)) };
+    slow.put = async (key, body, options) => {
+      const thumbnailIsThere = async () => (await stored()).some((name) => name.endsWith('.thumb.webp'));
+      expect(await waitUntil(thumbnailIsThere, { timeoutMs: 10_000 })).toBe(true);
+      return await store.put(key, body, options);
+    };
+    const paid = vendor(async () => imageOf(await gradientImage(1024, 1024, 'png')));
+    const registry = ProviderRegistry.of(new Map([['gpt-image-2', paid]]));
+    await imageWorker(room, { store: slow, thumbnailStore: store, registry }).run(id);
+    expect((await room.sql('SELECT * FROM told')).rows).toEqual([{ id, status: 'pending completed' }]);
+  });
+
   it('are not made of a picture that is as small itself', async () => {
     const id = await accepted({ pixels: null });
     await worker(await gradientImage(320, 200, 'png')).run(id);
@@ -110,7 +131,8 @@ describe('thumbnails', () => {
     const stopping = worker(await gradientImage(1024, 1024, 'png'), hanging);
     const run = stopping.run(id);
     expect(await waitUntil(() => Promise.resolve(asked), { timeoutMs: 10_000 })).toBe(true);
-    expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ status: 'completed' });
+    const hasEnded = async () => (await room.store.find(TEST_ACCOUNT, id))?.status === 'completed';
+    expect(await waitUntil(hasEnded, { timeoutMs: 10_000 })).toBe(true);
     expect(stopping.leases.size).toBe(0);
     stopping.leases.abortAll();
     await run;
@@ -123,6 +145,8 @@ describe('thumbnails', () => {
   it('do not outlive objects that were deleted while they were made', async () => {
     const id = await accepted();
     const late = storeThat(async (key, ...rest) => {
+      const hasEnded = async () => (await room.store.find(TEST_ACCOUNT, id))?.status === 'completed';
+      expect(await waitUntil(hasEnded, { timeoutMs: 10_000 })).toBe(true);
       await room.sql(`UPDATE tasks SET finished_at = now() - interval '80 hours' WHERE id = $1`, [id]);
       await expire();
       return await store.put(key, ...rest);

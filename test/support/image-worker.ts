@@ -79,17 +79,18 @@ export function imageWorker(
     new ProviderStarts(transitions, meter, config, registry, logger),
     new TaskProgress(transitions, events, logger),
   ];
-  const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers);
+  const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers, room.redis);
   const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter, partials);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
-  const images = new StoreResults(store, new FinishAsOrdered(workerConfig), progress);
+  const thumbnails = new KeepThumbnail(transitions, thumbnailStore, leases, logger);
+  const images = new StoreResults(store, new FinishAsOrdered(workerConfig), progress, thumbnails);
   const run = new RunImageTask(
     new ClaimTask(leases, events, meter, starts, logger),
     new OrderImage(starts, registry, calls, inputs, images),
-    new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger)),
+    new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger), thumbnails),
     new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),
-    new KeepThumbnail(transitions, thumbnailStore, leases, logger),
+    thumbnails,
   );
   return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }

@@ -118,9 +118,12 @@ export class TaskSlots {
   }
 
   /** The task has ended, or never came to be. Never fails: a command that is lost is made up for by the rows. */
-  free({ accountId, originalKeyId, id }: Pick<SlotTaker, 'accountId' | 'originalKeyId' | 'id'>): void {
-    this.redis.zrem(this.keyOf(accountId), `${originalKeyId} ${id}`).catch(() => undefined);
-    this.redis.zrem(this.keyOf(originalKeyId), id).catch(() => undefined);
+  free(
+    { accountId, originalKeyId, id }: Pick<SlotTaker, 'accountId' | 'originalKeyId' | 'id'>,
+    over = this.redis,
+  ): void {
+    over.zrem(this.keyOf(accountId), `${originalKeyId} ${id}`).catch(() => undefined);
+    over.zrem(this.keyOf(originalKeyId), id).catch(() => undefined);
   }
 
   /** Looks accounts up that were not for a while, and answers with how many. Throws like `with`. */

@@ -49,8 +49,8 @@ export class LostCallers {
    * Marks a task that has just been completed as abandoned if its caller's process is gone, so that the next equal
    * request gets its images. Never fails.
    */
-  markCompleted(id: string, waiter: string): void {
-    this.gone([waiter])
+  markCompleted(id: string, waiter: string, over = this.redis): void {
+    this.gone([waiter], over)
       .then(async (gone) => {
         if (gone.length === 0) return;
         const where = { id, waiter, status: 'completed', abandonedAt: null, deliveredAt: null };
@@ -84,9 +84,9 @@ export class LostCallers {
   }
 
   /** The processes that have no subscription at Redis. Without Redis, none counts as gone. */
-  private async gone(waiters: readonly string[]): Promise<string[]> {
+  private async gone(waiters: readonly string[], over = this.redis): Promise<string[]> {
     // The answer is a flat list: channel, subscribers, channel, subscribers, ...
-    const counts = await this.redis.pubsub('NUMSUB', ...waiters.map((one) => this.channelOf(one))).catch(() => []);
+    const counts = await over.pubsub('NUMSUB', ...waiters.map((one) => this.channelOf(one))).catch(() => []);
     return waiters.filter((_, index) => Number(counts[2 * index + 1]) === 0);
   }
 }

@@ -201,12 +201,16 @@ export async function takeUndelivered(
 /** SQL for whether a claim also begins the call given for its model: the first claim of a plain task. */
 const BEGINS = `($2::jsonb ? model AND attempt = 0 AND inputs = '[]' AND NOT options ?| '{n,strict,onlyProvider}')`;
 
+/** Progress of a task whose provider has been called: the start writes it, so that no other write has to. */
+const STARTED_PERCENT = 5;
+
 const CLAIM = {
   name: 'task_claim',
   text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = owner,
       lease_until = now() + lease_ms * interval '1 millisecond', next_try_at = NULL, started_at = COALESCE(started_at, now()),
       provider_starts = provider_starts + ${BEGINS}::int, provider_call_open = provider_call_open OR ${BEGINS},
       provider = CASE WHEN ${BEGINS} THEN $2->model->>'provider' ELSE provider END,
+      progress = CASE WHEN ${BEGINS} THEN GREATEST(progress, ${STARTED_PERCENT}) ELSE progress END,
       calls = CASE WHEN ${BEGINS} THEN jsonb_build_array(jsonb_build_object('n', 1, 'startedAt', now()) || ($2->model)) ELSE calls END
     FROM ${ofBatch('owner text, lease_ms float8')}
     WHERE id = task AND status = 'pending' AND deadline_at > now()
@@ -248,6 +252,7 @@ export async function renewLeases(database: Queryable, leases: readonly Lease[],
 const START = {
   name: 'task_start_provider',
   text: `UPDATE tasks SET provider_starts = provider_starts + 1, provider = call->>'provider', provider_call_open = true, provider_job_id = NULL,
+      progress = GREATEST(progress, ${STARTED_PERCENT}),
       calls = ${callsEnded('before')} || (jsonb_build_object('n', provider_starts + 1, 'startedAt', now()) || call)
     FROM ${ofBatch('fence int, call jsonb, max_starts int, before jsonb')}
     WHERE ${HELD_IN_BATCH} AND lease_until IS NOT NULL AND provider_starts < max_starts AND CASE WHEN $2::boolean THEN ${NOT_DURABLE} ELSE true END
@@ -326,8 +331,9 @@ const END = {
   name: 'task_end',
   text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
       progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = made, usage = used, warnings = warned, error = failure,
+      has_thumbnail = COALESCE(thumbnail, false),
       calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
-    FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
+    FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb, thumbnail boolean')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
       AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${BUDGETS_LOCK} AND id = ANY (${LOCKED}) ELSE true END
     RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
@@ -340,6 +346,8 @@ export interface End {
   readonly images?: readonly TaskImage[];
   readonly usage?: ImageUsage | undefined;
   readonly warnings?: readonly string[];
+  /** The first image's thumbnail is in the store. */
+  readonly hasThumbnail?: boolean;
   readonly error?: TaskError;
   /** The end of the last call, if that is open. */
   readonly call?: CallEnd | undefined;
@@ -347,9 +355,9 @@ export interface End {
 
 /** Ends pending tasks; no row for one that has ended already, or that its lease or account does not match. */
 export async function endTasks(database: Queryable, ends: readonly End[]): Promise<EndedRow[]> {
-  const items = ends.map(({ by, status, images, usage, warnings, error, call }) => ({
+  const items = ends.map(({ by, status, images, usage, warnings, hasThumbnail, error, call }) => ({
     ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
-    ...{ ended: status, made: images, used: usage, failure: error, call },
+    ...{ ended: status, made: images, used: usage, failure: error, call, thumbnail: hasThumbnail },
     warned: warnings?.length === 0 ? undefined : warnings,
   }));
   return (await database.query<EndedRow>({ ...END, values: [batch(items), ends.length > 1] })).rows;

@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Redis } from 'ioredis';
 import { Metrics } from '#telemetry/metrics.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { LostCallers } from '../intake/lost-callers.js';
@@ -9,6 +10,9 @@ import type { TaskOutcome } from '../row/task.js';
 
 type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'originalKeyId'>;
 
+/** The connection for what is told of a task's end, which nothing waits for. */
+export const ENDS_REDIS = Symbol('ends redis');
+
 /** After an ended task's row is committed, frees its slots and notifies waiters, webhooks and worker. Never fails. */
 @Injectable()
 export class TaskEnds {
@@ -18,13 +22,14 @@ export class TaskEnds {
     private readonly deliveries: SendDeliveries,
     private readonly metrics: Metrics,
     private readonly lost: LostCallers,
+    @Inject(ENDS_REDIS) private readonly redis: Redis,
   ) {}
 
   /** With `row`, waiters get the outcome without reading the row. */
   completed(task: EndedTask, asynchronous: boolean, row?: Completion): void {
     this.metrics.tasksEnded.inc({ outcome: 'completed', code: '' });
     this.tell(task, asynchronous, row?.outcome);
-    if (row?.waiter) this.lost.markCompleted(task.id, row.waiter);
+    if (row?.waiter) this.lost.markCompleted(task.id, row.waiter, this.connected);
   }
 
   failed(task: EndedTask, asynchronous: boolean, code: string): void {
@@ -41,8 +46,13 @@ export class TaskEnds {
 
   /** Only asynchronous tasks have webhooks, so for others it looks for none. */
   private tell(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
-    this.slots.free(task);
-    this.events.publishSettled(task.id, outcome);
+    this.slots.free(task, this.connected);
+    this.events.publishSettled(task.id, outcome, this.connected);
     if (asynchronous) this.deliveries.announce(task.id);
+  }
+
+  /** Undefined while there is no connection: what is told then would be kept for later, and is needed by nobody. */
+  private get connected(): Redis | undefined {
+    return this.redis.status === 'ready' ? this.redis : undefined;
   }
 }

@@ -27,9 +27,12 @@ export class TaskEvents {
     private readonly config: RedisConfig,
   ) {}
 
-  /** The task has ended. Never fails: a waiter that misses the event finds the ended row at its next check. */
-  publishSettled(taskId: string, outcome?: TaskOutcome): void {
-    this.publish('settled', outcome === undefined ? taskId : `${taskId} ${JSON.stringify(outcome)}`);
+  /**
+   * The task has ended. Never fails: a waiter that misses the event finds the ended row at its next check. `over`:
+   * another connection than that of this class.
+   */
+  publishSettled(taskId: string, outcome?: TaskOutcome, over?: Redis): void {
+    this.publish('settled', outcome === undefined ? taskId : `${taskId} ${JSON.stringify(outcome)}`, over);
   }
 
   /** The phase or progress of a pending task has changed. Never fails. */
@@ -42,8 +45,8 @@ export class TaskEvents {
     this.publish('cancelled', taskId);
   }
 
-  private publish(events: TaskEvent, message: string): void {
-    this.redis.publish(channelOf(this.config, events), message).catch(() => undefined);
+  private publish(events: TaskEvent, message: string, over = this.redis): void {
+    over.publish(channelOf(this.config, events), message).catch(() => undefined);
   }
 }
 

@@ -75,6 +75,8 @@ export interface TaskResult {
   readonly images: readonly TaskImage[];
   readonly usage: ImageUsage | undefined;
   readonly warnings: readonly string[];
+  /** The first image's thumbnail is in the store already. */
+  readonly hasThumbnail?: boolean;
 }
 
 /**
@@ -176,7 +178,10 @@ export class TaskTransitions {
     return (await answered(this.prisma.task.count({ where: { id, attempt, status: 'completed' } }))) === 1;
   }
 
-  /** Records that the image has a thumbnail; false when its objects, or the task, were deleted meanwhile. */
+  /**
+   * Records the thumbnail of an image that was completed without it; false when its objects, or the task, were deleted
+   * meanwhile.
+   */
   async thumbnailKept({ id, attempt }: Lease): Promise<boolean> {
     const kept = this.prisma.task.updateMany({
       where: { id, attempt, status: 'completed', objectsDeletedAt: null },

@@ -1,7 +1,7 @@
-import type { Redis } from 'ioredis';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { connectRedis, type RedisServer } from '#redis/connect-redis.js';
+import type { GatheringRedis } from '#redis/gathering-redis.js';
 import { DataFolder, readWhole } from './data-folder.js';
 import { openDatabase } from './open-database.js';
 import type { StandaloneConfig } from './standalone.config.js';
@@ -86,7 +86,7 @@ export async function withDatabase<T>(databaseUrl: string, work: (database: Pris
 }
 
 /** Runs work with a Redis connection and closes it. Throws connection errors and what the work throws. */
-export async function withRedis<T>(server: RedisServer, work: (redis: Redis) => Promise<T>): Promise<T> {
+export async function withRedis<T>(server: RedisServer, work: (redis: GatheringRedis) => Promise<T>): Promise<T> {
   const redis = connectRedis(server, {
     lazyConnect: true,
     connectTimeout: 5_000,

@@ -87,7 +87,7 @@ export class CallProvider {
     const { provider, key } = candidate;
     const adapter = this.providers.imageProvider(provider, key);
     const inputs = await inMaskForm(adapter, order);
-    const progress = this.progress.writer(lease);
+    const progress = this.progress.writer(lease, order.resume);
     const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
       signal: lease.signal,
       idempotencyKey: claimed.task.id,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Attempt } from './attempt.js';
 import { CompleteTask } from './complete-task.js';
+import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
 import type { OrderedImages } from './order-image.js';
 import { StoreResults } from './store-results.js';
 
@@ -10,13 +11,19 @@ export class DeliverImage {
   constructor(
     private readonly images: StoreResults,
     private readonly tasks: CompleteTask,
+    private readonly thumbnails: KeepThumbnail,
   ) {}
 
-  /** False when the task had already ended; then the stored objects are deleted. Throws ImageNotStored. */
-  async deliver(attempt: Attempt, { made, stored }: OrderedImages): Promise<boolean> {
-    const { images, warnings } = stored;
-    if (await this.tasks.complete(attempt, made.provider, { images, usage: made.usage, warnings })) return true;
-    await this.images.delete(images);
-    return false;
+  /**
+   * Returns the thumbnail that is still to be recorded, if the task was completed before that was stored. When the task
+   * had already ended, the stored objects are deleted. Throws ImageNotStored.
+   */
+  async deliver(attempt: Attempt, { made, stored }: OrderedImages): Promise<Thumbnail | undefined> {
+    const { images, thumbnail, warnings } = stored;
+    const hasThumbnail = thumbnail !== undefined && (await this.thumbnails.isStored(thumbnail));
+    const result = { images, usage: made.usage, warnings, hasThumbnail };
+    if (await this.tasks.complete(attempt, made.provider, result)) return hasThumbnail ? undefined : thumbnail;
+    await this.images.delete(stored);
+    return undefined;
   }
 }

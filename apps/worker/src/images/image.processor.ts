@@ -1,10 +1,12 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
-import { type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
+import type { Redis } from 'ioredis';
 import { FIRST_PRIORITY, type NextTask } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
-import { IMAGE_QUEUE, imageJobId, parseRunImageTask, RUN_IMAGE_TASK, taskIdOf } from '#queue/job-catalog.js';
+import { IMAGE_QUEUE, parseRunImageTask, RUN_IMAGE_TASK, taskIdOf } from '#queue/job-catalog.js';
 import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job-handlers.js';
+import { JOBS_REDIS } from '#redis/redis.module.js';
 import { Logger } from '#telemetry/logger.js';
 import { Leases } from './leases.js';
 import { RunImageTask } from './run-image-task.js';
@@ -18,12 +20,15 @@ const DATABASE_RETRY_MS = 1_000;
 @HandlesJob(RUN_IMAGE_TASK)
 export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly errors = new QueueErrors();
+  /** The task to run for each job that BullMQ has handed out. */
+  private readonly next = new WeakMap<Job, Promise<NextTask | undefined>>();
 
   constructor(
     private readonly tasks: RunImageTask,
     private readonly leases: Leases,
     private readonly config: WorkerConfig,
     private readonly queue: ImageQueue,
+    @Inject(JOBS_REDIS) private readonly jobs: Redis,
     private readonly logger: Logger,
   ) {
     super();
@@ -39,16 +44,28 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
     if (this.errors.isNew(error)) this.logger.warn('queue.error', { error });
   }
 
+  /**
+   * Asks for the task at once and over BullMQ's own connection, so that the command is sent together with BullMQ's next
+   * one: it looks for another job before it runs this one.
+   */
+  @OnWorkerEvent('active')
+  taken(job: Job): void {
+    this.next.set(job, this.taskOf(job));
+  }
+
   async process(job: Job<unknown>, token?: string): Promise<void> {
-    const { taskId } = parseRunImageTask(job.data);
-    const jobId = job.id ?? imageJobId(taskId, 0);
-    // Without Redis, the order is only slightly less fair.
-    let next = await this.queue.started(jobId).catch((): NextTask => ({ id: jobId }));
+    parseRunImageTask(job.data);
+    let next = await (this.next.get(job) ?? this.taskOf(job));
     while (next !== undefined) {
       if (await this.run(job, next, token)) return;
       // The task has already ended, so the next task of its account takes its place.
       next = await this.queue.nextAfter(next).catch(() => undefined);
     }
+  }
+
+  private async taskOf({ id = '' }: Job): Promise<NextTask | undefined> {
+    // Without Redis, the order is only slightly less fair.
+    return this.queue.started(id, this.jobs).catch((): NextTask => ({ id }));
   }
 
   /** False when the task needs no work. Throws DelayedError when the job must be retried. */

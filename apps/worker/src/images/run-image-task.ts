@@ -23,11 +23,11 @@ export class RunImageTask {
   async run(taskId: string, queuedAt?: number): Promise<boolean> {
     const attempt = await this.claims.claim(taskId, queuedAt);
     if (attempt === undefined) return false;
-    let thumbnail: Thumbnail | undefined;
+    let late: Thumbnail | undefined;
     try {
       const order = await this.orders.run(attempt);
       if ('pending' in order) await this.settle.park(attempt, order.pending.checkAfterMs);
-      else if (await this.images.deliver(attempt, order)) thumbnail = order.stored.thumbnail;
+      else late = await this.images.deliver(attempt, order);
     } catch (error) {
       await this.settle.failed(attempt, error);
     } finally {
@@ -35,7 +35,7 @@ export class RunImageTask {
       attempt.span.end();
     }
     // The task is complete and no caller is waiting, so a failure here changes nothing.
-    if (thumbnail !== undefined) await this.thumbnails.keep(attempt.lease, thumbnail);
+    if (late !== undefined) await this.thumbnails.recordLate(attempt.lease, late);
     return true;
   }
 }

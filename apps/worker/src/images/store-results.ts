@@ -14,14 +14,14 @@ import type { Attempt } from './attempt.js';
 import type { MadeImages } from './call-provider.js';
 import { ImageNotStored } from './failure-verdict.js';
 import { FinishAsOrdered } from './finish-as-ordered.js';
-import type { Thumbnail } from './keep-thumbnail.js';
+import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
 import { putWithRetries } from './put-with-retries.js';
 import { TaskProgress } from './task-progress.js';
 
 /** The images of an attempt, one object each. They belong to the task once its row names them. */
 export interface StoredImages {
   readonly images: readonly TaskImage[];
-  /** Thumbnail of the first image, if there is one. */
+  /** Thumbnail of the first image, if there is one; it may still be on its way into the store. */
   readonly thumbnail: Thumbnail | undefined;
   /** What was adapted or ignored, in plain words. */
   readonly warnings: readonly string[];
@@ -36,6 +36,7 @@ export class StoreResults {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly finish: FinishAsOrdered,
     private readonly progress: TaskProgress,
+    private readonly thumbnails: KeepThumbnail,
   ) {}
 
   /**
@@ -50,6 +51,8 @@ export class StoreResults {
         const image = await this.next(files, attempt, stored).catch((error: unknown) => stored.unusable(error));
         if (image === undefined) continue;
         const key = stored.keyOf(image);
+        // Beside the image, so that the row of a completed task tells of both.
+        if (image.thumbnail) stored.thumbnail = this.thumbnails.store(attempt.lease.id, key, image.thumbnail);
         const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.bytes.length } };
         await inSpan(start, () =>
           this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal)),
@@ -58,13 +61,14 @@ export class StoreResults {
       }
       return stored.end();
     } catch (error) {
-      await this.delete(stored.images);
+      await this.delete(stored);
       throw error;
     }
   }
 
   /** Deletes images that are no longer needed. Retention finds those that can't be deleted now. */
-  async delete(images: readonly TaskImage[]): Promise<void> {
+  async delete({ images, thumbnail }: Pick<StoredImages, 'images' | 'thumbnail'>): Promise<void> {
+    if (thumbnail !== undefined) await this.thumbnails.discard(thumbnail);
     for (const { key } of images) await this.store.delete(key).catch(() => undefined);
   }
 
@@ -89,8 +93,8 @@ export class StoreResults {
 /** The images of a call that are already stored. */
 class Stored {
   readonly images: TaskImage[] = [];
+  thumbnail: Thumbnail | undefined;
   private readonly warnings: Set<string>;
-  private thumbnail: Thumbnail | undefined;
   private failure: ProviderError | undefined;
 
   constructor(
@@ -113,10 +117,9 @@ class Stored {
   }
 
   add(key: string, image: FinishedImage): void {
-    const { contentType, width, height, sha256, provenance, bytes, thumbnail } = image;
+    const { contentType, width, height, sha256, provenance, bytes } = image;
     const sizes = sizesOf(this.attempt.claimed.task.options, this.made.sentSize, image);
     this.images.push({ key, contentType, width, height, bytes: bytes.length, sha256, sizes, provenance });
-    if (thumbnail !== undefined) this.thumbnail = { of: key, bytes: thumbnail };
   }
 
   /** Rethrows errors that are not the provider's. */

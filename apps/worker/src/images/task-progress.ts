@@ -19,9 +19,9 @@ export class TaskProgress {
     private readonly logger: Logger,
   ) {}
 
-  /** A progress writer for one provider call. */
-  writer(lease: LeasedTask): ProgressWriter {
-    return new ProgressWriter((percent) => this.write(lease, percent, 'running'));
+  /** A progress writer for one provider call, which may be resumed. */
+  writer(lease: LeasedTask, resumed: boolean): ProgressWriter {
+    return new ProgressWriter((percent) => this.write(lease, percent, 'running'), resumed);
   }
 
   /** Shows the phase `storing` if the work takes long enough to be seen. Throws what the work throws. */
