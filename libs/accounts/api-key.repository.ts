@@ -9,6 +9,7 @@ import type { Transaction } from '#database/queryable.js';
 import { secretIdOf } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount, touchKeys } from './accounts.sql.js';
+import { may, roleOf, type Role } from './person-rules.js';
 import {
   DEFAULT_ACCOUNT,
   hashApiKey,
@@ -16,6 +17,7 @@ import {
   KEY_SCOPES,
   newApiKey,
   prefixOf,
+  storedKeyTasks,
   storedResponseFormat,
   type ApiKeyRow,
   type ApiKeySettings,
@@ -29,6 +31,12 @@ interface CreatedKey {
   readonly id: string;
   readonly key: string;
   readonly prefix: string;
+}
+
+/** The tasks of a person, and of some keys, where not all of the account are to be seen. */
+interface SeenTasks {
+  readonly personId: string | null;
+  readonly keyIds: readonly string[];
 }
 
 /** The API keys of accounts. */
@@ -124,9 +132,46 @@ export class ApiKeyRepository {
     return rows.map((row) => shown(row, makers));
   }
 
-  /** Ids of all keys that a person created, including revoked and expired ones. */
-  async idsOf(accountId: string, createdBy: string): Promise<string[]> {
-    const where = { accountId, createdBy, hidden: false };
+  /**
+   * The tasks that a user may see and cancel: those that they ordered in the console or that their keys created,
+   * including ended keys; undefined for users who may see all.
+   */
+  async tasksOfPerson(who: {
+    readonly accountId: string;
+    readonly personId: string;
+    readonly role: Role;
+  }): Promise<SeenTasks | undefined> {
+    const { accountId, personId } = who;
+    if (may(who, 'tasks.read_all')) return undefined;
+    return { personId, keyIds: await this.idsOf({ accountId, createdBy: personId, hidden: false }) };
+  }
+
+  /** The tasks that a key may see and cancel (KEY_TASKS); undefined: all of the account. */
+  async tasksOfKey({
+    id,
+    accountId,
+    createdBy,
+    tasks,
+    originalKeyId,
+  }: Pick<ApiKey, 'id' | 'accountId' | 'createdBy' | 'tasks' | 'originalKeyId'>): Promise<SeenTasks | undefined> {
+    if (storedKeyTasks(tasks) === 'own') {
+      const original = originalKeyId ?? id;
+      return {
+        personId: null,
+        keyIds: await this.idsOf({ accountId, OR: [{ id: original }, { originalKeyId: original }] }),
+      };
+    }
+    if (createdBy === null || KEY_MAKERS.some((maker) => maker === createdBy)) return undefined;
+    // Deleted users keep their role, so a key that outlives its user sees no more than before.
+    const person = await this.prisma.person.findFirst({ where: { id: createdBy, accountId } });
+    if (person === null) return { personId: createdBy, keyIds: [id] };
+    const role = roleOf(person);
+    const isReader = may({ accountId, role }, 'tasks.read_all') && !may({ accountId, role }, 'tasks.create');
+    // A key also cancels, which users who only read may not.
+    return await this.tasksOfPerson({ accountId, personId: createdBy, role: isReader ? 'member' : role });
+  }
+
+  private async idsOf(where: Prisma.ApiKeyWhereInput): Promise<string[]> {
     return (await this.prisma.apiKey.findMany({ where, select: { id: true } })).map(({ id }) => id);
   }
 
@@ -174,10 +219,11 @@ export class ApiKeyRepository {
   async rotate(transaction: Transaction, id: string, end: Date): Promise<CreatedKey> {
     const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
     const { accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
-    const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt } = old;
+    const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt, tasks } = old;
     const made = await this.insert(transaction, {
       ...{ accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
-      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt, originalKeyId: old.originalKeyId ?? old.id },
+      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt, tasks },
+      originalKeyId: old.originalKeyId ?? old.id,
     });
     const now = new Date();
     await transaction.apiKey.updateMany({
@@ -309,6 +355,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
   return {
     ...{ id, name, prefix, createdAt, revokedAt, lastUsedAt, replacedBy, expiresAt, models, allowPixelSize },
     ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, scopes: row.scopes.filter(isScope) },
+    tasks: storedKeyTasks(row.tasks),
     defaultResponseFormat: storedResponseFormat(format),
     submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
     createdBy: makers.find((person) => person.id === row.createdBy) ?? null,

@@ -19,6 +19,13 @@ const PREFIX_SHARE = 1 / 4;
 export const KEY_SCOPES = ['images', 'tasks', 'chat'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
+/**
+ * Which tasks a key may see and cancel. `all`: those that its user may see in the console, or all of the account if no
+ * user made it; `own`: only those that it made, or a key that it replaced or was replaced by.
+ */
+export const KEY_TASKS = ['all', 'own'] as const;
+export type KeyTasks = (typeof KEY_TASKS)[number];
+
 /** Settings of one key. */
 export interface ApiKeySettings {
   /** Share of the queue relative to other keys; at least 1. */
@@ -31,6 +38,7 @@ export interface ApiKeySettings {
   readonly models: readonly string[];
   /** What it may be used for; empty = everything. */
   readonly scopes: readonly KeyScope[];
+  readonly tasks: KeyTasks;
   /** Default for `response_format`; null = the account's default, or else the deployment's. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
   /** Whether generations accept `<w>x<h>` sizes; null = the deployment's default. */
@@ -71,6 +79,11 @@ export interface NewApiKey {
 /** The `default_response_format` column of a key's or an account's row; null for an unknown value. */
 export function storedResponseFormat(text: string | null): DefaultResponseFormat | null {
   return DEFAULT_RESPONSE_FORMATS.find((format) => format === text) ?? null;
+}
+
+/** The `tasks` column of a key's row; the narrower one for a value of a later version. */
+export function storedKeyTasks(text: string): KeyTasks {
+  return text === 'all' ? 'all' : 'own';
 }
 
 /** `sk-dr-` and 256 random bits. */

@@ -7,7 +7,7 @@ import { ChatReserves } from '#billing/chat-reserves.js';
 import type { TaskCost } from '#billing/quote.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import { TaskIntake } from '#tasks/intake/task-intake.js';
-import { taskError, type TaskCommand } from '#tasks/row/task.js';
+import { allTasksOf, taskError, type TaskCommand } from '#tasks/row/task.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { AppError } from '#contract/app-error.js';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -114,7 +114,7 @@ describe('money', () => {
     await completed(task.id);
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, settle: 40_000 });
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000 });
-    expect((await room.store.find(TEST_ACCOUNT, task.id))?.cost).toEqual({ ...COST, settled: 40_000 });
+    expect((await room.store.find(allTasksOf(TEST_ACCOUNT), task.id))?.cost).toEqual({ ...COST, settled: 40_000 });
   });
 
   it.each([
@@ -143,12 +143,12 @@ describe('money', () => {
     const error = taskError(new AppError('upstream_error', 'no'));
     expect(await room.transitions.fail({ id: failed, attempt: claimed?.attempt ?? 0 }, error)).toBe(true);
     await room.transitions.claim(cancelled, 'worker', 20_000);
-    await room.store.cancel(TEST_ACCOUNT, cancelled);
+    await room.store.cancel(allTasksOf(TEST_ACCOUNT), cancelled);
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 s' WHERE id = $1`, [late]);
     expect(await room.newSweep().failOverdue()).toBe(1);
     for (const id of [failed, cancelled, late]) {
       expect(await ledger(id)).toEqual({ reserve: 40_000, refund: 40_000 });
-      expect((await room.store.find(TEST_ACCOUNT, id))?.cost).toMatchObject({ settled: 0 });
+      expect((await room.store.find(allTasksOf(TEST_ACCOUNT), id))?.cost).toMatchObject({ settled: 0 });
     }
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });
   });
@@ -175,12 +175,12 @@ describe('money', () => {
     const lease = { id: task.id, attempt: (await room.transitions.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
     if (call !== undefined) expect(await room.transitions.startProvider(lease, call, 3)).toBe(true);
     if (end !== undefined) await room.transitions.giveBack(lease, 0, end);
-    const cancelled = await room.store.cancel(TEST_ACCOUNT, task.id);
+    const cancelled = await room.store.cancel(allTasksOf(TEST_ACCOUNT), task.id);
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
     const settled = 'settle' in rest ? rest.settle : 0;
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: settled });
     expect(cancelled?.task.cost).toMatchObject({ settled });
-    await room.store.cancel(TEST_ACCOUNT, task.id);
+    await room.store.cancel(allTasksOf(TEST_ACCOUNT), task.id);
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
   });
 
@@ -188,7 +188,7 @@ describe('money', () => {
     const { task } = await take({ cost: UNKNOWN });
     const lease = { id: task.id, attempt: (await room.transitions.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
     await room.transitions.startProvider(lease, PAID as NonNullable<typeof PAID>, 3);
-    await room.store.cancel(TEST_ACCOUNT, task.id);
+    await room.store.cancel(allTasksOf(TEST_ACCOUNT), task.id);
     expect(await ledger(task.id)).toEqual({ reserve: null, settle: null });
   });
 
@@ -199,7 +199,7 @@ describe('money', () => {
     const retract = new RetractTasks(room.database, room.queue, room.tasksConfig, room.logger);
     retract.add(task.id);
     expect(await waitUntil(() => Promise.resolve(!retract.has(task.id)), { timeoutMs: 10_000 })).toBe(true);
-    expect(await room.store.find(TEST_ACCOUNT, task.id)).toBeUndefined();
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), task.id)).toBeUndefined();
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, refund: 40_000 });
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });
   });
@@ -266,7 +266,7 @@ describe('money', () => {
   it('counts what was spent before the budget was set', async () => {
     const apiKeyId = keyId();
     const [kept, failed] = [await take({ apiKeyId }), await take({ apiKeyId })];
-    await room.store.cancel(TEST_ACCOUNT, failed.task.id);
+    await room.store.cancel(allTasksOf(TEST_ACCOUNT), failed.task.id);
     await completed(kept.task.id);
     await room.sql(
       `INSERT INTO chat_usage VALUES ($1, $2, $3, 'm', 'p', NULL, 'm', false, 200, 'completed', 1, 1, 0, 1, 1, now(), 7)`,
@@ -402,7 +402,7 @@ describe('money', () => {
     expect(await budgetOf(total)).toMatchObject({ spent: 40_000 });
     await take({ apiKeyId: monthly });
     expect(await budgetOf(monthly)).toMatchObject({ spent: 40_000 });
-    await room.store.cancel(TEST_ACCOUNT, old.task.id);
+    await room.store.cancel(allTasksOf(TEST_ACCOUNT), old.task.id);
     expect(await budgetOf(monthly)).toMatchObject({ spent: 40_000 });
   });
 

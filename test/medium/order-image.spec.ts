@@ -14,6 +14,7 @@ import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { ProviderCall } from '#tasks/row/provider-call.js';
 import type { TaskCommand, TaskSummary } from '#tasks/row/task.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { imageWorker, OPEN_LIMITER, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -64,13 +65,13 @@ describe('ordering a picture', () => {
     (await room.store.insert(command(changes), DEADLINE_MS)).id;
 
   async function read(id: string): Promise<TaskSummary> {
-    const task = await room.store.find(TEST_ACCOUNT, id);
+    const task = await room.store.find(allTasksOf(TEST_ACCOUNT), id);
     if (task === undefined) throw new Error('no such task');
     return task;
   }
 
   const callsOf = async (id: string): Promise<readonly ProviderCall[]> =>
-    (await room.store.history(TEST_ACCOUNT, id))?.calls ?? [];
+    (await room.store.history(allTasksOf(TEST_ACCOUNT), id))?.calls ?? [];
 
   const countsOf = async (id: string): Promise<unknown> =>
     (await room.sql('SELECT attempt, waits, losses, provider_starts AS starts FROM tasks WHERE id = $1', [id])).rows[0];
@@ -254,7 +255,7 @@ models:
         const { limiter } = gateOf({ local: { reason: 'busy', retryAfterMs: 4_000 } });
         await worker({}, FREE, limiter).run(id);
         expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued', openProvider: null });
-        expect(await room.store.history(TEST_ACCOUNT, id)).toMatchObject({ calls: [], startedAt: null });
+        expect(await room.store.history(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({ calls: [], startedAt: null });
         expect(await countsOf(id)).toEqual({ attempt: 1, waits: 1, losses: 0, starts: 0 });
         expect((await room.sql('SELECT provider FROM tasks WHERE id = $1', [id])).rows).toEqual([{ provider: null }]);
         await due(id);
@@ -339,7 +340,7 @@ models:
       await worker(vendors).run(id);
       expect(await read(id)).toMatchObject({ status: 'pending', phase: 'running', openProvider: 'first' });
       expect(await room.redis.hget(`${room.prefix}:images:${id}-2`, 'delay')).toBe('2000');
-      expect(await room.store.history(TEST_ACCOUNT, id)).toMatchObject({ callRuns: true });
+      expect(await room.store.history(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({ callRuns: true });
       for (let n = 0; n < 2; n++) {
         await due(id);
         await worker(vendors).run(id);
@@ -470,7 +471,7 @@ models:
     it('can be cancelled, and says that it may have been charged', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
-      expect(await room.store.cancel(TEST_ACCOUNT, id)).toMatchObject({
+      expect(await room.store.cancel(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({
         task: { status: 'cancelled', mayBeCharged: true },
       });
       await worker({ first: mustNotBeCalled }).run(id);

@@ -8,6 +8,7 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -31,7 +32,7 @@ describe('where an image comes from', () => {
     const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
     const { id } = await room.store.insert(command({}), 900_000);
     await imageWorker(room, { store, registry, provenance }).run(id);
-    const [image] = (await room.store.find(TEST_ACCOUNT, id))?.images ?? [];
+    const [image] = (await room.store.find(allTasksOf(TEST_ACCOUNT), id))?.images ?? [];
     const bytes = await buffer((await store.open(image?.key ?? '')).stream);
     expect(image?.bytes).toBe(bytes.length);
     return { id, bytes, provenance: image?.provenance };

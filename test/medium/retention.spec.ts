@@ -28,6 +28,7 @@ import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -270,13 +271,13 @@ describe('retention', () => {
     const expire = new ExpireObjects(room.database, store, room.logger);
     const [favorite, other] = [await completed(), await completed()];
     for (const { id } of [favorite, other]) await finishedHoursAgo(id, 169);
-    await room.store.setFavorite(TEST_ACCOUNT, favorite.id, true);
+    await room.store.setFavorite(allTasksOf(TEST_ACCOUNT), favorite.id, true);
     await expire.run(KEPT);
     await expire.run(KEPT);
     expect(await stored()).toEqual([favorite.input, favorite.result].sort());
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([{ id: favorite.id }]);
     expect([await expire.imagesDueSince(KEPT), await expire.rowsDueSince(KEPT, 24)]).toEqual([undefined, undefined]);
-    await room.store.setFavorite(TEST_ACCOUNT, favorite.id, false);
+    await room.store.setFavorite(allTasksOf(TEST_ACCOUNT), favorite.id, false);
     await expire.run(KEPT);
     expect(await stored()).toEqual([]);
     expect((await room.sql('SELECT id FROM tasks')).rows).toEqual([]);
@@ -310,7 +311,7 @@ describe('retention', () => {
     await finishedHoursAgo(late.id, 169);
     const marking = Object.assign(new DiskStore(folder), {
       delete: async (key: string) => {
-        await room.store.setFavorite(TEST_ACCOUNT, late.id, true);
+        await room.store.setFavorite(allTasksOf(TEST_ACCOUNT), late.id, true);
         await store.delete(key);
       },
     });
@@ -345,8 +346,8 @@ describe('retention', () => {
     await room.store.insert(command(), DEADLINE_MS);
     await expire.run(KEPT);
     expect(await stored()).toEqual([fresh.input, fresh.result].sort());
-    expect(await room.store.find(TEST_ACCOUNT, stale.id)).toMatchObject({ status: 'completed' });
-    expect(await room.store.find(TEST_ACCOUNT, gone.id)).toBeUndefined();
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), stale.id)).toMatchObject({ status: 'completed' });
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), gone.id)).toBeUndefined();
     const { rows } = await room.sql('SELECT id FROM tasks');
     expect(rows).toHaveLength(3);
     await expire.run(KEPT);

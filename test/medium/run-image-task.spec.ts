@@ -14,6 +14,7 @@ import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { TaskCommand, TaskSummary } from '#tasks/row/task.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -44,7 +45,7 @@ describe('running one task', () => {
   }
 
   async function read(id: string): Promise<TaskSummary> {
-    const task = await room.store.find(TEST_ACCOUNT, id);
+    const task = await room.store.find(allTasksOf(TEST_ACCOUNT), id);
     if (task === undefined) throw new Error('no such task');
     return task;
   }

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { PrismaService } from '#database/prisma.service.js';
 import { SEARCH_BOUNDS, SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const ROWS = 50_000;
@@ -28,7 +29,7 @@ describe('searching tasks for words', () => {
   let searches: SearchTasks;
   let recorded: PrismaService;
   const search = (text: string, more: Partial<TaskSearch> = {}) =>
-    searches.search(TEST_ACCOUNT, { text, limit: 30, ...more });
+    searches.search(allTasksOf(TEST_ACCOUNT), { text, limit: 30, ...more });
 
   beforeAll(async () => {
     room = await openTaskRoom();
@@ -107,7 +108,7 @@ describe('searching tasks for words', () => {
 
   it('begins no further statement when its time is over', async () => {
     const hurried = new SearchTasks(room.database, { tasks: BOUND, ms: 0 });
-    const found = await hurried.search(TEST_ACCOUNT, { text: 'nowhere', limit: 30 });
+    const found = await hurried.search(allTasksOf(TEST_ACCOUNT), { text: 'nowhere', limit: 30 });
     expect(found).toMatchObject({ ids: [], isCutShort: true, next: { id: `task_${TEST_ACCOUNT}_2000` } });
   });
 

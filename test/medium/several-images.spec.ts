@@ -15,6 +15,7 @@ import { UploadRepository } from '#uploads/upload.repository.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -54,7 +55,7 @@ describe('a task of several images', () => {
   }
 
   async function read(id: string): Promise<TaskSummary> {
-    const task = await room.store.find(TEST_ACCOUNT, id);
+    const task = await room.store.find(allTasksOf(TEST_ACCOUNT), id);
     if (task === undefined) throw new Error('no such task');
     return task;
   }
@@ -178,7 +179,7 @@ describe('a task of several images', () => {
   it('leaves nothing behind when it has ended in another way meanwhile', async () => {
     const id = await accepted();
     const late = vendor(async () => {
-      await room.store.cancel(TEST_ACCOUNT, id);
+      await room.store.cancel(allTasksOf(TEST_ACCOUNT), id);
       return imageOf(...files);
     });
     await worker(late).run(id);

@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FIRST_PRIORITY } from '#queue/fair-order.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -31,11 +32,11 @@ describe('the sweep', () => {
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue]);
     room.redis.disconnect();
     expect(await room.newSweep().failOverdue()).toBe(1);
-    expect(await room.store.find(TEST_ACCOUNT, overdue)).toMatchObject({
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), overdue)).toMatchObject({
       status: 'failed',
       error: { code: 'generation_timeout', type: 'timeout_error', http_status: 504 },
     });
-    expect(await room.store.find(TEST_ACCOUNT, fine)).toMatchObject({ status: 'pending' });
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), fine)).toMatchObject({ status: 'pending' });
   });
 
   it('fails hundreds of overdue tasks in one sweep', async () => {
@@ -64,7 +65,7 @@ describe('the sweep', () => {
     for (const id of [refused, wanted]) retract.add(id);
     expect(await room.newSweep().enqueueForgotten()).toBe(2);
     expect(await waitUntil(() => Promise.resolve(!retract.has(refused)), { timeoutMs: 20_000 })).toBe(true);
-    expect(await room.store.find(TEST_ACCOUNT, refused)).toBeUndefined();
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), refused)).toBeUndefined();
     expect([await jobsOf(refused), await jobsOf(wanted), await jobsOf(died)]).toEqual([[], ['1'], ['1']]);
   });
 
@@ -120,10 +121,10 @@ describe('the sweep', () => {
     expect(await room.newSweep().enqueueForgotten()).toBe(1);
     expect(await jobsOf(id)).toEqual(['3']);
     expect(await room.redis.hget(`${room.prefix}:images:${id}-3`, 'priority')).toBe(String(FIRST_PRIORITY));
-    expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ phase: 'running' });
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({ phase: 'running' });
     await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [id]);
     expect(await room.newSweep().failOverdue()).toBe(1);
-    const history = await room.store.history(TEST_ACCOUNT, id);
+    const history = await room.store.history(allTasksOf(TEST_ACCOUNT), id);
     expect(history).toMatchObject({ status: 'failed', callRuns: false, calls: [{ upstreamId: 'vendor-job-1' }] });
   });
 
@@ -149,6 +150,6 @@ describe('the sweep', () => {
     const results = await Promise.all([room.newSweep().requeueAbandoned(), room.newSweep().requeueAbandoned()]);
     expect(results.sort()).toEqual([0, 1]);
     expect(await jobsOf(id)).toEqual(['0', '1']);
-    expect(await room.store.find(TEST_ACCOUNT, id)).toMatchObject({ status: 'pending', phase: 'queued' });
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({ status: 'pending', phase: 'queued' });
   });
 });

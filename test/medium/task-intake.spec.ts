@@ -13,6 +13,7 @@ import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { retried } from '../support/retried.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -138,7 +139,7 @@ describe('taking requests in', () => {
     expect(await take(identity)).toMatchObject({ attached: true, task: { id: task.id, status: 'failed' } });
     await room.sql(`UPDATE idempotency_keys SET expires_at = now() - interval '1 s' WHERE key = $1`, [identity.key]);
     await expire.run(config);
-    expect(await room.store.find(task.accountId, task.id)).toBeUndefined();
+    expect(await room.store.find(allTasksOf(task.accountId), task.id)).toBeUndefined();
   });
 
   it('attaches a retry to the newest task of the same request, but no first try ever', async () => {

@@ -12,6 +12,7 @@ import { TaskSlots } from '#tasks/admission/task-slots.js';
 import { TaskTurns } from '#tasks/admission/task-turns.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { TaskCommand } from '#tasks/row/task.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { freePort } from '../support/free-port.js';
 import { command, openTaskRoom, TEST_ACCOUNT, TEST_KEY, type TaskRoom } from '../support/task-room.js';
 
@@ -170,7 +171,7 @@ describe('tasks in flight', () => {
     for (const pair of [heir, {}]) expect(await take(capped(pair))).toEqual({ of: 'key', limit: 5 });
     expect(await are(5)).toBe(true);
 
-    const cancelled = await room.store.cancel(TEST_ACCOUNT, first!.id);
+    const cancelled = await room.store.cancel(allTasksOf(TEST_ACCOUNT), first!.id);
     room.slots.free({ ...first!, originalKeyId: cancelled!.originalKeyId });
     expect(await are(4)).toBe(true);
     const [entry] = await requeue(room.database.pool, [{ taskId: second!.id, epoch: 0 }], false);

@@ -1,4 +1,4 @@
-import { taskError } from '#tasks/row/task.js';
+import { allTasksOf, taskError } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -29,7 +29,7 @@ describe('the transitions of a task', () => {
   it('keeps the command and starts as pending and queued', async () => {
     const wanted = command({ inputs: [{ kind: 'url', url: 'https://example.com/a.png', param: 'image_urls[0]' }] });
     await room.store.insert(wanted, DEADLINE_MS);
-    const task = await room.store.find(TEST_ACCOUNT, wanted.id);
+    const task = await room.store.find(allTasksOf(TEST_ACCOUNT), wanted.id);
     expect(task).toMatchObject({
       id: wanted.id,
       status: 'pending',
@@ -50,14 +50,14 @@ describe('the transitions of a task', () => {
   });
 
   it('is the same unknown task to another account', async () => {
-    expect(await room.store.find('acct_other', await accepted())).toBeUndefined();
+    expect(await room.store.find(allTasksOf('acct_other'), await accepted())).toBeUndefined();
   });
 
   it('is found for its own account alone when many ask in one moment', async () => {
     const ids = await Promise.all(Array.from({ length: 60 }, () => accepted()));
     await room.sql(`UPDATE tasks SET account_id = 'acct_other' WHERE id = ANY($1)`, [ids.slice(0, 30)]);
     const asked = ids.flatMap((id) => [TEST_ACCOUNT, 'acct_other'].map((account) => ({ account, id })));
-    const found = await Promise.all(asked.map(({ account, id }) => room.store.find(account, id)));
+    const found = await Promise.all(asked.map(({ account, id }) => room.store.find(allTasksOf(account), id)));
     const expected = asked.map(({ account, id }) => (account === 'acct_other') === ids.indexOf(id) < 30);
     expect(found.map((task, index) => task?.id === asked[index]?.id)).toEqual(expected);
   });
@@ -96,7 +96,7 @@ describe('the transitions of a task', () => {
     expect(await room.transitions.fail(lease, taskError(new AppError('internal_error', 'late')))).toBe(false);
     expect(await room.transitions.giveBack(lease, 0)).toBeUndefined();
     expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();
-    const task = await room.store.find(TEST_ACCOUNT, lease.id);
+    const task = await room.store.find(allTasksOf(TEST_ACCOUNT), lease.id);
     expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, error: null, images: [image] });
     expect(task?.finishedAt).toBeInstanceOf(Date);
   });
@@ -145,7 +145,7 @@ describe('the transitions of a task', () => {
       charged: 'no',
     });
     await room.transitions.complete(lease, result, { outcome: 'succeeded', charged: 'no' });
-    const { calls = [] } = (await room.store.history(TEST_ACCOUNT, lease.id)) ?? {};
+    const { calls = [] } = (await room.store.history(allTasksOf(TEST_ACCOUNT), lease.id)) ?? {};
     const times = { startedAt: expect.any(String), endedAt: expect.any(String) };
     const failed = { outcome: 'failed', code: 'upstream_error', charged: 'no' };
     const named = { upstreamId: 'vendor-job-7', acceptedAt: expect.any(String) };
@@ -163,7 +163,9 @@ describe('the transitions of a task', () => {
       outcome: 'unknown',
       charged: 'maybe',
     });
-    expect((await room.store.history(TEST_ACCOUNT, other.id))?.calls).toMatchObject([{ outcome: 'failed' }]);
+    expect((await room.store.history(allTasksOf(TEST_ACCOUNT), other.id))?.calls).toMatchObject([
+      { outcome: 'failed' },
+    ]);
   });
 
   it('takes no start that arrives after the task was given back', async () => {
@@ -182,7 +184,10 @@ describe('the transitions of a task', () => {
       [lease.id],
     );
     expect(await room.transitions.park(lease, 60_000)).toEqual({ taskId: lease.id, epoch: 2, delayMs: 60_000 });
-    expect(await room.store.find(TEST_ACCOUNT, lease.id)).toMatchObject({ phase: 'running', openProvider: 'paid' });
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), lease.id)).toMatchObject({
+      phase: 'running',
+      openProvider: 'paid',
+    });
     expect(await room.transitions.claim(lease.id, 'early', LEASE_MS)).toBeUndefined();
     expect(await room.transitions.renew([lease], LEASE_MS)).toEqual([]);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [lease.id]);
@@ -198,10 +203,10 @@ describe('the transitions of a task', () => {
   it('never shows progress going back, nor 100 before the end', async () => {
     const lease = await claimed();
     for (const percent of [40, 20, 250]) await room.transitions.progress(lease, percent, 'running');
-    expect((await room.store.find(TEST_ACCOUNT, lease.id))?.progress).toBe(99);
+    expect((await room.store.find(allTasksOf(TEST_ACCOUNT), lease.id))?.progress).toBe(99);
     const other = await claimed();
     for (const percent of [40, 20]) await room.transitions.progress(other, percent, 'running');
-    expect((await room.store.find(TEST_ACCOUNT, other.id))?.progress).toBe(40);
+    expect((await room.store.find(allTasksOf(TEST_ACCOUNT), other.id))?.progress).toBe(40);
   });
 
   it('is not claimed before its next try is due, nor after its deadline', async () => {
@@ -270,7 +275,9 @@ describe('the transitions of a task', () => {
       const ends = all.map((lease, index) => room.transitions.complete(lease, index === 2 ? broken : result));
       const outcomes = await Promise.allSettled(ends);
       expect(outcomes.map(({ status }) => status)).toEqual(all.map((_, n) => (n === 2 ? 'rejected' : 'fulfilled')));
-      const statuses = await Promise.all(all.map(async ({ id }) => (await room.store.find(TEST_ACCOUNT, id))?.status));
+      const statuses = await Promise.all(
+        all.map(async ({ id }) => (await room.store.find(allTasksOf(TEST_ACCOUNT), id))?.status),
+      );
       expect(statuses).toEqual(all.map((_, index) => (index === 2 ? 'pending' : 'completed')));
       expect(await won(room.transitions.complete(all[2] as (typeof all)[0], result))).toBe(true);
     });
@@ -344,7 +351,7 @@ describe('a page of tasks', () => {
   it('walks from the newest to the oldest without gap or repetition', async () => {
     const walked: string[] = [];
     for (let after: string | undefined, more = true; more;) {
-      const page = await room.store.list(TEST_ACCOUNT, { limit: 3, after });
+      const page = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 3, after });
       walked.push(...page.tasks.map((task) => task.id));
       after = page.tasks.at(-1)?.id;
       more = page.hasMore;
@@ -356,11 +363,14 @@ describe('a page of tasks', () => {
   });
 
   it('filters by status and age, and shows another account nothing', async () => {
-    const failed = await room.store.list(TEST_ACCOUNT, { limit: 10, status: 'failed' });
+    const failed = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 10, status: 'failed' });
     expect(failed.tasks.map((task) => task.id)).toEqual([ids[1]]);
-    const recent = await room.store.list(TEST_ACCOUNT, { limit: 10, since: new Date('2026-01-02') });
+    const recent = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 10, since: new Date('2026-01-02') });
     expect(recent.tasks).toHaveLength(5);
-    expect(await room.store.list('acct_other', { limit: 10 })).toEqual({ tasks: [], hasMore: false });
-    expect(await room.store.list('acct_other', { limit: 10, after: ids[3] })).toEqual({ tasks: [], hasMore: false });
+    expect(await room.store.list(allTasksOf('acct_other'), { limit: 10 })).toEqual({ tasks: [], hasMore: false });
+    expect(await room.store.list(allTasksOf('acct_other'), { limit: 10, after: ids[3] })).toEqual({
+      tasks: [],
+      hasMore: false,
+    });
   });
 });

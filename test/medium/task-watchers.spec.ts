@@ -1,6 +1,7 @@
 import { TaskWatchers } from '../../apps/api/src/tasks/task-watchers.js';
 import { Metrics } from '#telemetry/metrics.js';
 import type { TaskSummary } from '#tasks/row/task.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -58,7 +59,7 @@ describe('watching tasks', () => {
     await room.transitions.progress({ id, attempt: claim?.attempt ?? 0 }, 40, 'running');
     await moved;
     const ended = seen(id, (task) => task?.status === 'cancelled');
-    await room.store.cancel('acct_default', id);
+    await room.store.cancel(allTasksOf('acct_default'), id);
     expect(await ended).toMatchObject({ phase: 'done', progress: 40, openProvider: null });
   });
 

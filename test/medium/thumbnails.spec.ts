@@ -15,6 +15,7 @@ import type { TaskOptions } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { imageWorker, imageOf, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -131,7 +132,7 @@ describe('thumbnails', () => {
     const stopping = worker(await gradientImage(1024, 1024, 'png'), hanging);
     const run = stopping.run(id);
     expect(await waitUntil(() => Promise.resolve(asked), { timeoutMs: 10_000 })).toBe(true);
-    const hasEnded = async () => (await room.store.find(TEST_ACCOUNT, id))?.status === 'completed';
+    const hasEnded = async () => (await room.store.find(allTasksOf(TEST_ACCOUNT), id))?.status === 'completed';
     expect(await waitUntil(hasEnded, { timeoutMs: 10_000 })).toBe(true);
     expect(stopping.leases.size).toBe(0);
     stopping.leases.abortAll();
@@ -145,7 +146,7 @@ describe('thumbnails', () => {
   it('do not outlive objects that were deleted while they were made', async () => {
     const id = await accepted();
     const late = storeThat(async (key, ...rest) => {
-      const hasEnded = async () => (await room.store.find(TEST_ACCOUNT, id))?.status === 'completed';
+      const hasEnded = async () => (await room.store.find(allTasksOf(TEST_ACCOUNT), id))?.status === 'completed';
       expect(await waitUntil(hasEnded, { timeoutMs: 10_000 })).toBe(true);
       await room.sql(`UPDATE tasks SET finished_at = now() - interval '80 hours' WHERE id = $1`, [id]);
       await expire();

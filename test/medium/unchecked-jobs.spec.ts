@@ -12,6 +12,7 @@ import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
 import { submitPollProvider } from '#providers/submit-poll/from-entry.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { Logger } from '#telemetry/logger.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
 import { plainImage } from '../support/image-provider-suite.js';
@@ -85,8 +86,8 @@ describe('a job that the provider does not let us check', () => {
   }
 
   const accepted = async (): Promise<string> => (await room.store.insert(command(), 900_000)).id;
-  const read = (id: string) => room.store.find(TEST_ACCOUNT, id);
-  const callsOf = async (id: string) => (await room.store.history(TEST_ACCOUNT, id))?.calls;
+  const read = (id: string) => room.store.find(allTasksOf(TEST_ACCOUNT), id);
+  const callsOf = async (id: string) => (await room.store.history(allTasksOf(TEST_ACCOUNT), id))?.calls;
   const warnings = () =>
     log
       .split('\n')

@@ -1,6 +1,7 @@
 import { TextSealer } from '#secrets/sealed-text.js';
 import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { webhooks } from '../../apps/standalone/src/commands/webhooks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -90,7 +91,7 @@ describe('npm run webhooks', () => {
       await room.store.insert(command(callback), 900_000),
       await room.store.insert(command(callback), 900_000),
     ];
-    for (const task of [id, other]) await room.store.cancel(TEST_ACCOUNT, task);
+    for (const task of [id, other]) await room.store.cancel(allTasksOf(TEST_ACCOUNT), task);
     const log = new DeliveryLogStore(room.database);
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
     const claimed = await room.deliveryTransitions.claim(delivery?.id ?? '', 25_000);

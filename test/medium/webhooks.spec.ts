@@ -27,6 +27,7 @@ import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WebhookGauges } from '#webhooks/webhook-gauges.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { AlertMailLimits } from '../../apps/worker/src/webhooks/alert-mail-limits.js';
 import { AlertMails } from '../../apps/worker/src/webhooks/alert-mails.js';
 import { AttemptDelivery } from '../../apps/worker/src/webhooks/attempt-delivery.js';
@@ -164,7 +165,7 @@ describe('webhooks', () => {
       'user-agent': 'Darkroom',
     });
     expect(callback?.headers['webhook-id']).toBe(hook?.headers['webhook-id']);
-    const task = await room.store.find(TEST_ACCOUNT, id);
+    const task = await room.store.find(allTasksOf(TEST_ACCOUNT), id);
     expect(hook?.event).toMatchObject({
       id: id.replace('task_', 'evt_'),
       object: 'event',
@@ -191,7 +192,7 @@ describe('webhooks', () => {
     const error = { type: 'api_error', code: 'internal_error', message: 'x', param: null, http_status: 500 } as const;
     await room.transitions.fail({ id: failing.id, attempt: claim?.attempt ?? 0 }, error);
     const cancelled = await room.store.insert(command(asynchronous), DEADLINE_MS);
-    await room.store.cancel(TEST_ACCOUNT, cancelled.id);
+    await room.store.cancel(allTasksOf(TEST_ACCOUNT), cancelled.id);
     const overdue = await room.store.insert(command(asynchronous), DEADLINE_MS);
     await sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue.id]);
     await room.newSweep().failOverdue();

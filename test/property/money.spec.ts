@@ -10,7 +10,7 @@ import type { TaskCost } from '#billing/quote.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/row/provider-call.js';
 import { type RequestIdentity, TaskIntake } from '#tasks/intake/task-intake.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
-import { taskError } from '#tasks/row/task.js';
+import { allTasksOf, taskError } from '#tasks/row/task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
@@ -163,7 +163,7 @@ describe('the ledger', () => {
       } else if (next.kind === 'give back') {
         await transitions.giveBack(lease, 0, { outcome: 'unknown', charged: next.task % 2 === 0 ? 'maybe' : 'no' });
       } else if (next.kind === 'fail') await transitions.fail(lease, FAILURE);
-      else if (next.kind === 'cancel') await store.cancel(rows[0]?.account_id ?? '', id);
+      else if (next.kind === 'cancel') await store.cancel(allTasksOf(rows[0]?.account_id ?? ''), id);
       else if (next.kind === 'complete') {
         const usage = { input_tokens: next.tokens, output_tokens: next.tokens, total_tokens: 2 * next.tokens };
         const images = Array.from({ length: next.images }, () => IMAGE);

@@ -217,17 +217,23 @@ export class TaskIntake {
   }
 
   /** Undefined when the key is unused or expired, or its task is gone. */
-  private async findKeyed({ accountId }: TaskCommand, { key, fingerprint }: KeyedRequest): Promise<Intake | undefined> {
+  private async findKeyed(
+    { accountId, own }: TaskCommand,
+    { key, fingerprint }: KeyedRequest,
+  ): Promise<Intake | undefined> {
     const lease = await this.prisma.idempotencyKey.findUnique({
       where: { accountId_key: { accountId, key }, expiresAt: { gt: new Date() } },
     });
     if (lease === null) return undefined;
-    if (!fingerprint.equals(lease.fingerprint)) {
+    const { taskId } = lease;
+    // To a caller who may not see its task, the key is one that another request has used.
+    const isSeen = (await this.store.within({ accountId, own }, [taskId])).has(taskId);
+    if (!isSeen || !fingerprint.equals(lease.fingerprint)) {
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was already used for a different request.', {
         param: 'Idempotency-Key',
       });
     }
-    return this.attach(lease.taskId);
+    return this.attach(taskId);
   }
 
   /**

@@ -5,6 +5,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { scanTasks, type ScannedTask } from '../row/sweep.sql.js';
 import { isRequestId, isTaskId } from '../row/task-id.js';
 import { tasksOf } from '../row/task-scope.js';
+import type { TaskScope } from '../row/task.js';
 import type { TaskListQuery } from './task-store.js';
 
 /** Tasks that one statement examines, so that it stays far below its time limit however long the prompts are. */
@@ -20,7 +21,7 @@ interface SearchBounds {
   readonly ms: number;
 }
 
-/** A search in one account's tasks, for what no index covers. */
+/** A search in a scope's tasks, for what no index covers. */
 export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order' | 'favorites' | 'prompt'> {
   /** Part of the prompt, case-insensitive, or the whole id of a task or of its request. */
   readonly text?: string | undefined;
@@ -57,17 +58,17 @@ export class SearchTasks {
     @Optional() private readonly bounds: SearchBounds = SEARCH_BOUNDS,
   ) {}
 
-  async search(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
+  async search(scope: TaskScope, search: TaskSearch): Promise<TaskSearchResult> {
     const { text } = search;
     if (text !== undefined && (isTaskId(text) || isRequestId(text))) {
-      const ids = search.after === undefined ? await this.byId(accountId, text, search) : [];
+      const ids = search.after === undefined ? await this.byId(scope, text, search) : [];
       return { ids, next: undefined, isCutShort: false };
     }
-    return await this.look(accountId, search);
+    return await this.look(scope, search);
   }
 
-  private async byId(accountId: string, text: string, search: TaskSearch): Promise<string[]> {
-    const { limit, status, model, apiKeyId, provider, since, until, own } = search;
+  private async byId({ accountId, own }: TaskScope, text: string, search: TaskSearch): Promise<string[]> {
+    const { limit, status, model, apiKeyId, provider, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
         ...{ ...definedFields({ accountId, status, model, apiKeyId, provider }), ...tasksOf(own) },
@@ -93,15 +94,25 @@ export class SearchTasks {
     return last === null ? { gte: since } : { gte: since, lt: last.createdAt };
   }
 
-  private async look(accountId: string, search: TaskSearch): Promise<TaskSearchResult> {
+  private async look({ accountId, own }: TaskScope, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
-    const { provider = null, own = null } = search;
+    const { provider = null } = search;
     const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
       if (looked > 0 && performance.now() - begun > this.bounds.ms) break;
-      const wanted = { accountId, status, model, apiKeyId, provider, own, text, since, after: next ?? null };
+      const wanted = {
+        accountId,
+        status,
+        model,
+        apiKeyId,
+        provider,
+        own: own ?? null,
+        text,
+        since,
+        after: next ?? null,
+      };
       const rows = await scanTasks(this.prisma.pool, wanted, TASKS_PER_STATEMENT);
       found.push(...rows.filter((row) => row.found));
       if (found.length > limit) return page(found.slice(0, limit), found[limit - 1], false);

@@ -8,15 +8,15 @@ import { PrismaService } from '#database/prisma.service.js';
 import { RANKED_COLUMNS, toHistory, toRanked, toSummary, toTask, type OwnedRow } from '../row/task-columns.js';
 import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
 import { endTasks, findTasks, insertTasks, readTasks, type FoundBy, type NewTask } from '../row/task.sql.js';
-import { endedTasksOf, tasksOf } from '../row/task-scope.js';
-import type { PersonTasks, Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
+import { endedTasksOf, isWithin, tasksOf } from '../row/task-scope.js';
+import type { OwnTasks, Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
 import type { TaskStatus } from '../row/task-status.js';
 
 /** The orders in which tasks can be listed: by time, duration or cost. */
 export const TASK_ORDERS = ['newest', 'oldest', ...RANKINGS] as const;
 export type TaskOrdering = (typeof TASK_ORDERS)[number];
 
-/** Which of an account's tasks to list; absent fields match all. */
+/** Which of a scope's tasks to list; absent fields match all. */
 export interface TaskListQuery {
   /** 1..100 */
   readonly limit: number;
@@ -33,8 +33,6 @@ export interface TaskListQuery {
   readonly apiKeyId?: string | undefined;
   /** Only favorites. */
   readonly favorites?: boolean | undefined;
-  /** Only the tasks of one person. */
-  readonly own?: PersonTasks | undefined;
   /** Part of the prompt; only for favorites, because those are few. */
   readonly prompt?: string | undefined;
 }
@@ -49,7 +47,13 @@ export interface TaskCount {
 }
 
 /** The filters of a list. */
-type TaskFilters = Omit<TaskListQuery, 'limit'>;
+type TaskFilters = Omit<TaskListQuery, 'limit'> & { readonly own: OwnTasks | undefined };
+
+/** A task that a reader asks for. */
+interface Wanted {
+  readonly scope: TaskScope;
+  readonly id: string;
+}
 
 /** A task that was just cancelled, with what identifies its job (`epoch`) and its slot (`apiKeyId`). */
 interface CancelledTask {
@@ -94,7 +98,7 @@ function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Pris
 /** The conditions of a query, and more. */
 function matching(
   accountId: string,
-  { status, since, until, model, apiKeyId, prompt }: TaskFilters,
+  { status, since, until, model, apiKeyId, prompt }: Omit<TaskListQuery, 'limit'>,
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
@@ -111,7 +115,7 @@ function matching(
 @Injectable()
 export class TaskStore {
   /** Polls that arrive together share a query, because its way through the driver costs more than the rows. */
-  private readonly finds: DataLoader<{ accountId: string; id: string }, TaskSummary | undefined>;
+  private readonly finds: DataLoader<Wanted, TaskSummary | undefined>;
   /** Tasks that arrive together share one statement, and one wait for the disk. */
   private readonly inserts = batched(
     async (tasks: readonly NewTask[]) => insertTasks(this.prisma.pool, tasks),
@@ -146,14 +150,15 @@ export class TaskStore {
     return row && toTask(row);
   }
 
-  async find(accountId: string, id: string): Promise<TaskSummary | undefined> {
-    return this.finds.load({ accountId, id });
+  /** A task of the scope; undefined for any other. */
+  async find(scope: TaskScope, id: string): Promise<TaskSummary | undefined> {
+    return this.finds.load({ scope, id });
   }
 
-  /** The history of the account's task so far; undefined when the account has no such task. */
-  async history(accountId: string, id: string): Promise<TaskHistory | undefined> {
+  /** The history of a task so far; undefined when the scope has no such task. */
+  async history({ accountId, own }: TaskScope, id: string): Promise<TaskHistory | undefined> {
     const row = await this.prisma.task.findUnique({
-      where: { id, accountId },
+      where: { id, accountId, ...tasksOf(own) },
       select: {
         ...{ status: true, createdAt: true, startedAt: true, finishedAt: true, calls: true },
         ...{ phase: true, providerCallOpen: true },
@@ -169,9 +174,10 @@ export class TaskStore {
     return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
   }
 
-  /** The tasks that are the account's, in no particular order. */
-  async findAll(accountId: string, ids: readonly string[]): Promise<TaskSummary[]> {
-    return (await findTasks(this.prisma.pool, ids, [accountId])).map(toSummary);
+  /** The tasks that are in the scope, in no particular order. */
+  async findAll(scope: TaskScope, ids: readonly string[]): Promise<TaskSummary[]> {
+    const rows = await findTasks(this.prisma.pool, ids, [scope.accountId]);
+    return rows.filter((row) => isWithin(scope, row)).map(toSummary);
   }
 
   /** The tasks as they are now, of any account: for watchers, which know only ids of their own callers. */
@@ -179,19 +185,17 @@ export class TaskStore {
     return (await findTasks(this.prisma.pool, ids)).map(toSummary);
   }
 
-  private async findTogether(
-    wanted: readonly { accountId: string; id: string }[],
-  ): Promise<(TaskSummary | undefined)[]> {
-    const accounts = [...new Set(wanted.map(({ accountId }) => accountId))];
+  private async findTogether(wanted: readonly Wanted[]): Promise<(TaskSummary | undefined)[]> {
+    const accounts = [...new Set(wanted.map(({ scope }) => scope.accountId))];
     const rows = await findTasks(
       this.prisma.pool,
       wanted.map(({ id }) => id),
       accounts,
     );
     const found = new Map<string, OwnedRow>(rows.map((row) => [row.id, row]));
-    return wanted.map(({ accountId, id }) => {
+    return wanted.map(({ scope, id }) => {
       const row = found.get(id);
-      return row?.account_id === accountId ? toSummary(row) : undefined;
+      return row !== undefined && isWithin(scope, row) ? toSummary(row) : undefined;
     });
   }
 
@@ -199,16 +203,17 @@ export class TaskStore {
    * Makes a completed task whose images still exist a favorite, which retention keeps, or no longer one. Throws
    * AppError `invalid_value` when it can't be a favorite (or does not exist), or the account has too many.
    */
-  async setFavorite(accountId: string, id: string, isFavorite: boolean): Promise<void> {
+  async setFavorite({ accountId, own }: TaskScope, id: string, isFavorite: boolean): Promise<void> {
     const { task } = this.prisma;
+    const seen = { id, accountId, ...tasksOf(own) };
     if (!isFavorite) {
-      await task.updateMany({ where: { id, accountId }, data: { favoritedAt: null } });
+      await task.updateMany({ where: seen, data: { favoritedAt: null } });
       return;
     }
     if ((await task.count({ where: { accountId, favoritedAt: { not: null } } })) >= MAX_FAVORITES) {
       throw new AppError('invalid_value', `An account can have ${MAX_FAVORITES} favorites. Remove some first.`);
     }
-    const kept = { id, accountId, status: 'completed', objectsDeletedAt: null };
+    const kept = { ...seen, status: 'completed', objectsDeletedAt: null };
     const { count } = await task.updateMany({ where: kept, data: { favoritedAt: new Date() } });
     if (count === 0) throw new AppError('invalid_value', 'Only images that are still kept can become favorites.');
   }
@@ -221,8 +226,11 @@ export class TaskStore {
     });
   }
 
-  /** Cancels a pending task; undefined when it has ended already or is not the account's. */
-  async cancel(accountId: string, id: string): Promise<CancelledTask | undefined> {
+  /** Cancels a pending task; undefined when it has ended already or is not in the scope. */
+  async cancel(scope: TaskScope, id: string): Promise<CancelledTask | undefined> {
+    const { accountId } = scope;
+    // Whose a task is never changes, so it may be decided before the statement.
+    if (!(await this.within(scope, [id])).has(id)) return undefined;
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
     return row && { task: toSummary(row), epoch: row.epoch, originalKeyId: row.original_key_id };
   }
@@ -233,18 +241,20 @@ export class TaskStore {
   }
 
   /**
-   * One page of the account's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
+   * One page of the scope's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
    * are too many to sort by duration or cost.
    */
-  async list(accountId: string, query: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
+  async list(scope: TaskScope, filters: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
     const { task } = this.prisma;
+    const { accountId, own } = scope;
+    const query = { ...filters, own };
     const { limit, after: afterId, order = 'newest' } = query;
-    if (isRanking(order)) return await this.rank(accountId, query, order);
+    if (isRanking(order)) return await this.rank(scope, query, order);
     const after =
       afterId === undefined
         ? undefined
         : await task.findUnique({
-            where: { id: afterId, accountId, ...tasksOf(query.own) },
+            where: { id: afterId, accountId, ...tasksOf(own) },
             select: { id: true, createdAt: true },
           });
     if (after === null) return { tasks: [], hasMore: false };
@@ -254,12 +264,13 @@ export class TaskStore {
       { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
     ];
     const found = await this.first(matching(accountId, query, place), partsOf(query), limit + 1, order);
-    return await this.page(accountId, found, limit);
+    return await this.page(scope, found, limit);
   }
 
   /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
-  async count(accountId: string, query: TaskFilters): Promise<TaskCount> {
-    const { status, model, apiKeyId, own } = query;
+  async count({ accountId, own }: TaskScope, filters: Omit<TaskListQuery, 'limit'>): Promise<TaskCount> {
+    const query = { ...filters, own };
+    const { status, model, apiKeyId } = query;
     const isIndexed =
       own === undefined &&
       apiKeyId === undefined &&
@@ -301,9 +312,10 @@ export class TaskStore {
   }
 
   /** Reads the tasks and sorts them here, because no index supports these orders. */
-  private async rank(accountId: string, query: TaskListQuery, ranking: Ranking) {
+  private async rank(scope: TaskScope, query: TaskListQuery & TaskFilters, ranking: Ranking) {
     const { task } = this.prisma;
-    const { isRankable } = await this.count(accountId, query);
+    const { accountId } = scope;
+    const { isRankable } = await this.count(scope, query);
     if (!isRankable) {
       const message = `Only up to ${MAX_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
       throw new AppError('invalid_value', message, { param: 'order' });
@@ -317,12 +329,12 @@ export class TaskStore {
     const all = ranked([...rows.values()], ranking);
     const begin = query.after === undefined ? 0 : all.findIndex(({ id }) => id === query.after) + 1;
     const rest = begin === 0 && query.after !== undefined ? [] : all.slice(begin);
-    return await this.page(accountId, rest, query.limit);
+    return await this.page(scope, rest, query.limit);
   }
 
-  private async page(accountId: string, found: readonly { readonly id: string }[], limit: number) {
+  private async page(scope: TaskScope, found: readonly { readonly id: string }[], limit: number) {
     const ids = found.slice(0, limit).map(({ id }) => id);
-    const tasks = new Map((await this.findAll(accountId, ids)).map((one) => [one.id, one]));
+    const tasks = new Map((await this.findAll(scope, ids)).map((one) => [one.id, one]));
     return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
   }
 

@@ -1,7 +1,7 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import { ACCOUNT_WEIGHT, KEY_WEIGHT, ORIGINAL_KEY } from './task-columns.js';
-import type { PersonTasks, TaskError } from './task.js';
+import type { OwnTasks, TaskError } from './task.js';
 
 /** A task that the sweep has ended, and the owners of its slots. */
 export interface OverdueRow {
@@ -9,6 +9,8 @@ export interface OverdueRow {
   readonly accountId: string;
   readonly originalKeyId: string;
   readonly traceParent: string | null;
+  /** Of the error that it has ended with. */
+  readonly code: string;
 }
 
 /** Ending tasks of many owners locks their budgets, so only one sweep does it at a time; the others skip it. */
@@ -17,18 +19,28 @@ const BUDGETS_LOCK = `(SELECT pg_try_advisory_xact_lock(hashtext('budgets of man
 /** Rows that a statement of a sweep writes: each is written to several indexes, and ending one moves budgets. */
 export const SWEEP_BATCH = 100;
 
+/** Tasks of disabled accounts that no provider works on; a claim passes them over (MAY_BUY). */
+const UNWANTED = `account_id IN (SELECT accounts.id FROM accounts WHERE disabled_at IS NOT NULL)
+        AND NOT provider_call_open AND (lease_until IS NULL OR lease_until < now())`;
+
 const OVERDUE = {
   name: 'sweep_overdue',
-  text: `UPDATE tasks SET status = 'failed', phase = 'done', error = $1, finished_at = now(), lease_until = NULL,
+  text: `UPDATE tasks SET status = 'failed', phase = 'done',
+      error = CASE WHEN deadline_at < now() THEN $1::jsonb ELSE $2::jsonb END, finished_at = now(), lease_until = NULL,
       lease_owner = NULL, provider_call_open = false
-    WHERE id IN (SELECT id FROM tasks WHERE ${BUDGETS_LOCK} AND finished_at IS NULL AND deadline_at < now()
+    WHERE id IN (SELECT id FROM tasks WHERE ${BUDGETS_LOCK} AND finished_at IS NULL AND (deadline_at < now() OR ${UNWANTED})
       ORDER BY id LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
-    RETURNING id, account_id AS "accountId", ${ORIGINAL_KEY} AS "originalKeyId", trace_parent AS "traceParent"`,
+    RETURNING id, account_id AS "accountId", ${ORIGINAL_KEY} AS "originalKeyId", trace_parent AS "traceParent",
+      error ->> 'code' AS code`,
 };
 
-/** Fails a batch of overdue tasks. Raw for SKIP LOCKED, and because deadlines are by the database's clock. */
-export async function failOverdue(database: Queryable, error: TaskError): Promise<OverdueRow[]> {
-  return (await database.query<OverdueRow>({ ...OVERDUE, values: [JSON.stringify(error)] })).rows;
+/**
+ * Fails a batch of overdue tasks, and of those of disabled accounts. Raw for SKIP LOCKED, and because deadlines are by
+ * the database's clock.
+ */
+export async function failOverdue(database: Queryable, overdue: TaskError, disabled: TaskError): Promise<OverdueRow[]> {
+  const values = [JSON.stringify(overdue), JSON.stringify(disabled)];
+  return (await database.query<OverdueRow>({ ...OVERDUE, values })).rows;
 }
 
 const REQUEUE = {
@@ -86,7 +98,7 @@ export interface TaskScan {
   readonly model: string | null;
   readonly apiKeyId: string | null;
   readonly provider: string | null;
-  readonly own: PersonTasks | null;
+  readonly own: OwnTasks | null;
   /** Part of the prompt; empty matches every prompt. */
   readonly text: string;
   readonly since: Date | null;

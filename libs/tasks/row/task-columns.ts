@@ -3,6 +3,7 @@ import type { TaskCost } from '#billing/quote.js';
 import { costView } from '#contract/cost-view.js';
 import type { RankedTask } from './ranked-tasks.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
+import type { TaskOwnership } from './task-scope.js';
 import type {
   Task,
   TaskError,
@@ -80,10 +81,8 @@ export interface TaskRow extends SummaryRow {
   warnings: string[] | null;
 }
 
-/** What a poll reads, and the account that owns the task. */
-export interface OwnedRow extends SummaryRow {
-  account_id: string;
-}
+/** What a poll reads, and what decides whether its reader may see it. */
+export type OwnedRow = SummaryRow & TaskOwnership;
 
 /** A whole task, and whether its row is marked as wanted by a caller. */
 export interface FoundRow extends TaskRow {

@@ -149,7 +149,7 @@ function hex(bytes: Buffer | undefined): string | undefined {
 const reading = (columns: string): string =>
   `SELECT ${columns} FROM tasks
     WHERE id = ANY($1) AND ($2::text[] IS NULL OR account_id = ANY($2)) AND (NOT $3::boolean OR status <> 'pending')`;
-const FIND = { name: 'task_find', text: reading(`${SUMMARY_COLUMNS}, account_id`) };
+const FIND = { name: 'task_find', text: reading(`${SUMMARY_COLUMNS}, account_id, api_key_id, ordered_by`) };
 const READ = { name: 'task_read', text: reading(`${TASK_COLUMNS}, next_try_at IS NOT NULL AS wanted`) };
 
 /** Reads, for polls, the tasks that belong to one of the accounts (absent: any account), in no particular order. */
@@ -204,6 +204,9 @@ const BEGINS = `($2::jsonb ? model AND attempt = 0 AND inputs = '[]' AND NOT opt
 /** Progress of a task whose provider has been called: the start writes it, so that no other write has to. */
 const STARTED_PERCENT = 5;
 
+/** A disabled account buys nothing more; what a provider works on already is paid, so it is still fetched. */
+const MAY_BUY = `(provider_call_open OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NOT NULL))`;
+
 const CLAIM = {
   name: 'task_claim',
   text: `UPDATE tasks SET attempt = attempt + 1, losses = losses + (lease_until IS NOT NULL)::int, phase = 'running', lease_owner = owner,
@@ -215,7 +218,7 @@ const CLAIM = {
     FROM ${ofBatch('owner text, lease_ms float8')}
     WHERE id = task AND status = 'pending' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
-      AND ${NOT_DURABLE}
+      AND ${MAY_BUY} AND ${NOT_DURABLE}
     RETURNING ${CLAIMED_COLUMNS}`,
 };
 
@@ -228,7 +231,7 @@ export interface Claim {
   readonly firstCalls: FirstCalls;
 }
 
-/** Leases the tasks; no row for one that has ended, is held by another, is past its deadline, or is not due yet. */
+/** Leases the tasks; no row for one that has ended, is held by another, is past its deadline, not due, or not to be bought. */
 export async function claimTasks(database: Queryable, claims: readonly Claim[]): Promise<ClaimedRow[]> {
   const firstCalls = JSON.stringify(claims[0]?.firstCalls ?? {});
   const items = claims.map(({ id, owner, leaseMs }) => ({ task: id, owner, lease_ms: leaseMs }));

@@ -101,6 +101,8 @@ export interface TaskCommand {
   readonly retryOf?: string;
   /** The person who orders it in the console; absent: the holder of the key. */
   readonly orderedBy?: string | undefined;
+  /** The tasks that its caller may see, of which a repeated Idempotency-Key gets one; absent: all of the account. */
+  readonly own?: OwnTasks | undefined;
 }
 
 /** How far a pending task was when its row was read, by the database's clock. */
@@ -184,16 +186,22 @@ export function taskError(error: AppError): TaskError {
   return { ...errorDetail(error), http_status: error.status };
 }
 
-/** The tasks that a reader may see. */
+/** The tasks that a reader may see and cancel, whether they ask with an API key or in the console. */
 export interface TaskScope {
   readonly accountId: string;
-  /** Only those of one person; absent: all of the account. */
-  readonly own?: PersonTasks | undefined;
+  /** Only these; undefined: all of the account. */
+  readonly own: OwnTasks | undefined;
 }
 
-/** The tasks that a person ordered in the console, and all that were made with their keys. */
-export interface PersonTasks {
-  readonly personId: string;
-  /** Keys that the person created. */
+/** The tasks that a person ordered in the console, and all that were made with some keys. */
+export interface OwnTasks {
+  /** Null: no person's. */
+  readonly personId: string | null;
+  /** Keys that the person created, or one key with those that rotations replaced by it. */
   readonly keyIds: readonly string[];
+}
+
+/** All tasks of an account, for what acts on the whole account and not for one of its users or keys. */
+export function allTasksOf(accountId: string): TaskScope {
+  return { accountId, own: undefined };
 }

@@ -3,7 +3,7 @@ import { ImageQueue } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { TaskEnds } from './task-ends.js';
 import { TaskStore } from '../reading/task-store.js';
-import type { TaskSummary } from '../row/task.js';
+import type { TaskScope, TaskSummary } from '../row/task.js';
 
 /** Ends a task because its owner no longer wants it. */
 @Injectable()
@@ -16,13 +16,14 @@ export class CancelTask {
   ) {}
 
   /**
-   * The task as it is afterwards: cancelled, or unchanged when it had ended already; undefined when the account has no
+   * The task as it is afterwards: cancelled, or unchanged when it had ended already; undefined when the scope has no
    * such task. The worker that runs it stops soon after; anything it still makes is discarded. Throws when Postgres
    * does not answer.
    */
-  async cancel(accountId: string, id: string): Promise<TaskSummary | undefined> {
-    const cancelled = await this.store.cancel(accountId, id);
-    if (cancelled === undefined) return this.store.find(accountId, id);
+  async cancel(scope: TaskScope, id: string): Promise<TaskSummary | undefined> {
+    const { accountId } = scope;
+    const cancelled = await this.store.cancel(scope, id);
+    if (cancelled === undefined) return this.store.find(scope, id);
     this.ends.cancelled({ accountId, originalKeyId: cancelled.originalKeyId, id });
     this.logger.info('task.cancelled', { taskId: id, accountId });
     // A job that is left finds its task ended and does nothing, so this only saves a worker the lookup.

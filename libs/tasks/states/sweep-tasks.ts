@@ -7,7 +7,7 @@ import { openSpan } from '#telemetry/spans.js';
 import { failOverdue, requeue, SWEEP_BATCH, type OverdueRow } from '../row/sweep.sql.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots } from '../admission/task-slots.js';
-import { taskError, type Task, type TaskError } from '../row/task.js';
+import { taskError, type Task } from '../row/task.js';
 
 /** How long a job may take to reach the queue before its task counts as lost. */
 const GRACE_MS = 5_000;
@@ -44,22 +44,23 @@ export class SweepTasks {
     private readonly logger: Logger,
   ) {}
 
-  /** Fails tasks past their deadline. Needs only the database, so it works without workers and without Redis. */
+  /** Fails tasks past their deadline, and those of disabled accounts that no provider works on. Needs only the database, so it works without workers and without Redis. */
   async failOverdue(): Promise<number> {
-    const error = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
+    const overdue = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
+    const disabled = taskError(new AppError('account_disabled', 'The account was disabled before the image was made.'));
     let [count, failed] = [0, SWEEP_BATCH];
     while (failed === SWEEP_BATCH && count < SWEEP_TASKS) {
-      const rows = await failOverdue(this.prisma.pool, error);
-      this.tellOverdue(rows, error);
+      const rows = await failOverdue(this.prisma.pool, overdue, disabled);
+      this.tellOverdue(rows);
       failed = rows.length;
       count += failed;
     }
     return count;
   }
 
-  private tellOverdue(rows: readonly OverdueRow[], error: TaskError): void {
+  private tellOverdue(rows: readonly OverdueRow[]): void {
     for (const row of rows) {
-      const { id } = row;
+      const { id, code } = row;
       this.slots.free(row);
       this.events.publishSettled(id);
       const span = openSpan({
@@ -68,8 +69,9 @@ export class SweepTasks {
         parent: row.traceParent ?? undefined,
         fields: { taskId: id },
       });
-      this.logger.warn('task.overdue', { taskId: id });
-      span.end({ outcome: 'failed', error: error.code ?? undefined });
+      if (code === 'account_disabled') this.logger.info('task.account_disabled', { taskId: id });
+      else this.logger.warn('task.overdue', { taskId: id });
+      span.end({ outcome: 'failed', error: code });
     }
   }
 

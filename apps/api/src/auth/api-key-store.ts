@@ -85,6 +85,7 @@ export class ApiKeyStore {
         accountId: row.accountId,
         keyId: row.id,
         originalKeyId: row.originalKeyId ?? row.id,
+        own: row.own,
         account: accountShare(row.account),
         weight: row.weight,
         limits: {
@@ -113,7 +114,11 @@ export class ApiKeyStore {
   private async read(key: string) {
     const row = await this.keys.findByKey(key);
     if (row === undefined) return null;
-    return { ...row, budgeted: await this.budgets.any([row.accountId, row.originalKeyId ?? row.id]) };
+    const [budgeted, own] = await Promise.all([
+      this.budgets.any([row.accountId, row.originalKeyId ?? row.id]),
+      this.keys.tasksOfKey(row),
+    ]);
+    return { ...row, budgeted, own };
   }
 }
 

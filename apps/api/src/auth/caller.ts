@@ -2,7 +2,7 @@ import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope } from '#accounts/api-keys.js';
-import type { TaskCommand } from '#tasks/row/task.js';
+import type { TaskCommand, TaskScope } from '#tasks/row/task.js';
 
 /** A key's own limits; undefined = the deployment's default, 0 = unlimited. */
 interface KeyLimits {
@@ -48,9 +48,8 @@ export function accountShare(
   };
 }
 
-/** The caller of a request, as its API key defines it. */
-export interface Caller {
-  readonly accountId: string;
+/** The caller of a request, as its API key defines it, with the tasks that it may see and cancel. */
+export interface Caller extends TaskScope {
   readonly keyId: string;
   /** The first key of its chain of rotations, or the key itself. Limits count all keys of the chain as one. */
   readonly originalKeyId: string;
@@ -87,6 +86,7 @@ export type TaskOwner = Pick<
   | 'maxInFlight'
   | 'budgeted'
   | 'orderedBy'
+  | 'own'
 >;
 
 /** The caller's fields of a new task. */
@@ -99,8 +99,9 @@ export function taskOwnerOf({
   limits,
   budgeted,
   personId,
+  own,
 }: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'> &
-  Partial<Pick<Caller, 'budgeted'>>): TaskOwner {
+  Partial<Pick<Caller, 'budgeted' | 'own'>>): TaskOwner {
   return {
     accountId,
     accountWeight: account.weight,
@@ -111,6 +112,7 @@ export function taskOwnerOf({
     maxInFlight: limits.tasksInFlight,
     budgeted,
     orderedBy: personId,
+    own,
   };
 }
 

@@ -18,6 +18,7 @@ const caller: Caller = {
   allowPixelSize: false,
   submitMode: 'sync',
   budgeted: false,
+  own: undefined,
   limits: { submits: undefined, polls: undefined, tasksInFlight: undefined },
   account: { weight: 1, limits: { submits: undefined, polls: undefined, chats: undefined, tasksInFlight: undefined } },
   weight: 1,

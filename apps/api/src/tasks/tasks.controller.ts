@@ -28,7 +28,7 @@ import {
 
 const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 
-/** A caller's tasks: read, wait, follow, list, cancel. */
+/** The tasks that a caller's key may see: read, wait, follow, list, cancel. */
 @ApiTags('Tasks')
 @Controller('v1/tasks')
 export class TasksController {
@@ -45,7 +45,7 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskList()
   async list(@Caller() caller: Caller, @Query() query: ListQuery): Promise<TaskListResponse> {
-    const page = await this.tasks.list(caller.accountId, query).catch(unavailable);
+    const page = await this.tasks.list(caller, query).catch(unavailable);
     const data = await this.links.views(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     return { object: 'list', data, has_more: page.hasMore, next };
@@ -57,7 +57,7 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskBatch()
   async batch(@Caller() caller: Caller, @Body(TaskIdsPipe) ids: string[]): Promise<TaskBatchResponse> {
-    const found = await this.tasks.findAll(caller.accountId, ids.filter(isTaskId)).catch(unavailable);
+    const found = await this.tasks.findAll(caller, ids.filter(isTaskId)).catch(unavailable);
     const views = new Map((await this.links.views(found)).map((view) => [view.id, view]));
     return {
       code: 200,
@@ -71,28 +71,24 @@ export class TasksController {
   @UseInterceptors(TaskHeadersInterceptor)
   @DescribeTask()
   async find(
-    @Caller() { accountId }: Caller,
+    @Caller() caller: Caller,
     @Param() { taskId }: TaskIdParam,
     @Query() { wait = 0, include }: PollQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<TaskResponse> {
-    const found = await this.named(taskId, (id) => this.tasks.find(accountId, id));
+    const found = await this.named(taskId, (id) => this.tasks.find(caller, id));
     const isHeld = wait > 0 && isRead(reply);
     const task = isHeld ? await this.follow.changed(found, wait * 1_000, reply) : found;
     if (include === undefined) return await this.answer(task);
-    const history = await this.tasks.history(accountId, task.id).catch(unavailable);
+    const history = await this.tasks.history(caller, task.id).catch(unavailable);
     return await this.answer(task, history === undefined ? {} : { timeline: timelineOf(history) });
   }
 
   @Get(':taskId/events')
   @COUNTS_AS_POLL
   @DescribeTaskEvents()
-  async events(
-    @Caller() { accountId }: Caller,
-    @Param() { taskId }: TaskIdParam,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const task = await this.named(taskId, (id) => this.tasks.find(accountId, id));
+  async events(@Caller() caller: Caller, @Param() { taskId }: TaskIdParam, @Res() reply: FastifyReply): Promise<void> {
+    const task = await this.named(taskId, (id) => this.tasks.find(caller, id));
     void reply.header('x-task-id', task.id);
     if (isRead(reply)) this.follow.stream(task, (await this.estimates.places([task])).get(task.id), reply);
     else void reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-store').send();
@@ -103,13 +99,13 @@ export class TasksController {
   @HttpCode(200)
   @UseInterceptors(TaskHeadersInterceptor)
   @DescribeCancel()
-  async cancel(@Caller() { accountId }: Caller, @Param() { taskId }: TaskIdParam): Promise<TaskResponse> {
-    return await this.answer(await this.named(taskId, (id) => this.cancelTask.cancel(accountId, id)));
+  async cancel(@Caller() caller: Caller, @Param() { taskId }: TaskIdParam): Promise<TaskResponse> {
+    return await this.answer(await this.named(taskId, (id) => this.cancelTask.cancel(caller, id)));
   }
 
   /**
-   * The caller's task from `lookUp`. Throws the same AppError `task_not_found` for an unknown task and for another
-   * account's.
+   * The caller's task from `lookUp`. Throws the same AppError `task_not_found` for an unknown task and for one that the
+   * caller may not see.
    */
   private async named(taskId: string, lookUp: (id: string) => Promise<TaskSummary | undefined>): Promise<TaskSummary> {
     const task = isTaskId(taskId) ? await lookUp(taskId).catch(unavailable) : undefined;

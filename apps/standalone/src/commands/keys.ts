@@ -5,7 +5,7 @@ import { clientRecipe, RECIPE_CLIENTS } from '#contract/client-recipes.js';
 import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import type { ApiKeyRow, ApiKeySettings } from '#accounts/api-keys.js';
+import { KEY_TASKS, type ApiKeyRow, type ApiKeySettings, type KeyTasks } from '#accounts/api-keys.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -42,7 +42,7 @@ interface AccountOptions {
 }
 type SettingOptions = AccountOptions & LimitOptions & BudgetOptions;
 type FormatOptions = SettingOptions & Pick<ClientOptions, 'responseFormat'>;
-type KeyOptions = SettingOptions & ClientOptions;
+type KeyOptions = SettingOptions & ClientOptions & { readonly tasks?: KeyTasks };
 type CreateOptions = KeyOptions & { readonly name?: string; readonly for?: string };
 
 /** `keys create|list|update|revoke|account`. Throws SetupError that explains the problem. */
@@ -57,7 +57,11 @@ export async function keys(
     new Option('--name <name>', 'name shown in lists'),
     new Option('--for <client>', 'print the settings for this client').choices(RECIPE_CLIENTS),
   ];
-  const ofKey = [...keyLimitOptions(), ...clientOptions(), ...budgetOptions(), accountOption()];
+  const tasks = new Option('--tasks <which>', 'tasks that it may see and cancel: all of its account, or its own');
+  const ofKey = [
+    ...[...keyLimitOptions(), tasks.choices(KEY_TASKS), ...clientOptions(), ...budgetOptions()],
+    accountOption(),
+  ];
   const ofAccount = [...accountLimitOptions(), responseFormatOption(), ...budgetOptions(), accountOption()];
   subcommand(program, 'create', 'create a key and print it (shown only once)', [...own, ...ofKey]).action(
     (options: CreateOptions) => commands.create(options),
@@ -218,12 +222,18 @@ function updated(key: ApiKeyRow, budget: Budget | undefined): string {
 }
 
 function settingsIn(options: KeyOptions): Partial<ApiKeySettings> {
-  return { ...limitsIn(options), ...clientSettings(options) };
+  const { tasks } = options;
+  return { ...limitsIn(options), ...clientSettings(options), ...(tasks === undefined ? {} : { tasks }) };
 }
 
 /** The changed settings of a key, named as in the console's audit log. */
 function changesOf(options: KeyOptions, budget: BudgetSetting): Record<string, unknown> {
-  const changes = { ...limitChanges(limitsIn(options)), ...clientChanges(clientSettings(options)) };
+  const { tasks } = options;
+  const changes = {
+    ...limitChanges(limitsIn(options)),
+    ...clientChanges(clientSettings(options)),
+    ...(tasks === undefined ? {} : { tasks }),
+  };
   if (budget === undefined) return changes;
   const { amount, period } = told(budget);
   return { ...changes, budget: amount, budget_period: period };
@@ -245,7 +255,8 @@ async function budgetAfter(
 }
 
 function limitsOf({ scopes, ...key }: ApiKeyRow): string {
-  return `${limitsText(key)}${clientText(key)}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
+  const tasks = key.tasks === 'all' ? '' : ', its own tasks only';
+  return `${limitsText(key)}${clientText(key)}${tasks}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
 }
 
 async function list(database: PrismaService, keys: ApiKeyRepository, account: string): Promise<string> {

@@ -4,6 +4,7 @@ import { TaskLinks } from '#answers/task-links.js';
 import { slackBody, type AlertMessage } from '#contract/alert-message.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WorkerConfig } from '../worker.config.js';
@@ -56,7 +57,8 @@ export class WebhookMessages {
   ): Promise<WebhookEvent | WebhookTestEvent | AlertMessage | undefined> {
     const { accountId, taskId, message } = delivery;
     if (message !== null) return this.alert(message);
-    return this.links.event(delivery, taskId === null ? undefined : await this.tasks.find(accountId, taskId));
+    const task = taskId === null ? undefined : await this.tasks.find(allTasksOf(accountId), taskId);
+    return this.links.event(delivery, task);
   }
 }
 

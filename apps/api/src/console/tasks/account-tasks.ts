@@ -48,15 +48,14 @@ export class AccountTasks {
   /** The number of matching tasks; null when that would need a search. */
   async count(scope: TaskScope, filter: TaskExportQuery): Promise<TaskCount | null> {
     const query = await this.queryOf(scope, filter);
-    return isSearch(query) ? null : await this.tasks.count(scope.accountId, query);
+    return isSearch(query) ? null : await this.tasks.count(scope, query);
   }
 
   /** The tasks of a page, without the details that lists show. */
   async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
-    const { accountId } = scope;
     const query = await this.queryOf(scope, filters);
-    if (isSearch(query)) return await this.search(accountId, query);
-    const { tasks, hasMore } = await this.tasks.list(accountId, { ...query, prompt: query.text });
+    if (isSearch(query)) return await this.search(scope, query);
+    const { tasks, hasMore } = await this.tasks.list(scope, { ...query, prompt: query.text });
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
   }
 
@@ -66,24 +65,20 @@ export class AccountTasks {
     return ids.map((id) => ({ id, prompt: details.get(id)?.prompt ?? '' }));
   }
 
-  private async queryOf<F extends ConsoleTaskFilter>({ accountId, own }: TaskScope, { key, from, to, ...filters }: F) {
+  private async queryOf<F extends ConsoleTaskFilter>({ accountId }: TaskScope, { key, from, to, ...filters }: F) {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    return { ...filters, own, apiKeyId, since: from, until: to };
+    return { ...filters, apiKeyId, since: from, until: to };
   }
 
   private async search(
-    accountId: string,
+    scope: TaskScope,
     query: TaskListQuery & Pick<TaskSearch, 'text' | 'provider'>,
   ): Promise<FoundTasks> {
-    const places = await this.tasks.within(
-      { accountId, own: query.own },
-      query.after === undefined ? [] : [query.after],
-    );
-    const [after] = await this.tasks.findAll(accountId, [...places]);
+    const [after] = query.after === undefined ? [] : await this.tasks.findAll(scope, [query.after]);
     // The cursor's task is gone: as in a list, there is no next page.
     if (query.after !== undefined && after === undefined) return NOTHING;
-    const { ids, next, isCutShort } = await this.searches.search(accountId, { ...query, after });
-    const found = new Map((await this.tasks.findAll(accountId, ids)).map((task) => [task.id, task]));
+    const { ids, next, isCutShort } = await this.searches.search(scope, { ...query, after });
+    const found = new Map((await this.tasks.findAll(scope, ids)).map((task) => [task.id, task]));
     return {
       tasks: ids.flatMap((id) => found.get(id) ?? []),
       next: next?.id ?? null,

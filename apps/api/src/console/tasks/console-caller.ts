@@ -39,13 +39,15 @@ export class ConsoleCaller {
     return await this.caller(who, { id: await this.keys.ensureHidden(who.accountId, TEST_KEY) });
   }
 
-  private async caller({ accountId, personId }: Orderer, key: PayingKey): Promise<Caller> {
+  private async caller(who: Orderer, key: PayingKey): Promise<Caller> {
+    const { accountId, personId } = who;
     const account = await this.prisma.account.findUniqueOrThrow({
       where: { id: accountId },
       select: ACCOUNT_SHARE,
     });
     return {
       ...{ accountId, keyId: key.id, originalKeyId: key.originalKeyId ?? key.id, personId },
+      own: await this.keys.tasksOfPerson(who),
       account: accountShare(account),
       weight: key.weight ?? 1,
       limits: {

@@ -37,8 +37,13 @@ export class ManyTasksController {
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} tasks as CSV.` })
-  async table(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<StreamableFile> {
+  async table(
+    @Session() session: Session,
+    @VisibleTasks() scope: TaskScope,
+    @Query() filter: TaskExportQuery,
+  ): Promise<StreamableFile> {
     const rows = await this.many.export(scope, filter);
+    await this.audit.record(session, 'tasks.exported', undefined, { count: rows.length });
     return csvFile('darkroom-tasks.csv', [
       HEAD,
       ...rows.map((row) => [

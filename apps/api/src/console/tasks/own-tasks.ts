@@ -23,18 +23,18 @@ export class OwnTasks {
   ) {}
 
   async find(scope: TaskScope, id: string): Promise<TaskSummary> {
-    return known((await this.isWithin(scope, id)) ? await this.store.find(scope.accountId, id) : undefined);
+    return known(isTaskId(id) ? await this.store.find(scope, id) : undefined);
   }
 
   /** Returns the task after the cancellation. */
   async cancel(scope: TaskScope, id: string): Promise<TaskSummary> {
-    return known((await this.isWithin(scope, id)) ? await this.cancelTask.cancel(scope.accountId, id) : undefined);
+    return known(isTaskId(id) ? await this.cancelTask.cancel(scope, id) : undefined);
   }
 
   /** Returns the task. Throws AppError `invalid_value` like TaskStore.setFavorite. */
   async setFavorite(scope: TaskScope, id: string, isFavorite: boolean): Promise<TaskSummary> {
     const task = await this.find(scope, id);
-    await this.store.setFavorite(scope.accountId, id, isFavorite);
+    await this.store.setFavorite(scope, id, isFavorite);
     return task;
   }
 
@@ -51,13 +51,9 @@ export class OwnTasks {
     this.streams.stream(task, reply, () => this.latest(viewer, task));
   }
 
-  private async isWithin(scope: TaskScope, id: string): Promise<boolean> {
-    return isTaskId(id) && (await this.store.within(scope, [id])).has(id);
-  }
-
   /** Reads the row again, so that the timeline and the queue position are consistent with it. */
   private async latest(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
-    return await this.view(viewer, (await this.store.find(viewer.accountId, task.id)) ?? task);
+    return await this.view(viewer, (await this.store.find(viewer, task.id)) ?? task);
   }
 }
 

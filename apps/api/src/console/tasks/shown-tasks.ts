@@ -7,6 +7,7 @@ import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/tas
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
+import { shownUrl } from '#webhooks/endpoint-store.js';
 import {
   optionsView,
   taskRow,
@@ -51,7 +52,7 @@ export class ShownTasks {
     const { accountId } = viewer;
     const [details, history, deliveries] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
-      this.tasks.history(accountId, task.id),
+      this.tasks.history(viewer, task.id),
       this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
     ]);
     const detail = details.get(task.id) ?? deletedTask(task.id);
@@ -72,7 +73,7 @@ export class ShownTasks {
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
       timeline: history === undefined ? [] : consoleTimeline(history, viewer),
-      webhook_deliveries: deliveries.map(deliveryOfTask),
+      webhook_deliveries: deliveries.map((delivery) => deliveryOfTask(delivery, viewer)),
     };
   }
 
@@ -104,7 +105,11 @@ function sentImageView({ id, objectsDeletedAt }: TaskDetail, { host }: SentImage
   return { host, url: isKept ? `${CONSOLE_API}/tasks/${id}/inputs/${name}` : null };
 }
 
-function deliveryOfTask({ id, url, state, createdAt, attempts }: LoggedDelivery): TaskDeliveryView {
+function deliveryOfTask(
+  { id, url: whole, state, createdAt, attempts }: LoggedDelivery,
+  { managesWebhooks }: TaskViewer,
+): TaskDeliveryView {
+  const url = whole === null || managesWebhooks ? whole : shownUrl(whole);
   const last = attempts.at(-1);
   const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
   return {

@@ -4,9 +4,11 @@ import { may } from '#accounts/person-rules.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { Session } from '../session.decorator.js';
 
-/** The tasks that a user may see, and whether the user is an operator. */
+/** The tasks that a user may see, and what of them. */
 export interface TaskViewer extends TaskScope {
   readonly isOperator: boolean;
+  /** Whether they see whole webhook URLs, whose query may contain tokens. */
+  readonly managesWebhooks: boolean;
 }
 
 /**
@@ -18,10 +20,10 @@ class TaskScopePipe implements PipeTransform<Session, Promise<TaskViewer>> {
   constructor(private readonly keys: ApiKeyRepository) {}
 
   async transform(session: Session): Promise<TaskViewer> {
-    const { accountId, personId } = session;
-    const viewer = { accountId, isOperator: may(session, 'installation.manage') };
-    if (may(session, 'tasks.read_all')) return viewer;
-    return { ...viewer, own: { personId, keyIds: await this.keys.idsOf(accountId, personId) } };
+    const { accountId } = session;
+    const isOperator = may(session, 'installation.manage');
+    const managesWebhooks = may(session, 'webhooks.manage');
+    return { accountId, own: await this.keys.tasksOfPerson(session), isOperator, managesWebhooks };
   }
 }
 

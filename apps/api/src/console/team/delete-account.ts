@@ -3,6 +3,7 @@ import { AccountStore, type Account } from '#accounts/account-store.js';
 import { AlertRuleRepository } from '#alerts/alert-rule.repository.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 
 const PAGE = 100;
@@ -30,10 +31,11 @@ export class DeleteAccount {
   }
 
   private async cancelTasks(id: string): Promise<void> {
+    const all = allTasksOf(id);
     for (;;) {
-      const { tasks } = await this.tasks.list(id, { status: 'pending', limit: PAGE });
+      const { tasks } = await this.tasks.list(all, { status: 'pending', limit: PAGE });
       if (tasks.length === 0) return;
-      for (const task of tasks) await this.cancelTask.cancel(id, task.id);
+      for (const task of tasks) await this.cancelTask.cancel(all, task.id);
     }
   }
 }

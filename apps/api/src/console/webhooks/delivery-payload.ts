@@ -22,7 +22,7 @@ export class DeliveryPayload {
   async of(scope: TaskScope, id: string): Promise<WebhookEvent | WebhookTestEvent> {
     const delivery = await this.deliveries.find(scope, id);
     const { taskId } = delivery;
-    const task = taskId === null ? undefined : await this.tasks.find(scope.accountId, taskId);
+    const task = taskId === null ? undefined : await this.tasks.find(scope, taskId);
     const event = this.links.event(delivery, task);
     if (event === undefined) throw new AppError('not_found', 'Its task is no longer stored.');
     return event;

@@ -22,6 +22,7 @@ interface Fields {
   name: string;
   models: string[];
   scopes: string[];
+  tasks: 'all' | 'own';
   expires: string;
   budget: number | string;
   budget_period: BudgetPeriod;
@@ -54,6 +55,8 @@ const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...L
 export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
   const models = useQuery(modelsQuery);
   const isAdmin = useMay()('keys.manage_all');
+  // A new key is one's own; who made an existing one may be a member.
+  const seesAccount = isAdmin && existing === undefined;
   const { data: account } = useQuery({ ...ownAccountQuery, enabled: isAdmin });
   const form = useForm<Fields>({
     initialValues: fieldsOf(existing),
@@ -110,6 +113,16 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
           data={SCOPES}
           clearable
           {...form.getInputProps('scopes')}
+        />
+        <Select
+          label="Tasks it can see"
+          description="And cancel, with this key"
+          allowDeselect={false}
+          data={[
+            { value: 'all', label: seesAccount ? 'All tasks of the account' : 'All tasks that its user sees' },
+            { value: 'own', label: 'Only tasks of this key' },
+          ]}
+          {...form.getInputProps('tasks')}
         />
         {isAdmin && <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />}
         <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
@@ -172,6 +185,7 @@ function fieldsOf(key?: ApiKey): Fields {
     name: key?.name ?? '',
     models: [...(key?.models ?? [])],
     scopes: [...(key?.scopes ?? [])],
+    tasks: key?.tasks ?? 'all',
     expires: key?.expires_at?.slice(0, 10) ?? '',
     budget: key?.budget ? Number(key.budget.amount) : '',
     budget_period: key?.budget?.period ?? 'month',
@@ -190,6 +204,7 @@ function settingsOf(fields: Fields): KeySettings {
     name: fields.name.trim(),
     models: fields.models,
     scopes: fields.scopes.filter(isScope),
+    tasks: fields.tasks,
     weight: Number(fields.weight),
     submits_per_minute: numberOf(fields.submits_per_minute),
     polls_per_minute: numberOf(fields.polls_per_minute),

@@ -2,7 +2,14 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
-import { KEY_SCOPES, type ApiKeyRow, type ApiKeySettings, type KeyScope } from '#accounts/api-keys.js';
+import {
+  KEY_SCOPES,
+  KEY_TASKS,
+  type ApiKeyRow,
+  type ApiKeySettings,
+  type KeyScope,
+  type KeyTasks,
+} from '#accounts/api-keys.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
 import { IsName } from '../../dto/name-body.dto.js';
@@ -41,6 +48,14 @@ class KeySettingsBody extends BudgetBody {
   @IsArray()
   @IsIn(KEY_SCOPES, { each: true, message: `scopes must contain only ${KEY_SCOPES.join(', ')}` })
   scopes?: KeyScope[] | null;
+
+  @ApiPropertyOptional({
+    enum: KEY_TASKS,
+    description: 'Tasks that it may see and cancel: `all` that its user may see, or its `own`.',
+  })
+  @IsOptional()
+  @OneOf(...KEY_TASKS)
+  tasks?: KeyTasks | null;
 
   @IsWeight()
   weight?: number | null;
@@ -117,6 +132,7 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     expiresAt: typeof expires === 'string' ? new Date(expires) : expires,
     defaultResponseFormat: body.default_response_format,
     allowPixelSize: body.allow_pixel_size,
+    tasks: body.tasks === null ? 'all' : body.tasks,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

@@ -1,6 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
-import { KEY_MAKERS, KEY_SCOPES, type ApiKeyRow, type KeyMaker, type KeyScope } from '#accounts/api-keys.js';
+import {
+  KEY_MAKERS,
+  KEY_SCOPES,
+  KEY_TASKS,
+  type ApiKeyRow,
+  type KeyMaker,
+  type KeyScope,
+  type KeyTasks,
+} from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
@@ -30,6 +38,12 @@ export class KeyView {
 
   @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'Permissions of the key; empty = all.' })
   scopes!: readonly KeyScope[];
+
+  @ApiProperty({
+    enum: KEY_TASKS,
+    description: 'Tasks that it may see and cancel: `all` that its user may see, or its `own`.',
+  })
+  tasks!: KeyTasks;
 
   @ApiProperty({ type: 'integer' })
   weight!: number;
@@ -129,6 +143,7 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: Spent
     prefix: row.prefix,
     models: row.models,
     scopes: row.scopes,
+    tasks: row.tasks,
     weight: row.weight,
     submits_per_minute: row.submitsPerMinute,
     polls_per_minute: row.pollsPerMinute,
