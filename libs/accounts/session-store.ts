@@ -37,6 +37,8 @@ export interface Session {
   /** Whether their account requires two-factor authentication and they have not set it up. */
   readonly lacksTwoFactor: boolean;
   readonly hasIdentity: boolean;
+  /** When they last signed in, or confirmed their password, in it. */
+  readonly provenAt: Date;
 }
 
 /** An account that a user may open, and their person there. */
@@ -162,6 +164,11 @@ export class SessionStore {
     return count === 1;
   }
 
+  /** Records that the user has just confirmed who they are. */
+  async prove(id: string): Promise<void> {
+    await this.prisma.session.updateMany({ where: { id }, data: { provenAt: new Date() } });
+  }
+
   /** Ends a session, whoever's sign-in its person now belongs to. */
   async discard(id: string): Promise<void> {
     await this.prisma.session.deleteMany({ where: { id } });
@@ -174,13 +181,13 @@ export class SessionStore {
     });
   }
 
-  private async sessionOf({ id, personId, person }: SessionWithPerson): Promise<Session> {
+  private async sessionOf({ id, personId, person, createdAt, provenAt }: SessionWithPerson): Promise<Session> {
     const { accountId, account, email, name } = person;
     const { id: signInId, passwordHash, openidSubject } = person.signIn ?? person;
     const hasPassword = passwordHash !== null;
     return {
       ...{ id, personId, signInId, accountId, accountName: account.name, email, name, role: roleOf(person) },
-      ...{ hasPassword, hasIdentity: openidSubject !== null },
+      ...{ hasPassword, hasIdentity: openidSubject !== null, provenAt: provenAt ?? createdAt },
       lacksTwoFactor: account.requireTwoFactor && hasPassword && !(await this.hasTwoFactor(signInId)),
     };
   }

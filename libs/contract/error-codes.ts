@@ -56,6 +56,7 @@ export const ERROR_KINDS = {
   model_not_allowed: { status: 403, type: 'permission_error' },
   endpoint_not_allowed: { status: 403, type: 'permission_error' },
   two_factor_required: { status: 403, type: 'permission_error' },
+  proof_required: { status: 403, type: 'permission_error' },
   not_permitted: { status: 403, type: 'permission_error' },
   forbidden_origin: { status: 403, type: 'permission_error' },
   invalid_link: { status: 403, type: 'permission_error' },

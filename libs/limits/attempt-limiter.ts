@@ -22,15 +22,18 @@ export class AttemptLimiter {
     this.alone = new LRUCache<string, number>({ max: MAX_NAMES, ttl: windowSeconds * 1_000 });
   }
 
-  /** Counts an attempt. Throws AppError `rate_limit_exceeded` above `limit` attempts in a window. */
-  async admit(name: string, limit: number): Promise<void> {
+  /**
+   * Counts an attempt. Throws AppError `rate_limit_exceeded` above `limit` attempts in a window, which has the usual
+   * length unless another is given.
+   */
+  async admit(name: string, limit: number, windowSeconds = this.windowSeconds): Promise<void> {
     // Counted here too, so that Redis failing in the middle of an attack resets nothing.
     const here = (this.alone.get(name) ?? 0) + 1;
-    this.alone.set(name, here, { noUpdateTTL: true });
-    const counted = await this.counter.count(name, this.windowSeconds).catch(() => undefined);
+    this.alone.set(name, here, { noUpdateTTL: true, ttl: windowSeconds * 1_000 });
+    const counted = await this.counter.count(name, windowSeconds).catch(() => undefined);
     if (counted === undefined ? here <= limit * SHARE_ALONE : counted.place <= limit) return;
     throw new AppError('rate_limit_exceeded', 'Too many attempts. Try again later.', {
-      retryAfter: counted?.resetSeconds ?? this.windowSeconds,
+      retryAfter: counted?.resetSeconds ?? windowSeconds,
     });
   }
 }

@@ -14,6 +14,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   'GET /sessions': 'oamvb',
   'DELETE /sessions/{id}': 'oamvb',
   'POST /password': 'oamvb',
+  'POST /session/proof': 'oamvb',
   'PATCH /person': 'oamvb',
   'POST /person/join': 'oamvb',
   'POST /session/account': 'oamvb',

@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { totpCode } from '#accounts/totp.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TextSealer } from '#secrets/sealed-text.js';
@@ -109,6 +110,38 @@ describe('two-factor authentication', () => {
     expect(data).toContainEqual(
       expect.objectContaining({ who: 'Someone', sentence: 'entered an incorrect two-factor code for “Somebody”' }),
     );
+  });
+
+  it('slows down guesses with the same password over days, and begins anew with a new password', async () => {
+    const { email, app } = await join('pia');
+    const redis = new Redis(platform.settings['REDIS_URL']!);
+    // As if a quarter of an hour had passed.
+    const wait = async (): Promise<void> => {
+      for (const key of await redis.keys(`${platform.settings['REDIS_PREFIX']}:rate:sign-in:*`)) {
+        if ((await redis.pttl(key)) <= 900_000) await redis.del(key);
+      }
+    };
+    const guesser = new Browser(platform.url);
+    await enter(email, guesser);
+    const statuses: number[] = [];
+    for (let n = 0; n < 22; n++) {
+      if (n % 9 === 0) await wait();
+      statuses.push((await give(guesser, '000000')).status);
+    }
+    expect(statuses).toEqual([...Array<number>(20).fill(401), 429, 429]);
+    await wait();
+    // The owner, who gets a new password by mail, is not locked out.
+    const token = await linkToken(platform, { purpose: 'password', email, role: 'member' });
+    const browser = new Browser(platform.url);
+    await browser.ask('/reset-password', { body: { token, password: 'umbrella sandwiches in june' } });
+    expect((await give(browser, totpCode(app.secret, step()))).status).toBe(200);
+    const { data } = await ada.ask<{ data: object[] }>('/audit?kind=sign_in');
+    expect(data).toContainEqual(
+      expect.objectContaining({
+        sentence: 'entered the correct password for “Somebody”, and was asked for a two-factor code',
+      }),
+    );
+    redis.disconnect();
   });
 
   it('is asked for by a password-reset link too', async () => {

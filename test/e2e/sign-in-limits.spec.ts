@@ -105,7 +105,11 @@ describe('the limits of signing in', () => {
     expect(planted).toMatch(
       /^__Host-darkroom_session=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
     );
-    expect(others).toEqual([]);
+    expect(others).toEqual([
+      expect.stringMatching(
+        /^__Host-darkroom_browser=[\w.-]+; Max-Age=15552000; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+      ),
+    ]);
     const hsts = async (url: string, path: string) =>
       (await fetch(url + path)).headers.get('strict-transport-security');
     for (const path of ['/console', '/v1/models', '/healthz', '/nothing']) {
@@ -122,6 +126,34 @@ describe('the limits of signing in', () => {
     );
     const elsewhere = { origin: 'https://evil.example', 'x-forwarded-host': 'evil.example' };
     expect((await attempt(secure, 'ada@example.org', PASSWORD, elsewhere)).status).toBe(403);
+  });
+
+  it('strangers who use up the attempts of a user lock out no browser that the user has signed in with', async () => {
+    const url = await start({ TRUSTED_PROXIES: '127.0.0.1' });
+    const cookieOf = (answer: Response): string =>
+      answer.headers
+        .getSetCookie()
+        .find((cookie) => cookie.startsWith('darkroom_browser='))!
+        .split(';', 1)[0]!;
+    const from = (host: number) => ({ 'x-forwarded-for': `198.51.100.${host}` });
+    const cookie = cookieOf(await attempt(url, 'ada@example.org', PASSWORD, from(1)));
+    const statuses: number[] = [];
+    for (let guess = 0; guess < 55; guess++) {
+      statuses.push((await attempt(url, 'ada@example.org', 'a guess', from(10 + Math.floor(guess / 9)))).status);
+    }
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    // A stranger's browser, one with a cookie of somebody else's, and one with an invented cookie stay out.
+    expect((await attempt(url, 'ada@example.org', PASSWORD, from(2))).status).toBe(429);
+    expect((await attempt(url, 'ada@example.org', PASSWORD, { ...from(2), cookie: `${cookie}x` })).status).toBe(429);
+    expect((await attempt(url, 'ada@example.org', PASSWORD, { ...from(2), cookie })).status).toBe(200);
+    // Its own budget is no larger than a stranger's.
+    const guesses: number[] = [];
+    for (let guess = 0; guess < 12; guess++) {
+      guesses.push((await attempt(url, 'ada@example.org', 'a guess', { ...from(3), cookie })).status);
+    }
+    expect(tally(guesses, 401, 429)).toEqual([9, 3]);
+    // It is no budget for anybody else's password.
+    expect((await attempt(url, 'bob@example.org', 'a guess', { ...from(4), cookie })).status).toBe(401);
   });
 
   it('600 tries in flight: hold up no download, and those beyond the places are told to come again', async () => {

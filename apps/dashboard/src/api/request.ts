@@ -18,6 +18,13 @@ export class RequestError extends Error {
   }
 }
 
+/** Asks the user for their password; false when they decline. Registered by the page (ProofDialog). */
+let askProof: (() => Promise<boolean>) | undefined;
+
+export function onProofRequired(ask: typeof askProof): void {
+  askProof = ask;
+}
+
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
 export function addressOf(path: string, query: Query = {}): string {
@@ -44,7 +51,15 @@ export async function send<Answer>(
   query?: Query,
 ): Promise<Answer> {
   const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-  return await request<Answer>(method, addressOf(path, query), body, undefined, headers);
+  const call = () => request<Answer>(method, addressOf(path, query), body, undefined, headers);
+  try {
+    return await call();
+  } catch (error) {
+    // Changes of how someone signs in need a fresh proof; the change itself goes on after it.
+    const needsProof = error instanceof RequestError && error.code === 'proof_required';
+    if (!needsProof || (await askProof?.()) !== true) throw error;
+    return await call();
+  }
 }
 
 /** 128 random bits; `crypto.randomUUID` is missing where the console is served without TLS. */

@@ -10,6 +10,19 @@ const PATIENCE_MS = 600_000;
 /** Whether the link was emailed; null when email is off. */
 export type Mailed = boolean | null;
 
+/** Longer names have room for a message of their own. */
+const MAX_SHOWN_NAME = 40;
+/** What mail programs turn into links: addresses, domains, and schemes, with the dots of other scripts. */
+const LINK_LIKE = /[/\\:@]|www|[.\u2024\u3002\uff61]\S/iu;
+
+/**
+ * A name as it may stand in a mail: whoever named an account chooses a text that strangers read, so a name that a mail program could turn into a link, or that is as long as a message, is left out.
+ */
+export function nameInMail(name: string, instead = 'an account'): string {
+  const plain = name.normalize('NFKC').trim();
+  return [...plain].length > MAX_SHOWN_NAME || LINK_LIKE.test(plain) ? instead : plain;
+}
+
 /** Emails one-time links to their recipients. Links are never logged, nor stored for a later attempt. */
 @Injectable()
 export class LinkMails {
@@ -33,7 +46,8 @@ export class LinkMails {
     if (this.enabled) await this.limits.admit(accountId, to);
   }
 
-  async invite(to: string, account: string, link: string): Promise<Mailed> {
+  async invite(to: string, accountName: string, link: string): Promise<Mailed> {
+    const account = nameInMail(accountName);
     return await this.mail({
       ...{ to, subject: `Join ${account} on Darkroom` },
       paragraphs: [`You have been invited to join ${account} on Darkroom, the image service at ${this.host}.`],
@@ -64,10 +78,31 @@ export class LinkMails {
           (several ? ' You have more than one password here; choose which one to reset.' : ''),
       ],
       links: links.map(({ link, account }) => ({
-        label: `Reset password${several ? ` for ${account}` : ''}`,
+        label: `Reset password${several ? ` for ${nameInMail(account)}` : ''}`,
         url: link,
       })),
       footer: `A link works once and expires in ${LINK_HOURS} hours. If you did not ask for this, ignore this email: nothing changes.`,
+    };
+    await this.mailer.send(mail, PATIENCE_MS);
+  }
+
+  /**
+   * Tells the owner of a sign-in that it was changed, and who else may use it now; no request waits for it. Throws
+   * MailNotSent.
+   */
+  async signInChanged(to: string, change: string, passkeys: readonly string[]): Promise<void> {
+    if (!this.enabled) return;
+    const kept =
+      passkeys.length === 0
+        ? []
+        : [
+            `These passkeys can sign in: ${passkeys.map((name) => nameInMail(name, 'one with another name')).join(', ')}.`,
+          ];
+    const mail = {
+      ...{ to, subject: 'Your Darkroom sign-in was changed' },
+      paragraphs: [`For ${to} at ${this.host}: ${change}`, ...kept],
+      footer:
+        'If this was not you, set a new password at once: that signs out every browser. Then remove passkeys that you do not know in your profile, and tell an owner or admin.',
     };
     await this.mailer.send(mail, PATIENCE_MS);
   }

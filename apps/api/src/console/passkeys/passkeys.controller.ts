@@ -11,8 +11,11 @@ import { Cookies } from '../console-cookie.js';
 import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js';
 import { NameBody } from '../dto/name-body.dto.js';
 import { Session } from '../session.decorator.js';
+import { ProofGuard } from '../proof.guard.js';
+import { ProofBody } from '../sign-in/dto/sign-in-bodies.dto.js';
 import { PasswordGuard } from '../sign-in/password.guard.js';
-import { NewPasskeyBody, PasskeyListView, PasskeyOptionsView, ProofBody } from './dto/passkeys.dto.js';
+import { SignInChanges } from '../sign-in/sign-in-changes.js';
+import { NewPasskeyBody, PasskeyListView, PasskeyOptionsView } from './dto/passkeys.dto.js';
 import { PasskeyView, passkeyView } from './dto/passkeys.dto.js';
 import { NewPasskeys } from './new-passkeys.js';
 
@@ -25,6 +28,7 @@ export class PasskeysController {
     private readonly passkeys: PasskeyStore,
     private readonly made: NewPasskeys,
     private readonly audit: AuditLog,
+    private readonly changes: SignInChanges,
   ) {}
 
   @Get()
@@ -54,7 +58,7 @@ export class PasskeysController {
     @Body() body: NewPasskeyBody,
   ): Promise<WithCookies<PasskeyView>> {
     const added = await this.made.finish(session, cookies, body);
-    await this.audit.record(session, 'person.passkey_added', added.body.id, { name: added.body.name });
+    await this.changes.record(session, 'person.passkey_added', added.body.id, { name: added.body.name });
     return added;
   }
 
@@ -72,12 +76,13 @@ export class PasskeysController {
   }
 
   @Delete(':id')
+  @UseGuards(ProofGuard)
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async remove(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
     const passkey = await this.passkeys.remove(session.signInId, id);
     if (passkey === undefined) throw noPasskey();
-    await this.audit.record(session, 'person.passkey_removed', id, { name: passkey.name });
+    await this.changes.record(session, 'person.passkey_removed', id, { name: passkey.name });
   }
 }
 

@@ -13,6 +13,7 @@ import { PersonStore, type Person } from '#accounts/person-store.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { openIdUrl } from './openid-url.js';
+import { SignInChanges } from './sign-in-changes.js';
 
 /** A user who signed in with the provider, and the audit event for it. */
 export interface SignedIn {
@@ -32,6 +33,7 @@ export class OpenIdSignIn {
   constructor(
     private readonly people: PersonStore,
     private readonly known: OpenIdPeople,
+    private readonly changes: SignInChanges,
     @Inject(OpenIdProvider) private readonly provider: OpenIdProvider | null,
     config: SignInConfig,
     api: ApiConfig,
@@ -85,7 +87,9 @@ export class OpenIdSignIn {
     if (joined === 'member') return undefined;
     if (joined !== undefined) return { person: joined, action: 'person.joined' };
     const person = await this.people.resetCredential(link, credential);
-    return person === undefined ? undefined : { person, action: 'person.reset_sign_in' };
+    if (person === undefined) return undefined;
+    this.changes.tell(person, 'person.reset_sign_in');
+    return { person, action: 'person.reset_sign_in' };
   }
 
   private asked(): OpenIdProvider {

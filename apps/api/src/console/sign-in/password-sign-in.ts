@@ -56,11 +56,11 @@ export class PasswordSignIn {
   }
 
   /**
-   * Finds the user by email address and password; if several users match, the one who signed in last. Throws AppError
-   * `sign_in_failed`.
+   * Finds the user by email address and password; if several users match, the one who signed in last. `browser`: its id
+   * if the user has signed in there before. Throws AppError `sign_in_failed`.
    */
-  async signIn(address: string, { email, password }: SignInBody): Promise<Person> {
-    await this.admit(address, email);
+  async signIn(address: string, { email, password }: SignInBody, browser?: string): Promise<Person> {
+    await this.admit(address, email, browser);
     const people = await this.people.forSignIn(email);
     const hashes = people.map(({ passwordHash }) => passwordHash);
     const matching = await this.passwords.matching(networkOf(address), password, hashes);
@@ -90,7 +90,8 @@ export class PasswordSignIn {
     { signInId, email }: Pick<Session, 'signInId' | 'email'>,
     password: string,
   ): Promise<string> {
-    await this.admit(address, email);
+    // A signed-in user has a budget that strangers who try to sign in do not use up.
+    await this.admit(address, email, `of ${signInId}`);
     const person = (await this.people.forSignIn(email)).find((one) => one.id === signInId);
     const hashes = person === undefined ? [] : [person.passwordHash];
     const [matching] = await this.passwords.matching(networkOf(address), password, hashes);
@@ -98,8 +99,8 @@ export class PasswordSignIn {
     return matching;
   }
 
-  private async admit(address: string, email?: string): Promise<void> {
-    await this.limits.admit(address, email);
+  private async admit(address: string, email?: string, browser?: string): Promise<void> {
+    await this.limits.admit(address, email, browser);
   }
 
   /**

@@ -10,8 +10,9 @@ import { Session } from '../session.decorator.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { SessionListView, sessionListView } from './dto/session-views.dto.js';
-import { ChangePasswordBody } from './dto/sign-in-bodies.dto.js';
+import { ChangePasswordBody, ProofBody } from './dto/sign-in-bodies.dto.js';
 import { IdParam } from '../../common/params.js';
+import { SignInChanges } from './sign-in-changes.js';
 
 /** A user's own sessions and password. */
 @ConsoleController('Sessions')
@@ -21,6 +22,7 @@ export class SessionsController {
     private readonly sessions: SessionStore,
     private readonly passwords: PasswordSignIn,
     private readonly audit: AuditLog,
+    private readonly changes: SignInChanges,
   ) {}
 
   @Get('sessions')
@@ -37,6 +39,15 @@ export class SessionsController {
     await this.audit.record(session, 'session.ended', id);
   }
 
+  /** Proves for a few minutes that the user, and not a thief of the session, changes how they sign in. */
+  @Post('session/proof')
+  @UseGuards(PasswordGuard)
+  @HttpCode(204)
+  async prove(@Session() session: Session, @Ip() address: string, @Body() { password }: ProofBody): Promise<void> {
+    await this.passwords.verifyPassword(address, session, password);
+    await this.sessions.prove(session.id);
+  }
+
   @Post('password')
   @UseGuards(PasswordGuard)
   @HttpCode(204)
@@ -46,6 +57,6 @@ export class SessionsController {
     @Body() body: ChangePasswordBody,
   ): Promise<void> {
     await this.passwords.changePassword(address, session, body);
-    await this.audit.record(session, 'person.changed_password', session.personId);
+    await this.changes.record(session, 'person.changed_password', session.personId);
   }
 }

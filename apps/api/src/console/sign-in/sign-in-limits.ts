@@ -13,6 +13,17 @@ const PER_EMAIL = 50;
 const PER_ADDRESS = 100;
 /** Codes per sign-in, from anywhere: of a million codes, three are valid at a time. */
 const CODES_PER_SIGN_IN = 10;
+/**
+ * The same after one password, in longer and longer windows, in seconds: whoever has the password has at most 100
+ * guesses a month. A new password, which they do not have, begins anew.
+ */
+const CODES_PER_PASSWORD = [
+  [20, 6 * 3_600],
+  [40, 3 * 86_400],
+  [100, 30 * 86_400],
+] as const;
+/** From a browser that has signed in as the user before, which no stranger's attempts count against. */
+const PER_KNOWN_BROWSER = 10;
 /** Emails that anyone can request for one user. */
 const MAILS_PER_EMAIL = 3;
 const MAILS_PER_ADDRESS = 20;
@@ -24,8 +35,15 @@ const MAILS_PER_ADDRESS = 20;
 export class SignInLimits {
   constructor(private readonly attempts: AttemptLimiter) {}
 
-  /** Throws AppError `rate_limit_exceeded`. */
-  async admit(address: string, email?: string): Promise<void> {
+  /**
+   * `browser`: the id of a browser that has signed in with this email address before. It has a budget of its own, so that
+   * no number of strangers locks the user out. Throws AppError `rate_limit_exceeded`.
+   */
+  async admit(address: string, email?: string, browser?: string): Promise<void> {
+    if (email !== undefined && browser !== undefined) {
+      await this.attempts.admit(`sign-in:browser:${browser}:${hashed(email)}`, PER_KNOWN_BROWSER);
+      return;
+    }
     const network = networkOf(address);
     await this.attempts.admit(`sign-in:address:${network}`, PER_ADDRESS);
     if (email === undefined) return;
@@ -42,10 +60,13 @@ export class SignInLimits {
     await this.attempts.admit(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
   }
 
-  /** Like `admit`, for a code after the password. */
-  async admitCode(address: string, signInId: string): Promise<void> {
+  /** Like `admit`, for a code; `credentialsDigest`: of the password that was entered before. */
+  async admitCode(address: string, signInId: string, credentialsDigest = ''): Promise<void> {
     await this.admit(address);
     await this.attempts.admit(`sign-in:code:${signInId}`, CODES_PER_SIGN_IN);
+    for (const [limit, seconds] of CODES_PER_PASSWORD) {
+      await this.attempts.admit(`sign-in:code:${signInId}:${credentialsDigest}:${seconds}`, limit, seconds);
+    }
   }
 
   /** Like `admit`, for an email to an address, whether or not it belongs to a user. */

@@ -5,11 +5,14 @@ import { Public } from '../../auth/api-key.guard.js';
 import { Browser } from '../browser.decorator.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
+import { Cookies } from '../console-cookie.js';
 import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js';
+import { KnownBrowserCookie } from './known-browser-cookie.js';
 import { OpenSession } from './open-session.js';
 import { PasswordGuard } from './password.guard.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { SecondStep } from './second-step.js';
+import { SignInChanges } from './sign-in-changes.js';
 import { Session } from '../session.decorator.js';
 import { SecondStepView, SessionView } from './dto/session-views.dto.js';
 import { FirstAdminBody, JoinBody, ResetPasswordBody, SignInBody } from './dto/sign-in-bodies.dto.js';
@@ -33,6 +36,8 @@ export class SignInController {
     private readonly passwords: PasswordSignIn,
     private readonly session: OpenSession,
     private readonly secondStep: SecondStep,
+    private readonly knownBrowser: KnownBrowserCookie,
+    private readonly changes: SignInChanges,
   ) {}
 
   @Get('session')
@@ -65,10 +70,12 @@ export class SignInController {
   @SignedInOrHalfway(201)
   async resetPassword(
     @Browser() browser: Browser,
+    @Cookies() cookies: Cookies,
     @Body() body: ResetPasswordBody,
   ): Promise<WithCookies<SessionView | SecondStepView>> {
     const person = await this.passwords.resetPassword(browser.address, body);
-    return await this.secondStep.open(browser, person, 'person.reset_password');
+    this.changes.tell(person, 'person.reset_password');
+    return await this.secondStep.open(browser, cookies, person, 'person.reset_password');
   }
 
   @Post('sign-in')
@@ -78,10 +85,12 @@ export class SignInController {
   @SignedInOrHalfway(200)
   async signIn(
     @Browser() browser: Browser,
+    @Cookies() cookies: Cookies,
     @Body() body: SignInBody,
   ): Promise<WithCookies<SessionView | SecondStepView>> {
-    const person = await this.passwords.signIn(browser.address, body);
-    return await this.secondStep.open(browser, person, 'person.signed_in');
+    const known = this.knownBrowser.read(cookies, body.email);
+    const person = await this.passwords.signIn(browser.address, body, known);
+    return await this.secondStep.open(browser, cookies, person, 'person.signed_in');
   }
 
   @Post('sign-out')

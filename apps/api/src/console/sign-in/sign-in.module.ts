@@ -9,6 +9,7 @@ import { LimitsModule } from '../../limits/limits.module.js';
 import { PendingSignInCookie } from './pending-sign-in-cookie.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { ForgottenPassword } from './forgotten-password.js';
+import { KnownBrowserCookie } from './known-browser-cookie.js';
 import { LinksController } from './links.controller.js';
 import { MembershipsController } from './memberships.controller.js';
 import { OpenSession } from './open-session.js';
@@ -24,6 +25,7 @@ import { SecondStepCookie } from './second-step-cookie.js';
 import { SecondStep } from './second-step.js';
 import { SessionCookie } from '../session-cookie.js';
 import { SessionsController } from './sessions.controller.js';
+import { SignInChanges } from './sign-in-changes.js';
 import { SignInLimits } from './sign-in-limits.js';
 import { SignInController } from './sign-in.controller.js';
 import { SignInMethodsController } from './sign-in-methods.controller.js';
@@ -67,7 +69,18 @@ const sealer = {
     SealedCookies,
     sealer,
     SignInLimits,
+    SignInChanges,
+    KnownBrowserCookie,
   ],
-  exports: [OpenSession, PasswordSignIn, FailedSignIns, SealedCookies, SecondStepCookie, SignInLimits],
+  exports: [
+    OpenSession,
+    PasswordSignIn,
+    FailedSignIns,
+    KnownBrowserCookie,
+    SealedCookies,
+    SecondStepCookie,
+    SignInChanges,
+    SignInLimits,
+  ],
 })
 export class SignInModule {}

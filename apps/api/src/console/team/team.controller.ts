@@ -14,6 +14,7 @@ import { assertTyped, DeletionBody, InviteBody, PersonChangeBody, PersonDeletion
 import { InvitationListView, invitationView, LinkView, linkView, personView } from './dto/team-views.dto.js';
 import { TeamPersonView, TeamView } from './dto/team-views.dto.js';
 import { Session } from '../session.decorator.js';
+import { SignInChanges } from '../sign-in/sign-in-changes.js';
 import { IdParam } from '../../common/params.js';
 
 /** The users of an account. */
@@ -26,6 +27,7 @@ export class TeamController {
     private readonly invitations: Invitations,
     private readonly factors: SecondFactorStore,
     private readonly audit: AuditLog,
+    private readonly changes: SignInChanges,
   ) {}
 
   @Get('people')
@@ -122,6 +124,7 @@ export class TeamController {
       );
     if (!(await this.factors.reset(id)))
       throw new AppError('not_found', 'This user has neither two-factor authentication nor a passkey.');
+    this.changes.tell(person, 'person.second_factor_reset');
     await this.audit.record(session, 'person.second_factor_reset', id, named(person));
   }
 

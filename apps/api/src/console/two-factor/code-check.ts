@@ -17,10 +17,11 @@ export class CodeCheck {
   /** Consumes a code of the app or a recovery code. Throws AppError `sign_in_failed` and `rate_limit_exceeded`. */
   async take(
     address: string,
-    person: Pick<Person, 'id' | 'signInId' | 'accountId' | 'name' | 'email'>,
+    person: Pick<Person, 'id' | 'signInId' | 'accountId' | 'name' | 'email'> &
+      Partial<Pick<Person, 'credentialsDigest'>>,
     code: string,
   ): Promise<'app' | 'recovery'> {
-    await this.limits.admitCode(address, person.signInId);
+    await this.limits.admitCode(address, person.signInId, person.credentialsDigest);
     const used = await this.factors.take(person.signInId, code);
     if (used !== undefined) return used;
     this.failures.note(person, 'person.code_failed');

@@ -7,6 +7,7 @@ import { WithCookies } from '../cookies.interceptor.js';
 import type { SessionView } from '../sign-in/dto/session-views.dto.js';
 import { OpenSession } from '../sign-in/open-session.js';
 import { signInFailed } from '../sign-in/password-sign-in.js';
+import { KnownBrowserCookie } from '../sign-in/known-browser-cookie.js';
 import { SecondStepCookie } from '../sign-in/second-step-cookie.js';
 import { CodeCheck } from './code-check.js';
 
@@ -18,6 +19,7 @@ export class CodeSignIn {
     private readonly check: CodeCheck,
     private readonly session: OpenSession,
     private readonly cookie: SecondStepCookie,
+    private readonly knownBrowser: KnownBrowserCookie,
   ) {}
 
   /** Throws AppError: `sign_in_failed` for a wrong code, `not_signed_in` when the password must be entered again. */
@@ -32,6 +34,6 @@ export class CodeSignIn {
     }
     const details = { second_factor: await this.check.take(browser.address, person, code) };
     const { body, cookies: opened } = await this.session.open(browser, person, step.action, details);
-    return new WithCookies(body, [...opened, this.cookie.clear()]);
+    return new WithCookies(body, [...opened, this.cookie.clear(), this.knownBrowser.add(cookies, person.email)]);
   }
 }

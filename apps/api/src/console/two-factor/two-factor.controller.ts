@@ -1,14 +1,15 @@
 import { Body, Get, HttpCode, Ip, Post, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiResponse } from '@nestjs/swagger';
-import { AuditLog } from '#accounts/audit-log.js';
 import { SecondFactorStore } from '#accounts/second-factor-store.js';
 import { AppError } from '#contract/app-error.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
+import { ProofGuard } from '../proof.guard.js';
 import { PasswordGuard } from '../sign-in/password.guard.js';
 import { PasswordSignIn } from '../sign-in/password-sign-in.js';
+import { SignInChanges } from '../sign-in/sign-in-changes.js';
 import { CodeCheck } from './code-check.js';
 import { AuthenticatorView, CodeBody, RecoveryCodesView, TurnOffBody } from './dto/two-factor.dto.js';
 import { TwoFactorView, twoFactorView } from './dto/two-factor.dto.js';
@@ -21,7 +22,7 @@ export class TwoFactorController {
     private readonly factors: SecondFactorStore,
     private readonly check: CodeCheck,
     private readonly passwords: PasswordSignIn,
-    private readonly audit: AuditLog,
+    private readonly changes: SignInChanges,
   ) {}
 
   @Get()
@@ -31,7 +32,7 @@ export class TwoFactorController {
   }
 
   @Post()
-  @UseGuards(PasswordGuard)
+  @UseGuards(PasswordGuard, ProofGuard)
   @RouteConfig({ bodyless: true })
   @ApiResponse({ status: 201, type: AuthenticatorView, description: 'Replaces an unconfirmed one.' })
   async begin(@Session() session: Session): Promise<AuthenticatorView> {
@@ -43,6 +44,7 @@ export class TwoFactorController {
   }
 
   @Post('confirm')
+  @UseGuards(ProofGuard)
   @ApiResponse({ status: 201, type: RecoveryCodesView })
   async confirm(
     @Session() session: Session,
@@ -50,11 +52,12 @@ export class TwoFactorController {
     @Body() { code }: CodeBody,
   ): Promise<RecoveryCodesView> {
     const recovery_codes = await this.check.confirm(address, session.signInId, code);
-    await this.audit.record(session, 'person.second_factor_added', session.personId);
+    await this.changes.record(session, 'person.second_factor_added', session.personId);
     return { recovery_codes };
   }
 
   @Post('recovery-codes')
+  @UseGuards(ProofGuard)
   @ApiResponse({ status: 201, type: RecoveryCodesView, description: 'Earlier codes stop working.' })
   async renew(
     @Session() session: Session,
@@ -63,7 +66,7 @@ export class TwoFactorController {
   ): Promise<RecoveryCodesView> {
     await this.check.take(address, personOf(session), code);
     const recovery_codes = await this.factors.renewRecoveryCodes(session.signInId);
-    await this.audit.record(session, 'person.recovery_codes_renewed', session.personId);
+    await this.changes.record(session, 'person.recovery_codes_renewed', session.personId);
     return { recovery_codes };
   }
 
@@ -78,7 +81,7 @@ export class TwoFactorController {
     await this.passwords.verifyPassword(address, session, password);
     await this.check.take(address, personOf(session), code);
     await this.factors.remove(session.signInId);
-    await this.audit.record(session, 'person.second_factor_removed', session.personId);
+    await this.changes.record(session, 'person.second_factor_removed', session.personId);
   }
 }
 

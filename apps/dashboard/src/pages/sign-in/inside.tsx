@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import { queryClient, sessionQuery, useSession } from '../../api/queries.ts';
 import { Rows } from '../../parts/page.tsx';
+import { ProofDialog } from '../../parts/proof-dialog.tsx';
 import { Shell } from '../../app/shell.tsx';
 import { useSignOut } from '../../app/use-sign-out.ts';
 
@@ -14,7 +15,13 @@ export function Inside() {
   // Kept here, because the requirement is already met while the codes are still being saved.
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const signOut = useSignOut();
-  if (!isRequired && codes === null) return <Shell />;
+  if (!isRequired && codes === null)
+    return (
+      <>
+        <Shell />
+        <ProofDialog />
+      </>
+    );
   return (
     <Suspense fallback={<Rows />}>
       <TwoFactorRequired
@@ -23,6 +30,7 @@ export function Inside() {
         onClose={() => void queryClient.invalidateQueries(sessionQuery).then(() => setCodes(null))}
         onSignOut={() => signOut.mutate()}
       />
+      <ProofDialog />
     </Suspense>
   );
 }

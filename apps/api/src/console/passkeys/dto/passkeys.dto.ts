@@ -1,10 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import { IsDefined, IsObject, IsString } from 'class-validator';
+import { IsDefined, IsObject } from 'class-validator';
 import type { Passkey } from '#accounts/passkey-store.js';
-import { MAX_PASSWORD_LENGTH } from '#accounts/passwords.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
-import { textProblem } from '#contract/text-rules.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 import { NameBody } from '../../dto/name-body.dto.js';
 
@@ -49,15 +47,6 @@ export class PasskeyListView extends ListOf(PasskeyView) {}
 export class PasskeyOptionsView {
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'WebAuthn options, as JSON.' })
   options!: object;
-}
-
-/** The password, which proves that the account's owner is adding the passkey. */
-export class ProofBody {
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
-  password!: string;
 }
 
 /** The authenticator's response, and a name for the passkey. */

@@ -51,6 +51,15 @@ export class SignInBody {
   password!: string;
 }
 
+/** The password of a signed-in user, which proves that they, and not a thief of their session, make a change. */
+export class ProofBody {
+  @ApiProperty()
+  @IsDefined()
+  @IsString()
+  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  password!: string;
+}
+
 /** The email address of a forgotten password. */
 export class ForgotPasswordBody {
   @ApiProperty()
