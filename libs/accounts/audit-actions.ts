@@ -91,6 +91,8 @@ export const AUDIT_ACTIONS = {
   'task.made_again': { kind: 'tasks', sentence: () => 'ran a task again' },
   'tasks.redriven': { kind: 'tasks', sentence: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
   'tasks.cancelled': { kind: 'tasks', sentence: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
+  'tasks.exported': { kind: 'tasks', sentence: ({ text }) => `exported ${text('count') ?? 'some'} tasks` },
+  'usage.exported': { kind: 'tasks', sentence: () => 'exported the usage' },
   'task.cancelled': { kind: 'tasks', sentence: () => 'canceled a task' },
   'webhook_endpoint.added': { kind: 'webhooks', sentence: ({ name }) => `added the webhook endpoint ${name}` },
   'webhook_endpoint.changed': {
@@ -105,6 +107,7 @@ export const AUDIT_ACTIONS = {
     sentence: ({ name }) => `sent a test to the webhook endpoint ${name}`,
   },
   'webhook_secret.rotated': { kind: 'webhooks', sentence: (told) => `rotated the signing secret${overlap(told)}` },
+  'webhook_secret.read': { kind: 'webhooks', sentence: () => 'viewed the signing secret' },
   'webhook_delivery.resent': {
     kind: 'webhooks',
     sentence: ({ text }) => `resent a webhook${withDetail(text('url'), (url) => ` to “${url}”`)}`,
@@ -144,6 +147,11 @@ export const AUDIT_ACTIONS = {
   },
   'first_admin.link_made': { kind: 'team', sentence: () => 'created a link for the first owner' },
   'invitation.withdrawn': { kind: 'team', sentence: ({ name }) => `withdrew the invitation for ${name}` },
+  'audit.exported': { kind: 'team', sentence: () => 'exported the audit log' },
+  'request.refused': {
+    kind: 'sign_in',
+    sentence: ({ text }) => `was refused “${text('request') ?? 'a request'}”, which their role does not include`,
+  },
   'account.created': { kind: 'team', sentence: ({ name }) => `created the account ${name}` },
   'account.renamed': {
     kind: 'team',
@@ -178,6 +186,10 @@ export const AUDIT_ACTIONS = {
   'person.forgot_password': { kind: 'sign_in', sentence: ({ name }) => `requested a password reset link for ${name}` },
   'person.reset_password': { kind: 'sign_in', sentence: () => 'set a new password with a link' },
   'person.reset_sign_in': { kind: 'sign_in', sentence: () => 'set up a new sign-in with a link' },
+  'person.code_asked': {
+    kind: 'sign_in',
+    sentence: ({ name }) => `entered the correct password for ${name}, and was asked for a two-factor code`,
+  },
   'person.code_failed': { kind: 'sign_in', sentence: ({ name }) => `entered an incorrect two-factor code for ${name}` },
   'person.second_factor_added': { kind: 'sign_in', sentence: () => 'turned on two-factor authentication' },
   'person.second_factor_removed': { kind: 'sign_in', sentence: () => 'turned off two-factor authentication' },

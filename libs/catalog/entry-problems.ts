@@ -4,6 +4,9 @@ import { acceptedBy, unusedPrice } from './accepted-by.js';
 import type { EntryProblem } from './catalog.js';
 import type { CatalogFile, KeySource, ModelSource, ProviderSource } from './catalog-schema.js';
 
+/** What a header carries as it is; the message never contains the key. */
+const HEADER_TEXT = /^[\x21-\x7e]+$/;
+
 /** The secret of a key; undefined when it is not set or can't be decrypted. */
 export type SecretOf = (key: KeySource) => string | undefined;
 
@@ -24,7 +27,11 @@ function providerProblems(name: string, provider: ProviderSource, secretOf: Secr
     if (provider[field] === undefined) say([], field === 'keys' ? 'needs keys' : `needs a ${field}`);
   }
   for (const [index, key] of (provider.keys ?? []).entries()) {
-    if (secretOf !== undefined && !secretOf(key)) say(['keys', index], missingSecret(key));
+    if (secretOf === undefined) continue;
+    const secret = secretOf(key);
+    if (!secret) say(['keys', index], missingSecret(key));
+    else if (!HEADER_TEXT.test(secret))
+      say(['keys', index], 'has a key with spaces, line breaks or characters outside ASCII');
   }
   const names = (provider.keys ?? []).map(keyName);
   if (new Set(names).size < names.length) say(['keys'], 'has two keys of the same name');

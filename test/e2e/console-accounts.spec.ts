@@ -138,6 +138,15 @@ describe('the accounts of an installation', () => {
     expect((await accounts())[1]).toMatchObject({ tasks_in_flight: 1 });
     // The key is known to the process that is asked: from here on it must find out.
     expect((await platform.call('/v1/models', { key })).status).toBe(200);
+    // A provider works on it, so it is paid already; what waits is not bought any more.
+    const isBought = async () => {
+      const { rows } = await platform.pool.query<{ starts: number }>(
+        `SELECT provider_starts AS starts FROM tasks WHERE account_id = $1 ORDER BY id DESC LIMIT 1`,
+        [account.id],
+      );
+      return rows[0]?.starts === 1;
+    };
+    expect(await waitUntil(isBought, { timeoutMs: 30_000, everyMs: 50 })).toBe(true);
     expect((await change({ disabled: true })).status).toBe(200);
     expect((await grace.call('/session')).status).toBe(401);
     const signIn = { body: { email: 'grace@example.org', password: PASSWORD } };

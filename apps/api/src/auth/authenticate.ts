@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
 import type { ApiKeyStore } from './api-key-store.js';
 import { assertScope, type Caller } from './caller.js';
 
@@ -17,19 +18,24 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore)
     try {
       const caller = keys.caller(request.headers.authorization, request.ip);
       if (!(caller instanceof Promise)) {
-        admit(request, caller);
+        admit(request, caller, keys);
         done();
         return;
       }
-      caller.then((found) => admit(request, found)).then(() => done(), done);
+      caller.then((found) => admit(request, found, keys)).then(() => done(), done);
     } catch (error) {
       done(error as Error);
     }
   });
 }
 
-function admit(request: FastifyRequest, caller: Caller): void {
+function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyStore): void {
   const { scope } = request.routeOptions.config;
   if (scope !== 'any') assertScope(caller, scope);
   request.caller = caller;
+  request.admitAgain = async () => {
+    const now = await keys.caller(request.headers.authorization, request.ip);
+    if (scope !== 'any') assertScope(now, scope);
+    if (now.own !== undefined && caller.own === undefined) throw new AppError('task_not_found', 'Task not found.');
+  };
 }

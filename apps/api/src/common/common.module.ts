@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { Admission } from './admission.js';
 import { ContractPipe } from './contract.pipe.js';
 import { Draining } from './draining.js';
 import { ErrorFilter } from './error.filter.js';
@@ -13,12 +14,13 @@ import { KnownRoutes } from './known-routes.js';
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_PIPE, useClass: ContractPipe },
+    Admission,
     BodyMemory,
     ConnectionCap,
     Draining,
     EventStreams,
     KnownRoutes,
   ],
-  exports: [BodyMemory, Draining, EventStreams],
+  exports: [Admission, BodyMemory, Draining, EventStreams],
 })
 export class CommonModule {}

@@ -3,8 +3,10 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import type { Session } from '#accounts/session-store.js';
 import { ABILITIES, may, type Ability } from '#accounts/person-rules.js';
+import { Logger } from '#telemetry/logger.js';
 import { sessionOf } from './session.guard.js';
 
 /**
@@ -13,12 +15,17 @@ import { sessionOf } from './session.guard.js';
  */
 export const Allow = Reflector.createDecorator<Ability>();
 
-/** Admits users whose role has the required ability. */
+/** The same refusal of one user within this time makes one audit entry. */
+const QUIET_MS = 900_000;
+
+/** Admits users whose role has the required ability; records whom it refuses. */
 @Injectable()
 export class AbilitiesGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly config: SignInConfig,
+    private readonly audit: AuditLog,
+    private readonly logger: Logger,
   ) {}
 
   canActivate(context: ExecutionContext): boolean {
@@ -29,10 +36,25 @@ export class AbilitiesGuard implements CanActivate {
       context.getClass(),
     ]);
     const session = sessionOf(request);
-    if (ability === undefined || !may(session, ability)) throw new AppError('not_permitted', refusal(ability));
+    if (ability === undefined || !may(session, ability)) {
+      this.note(session, request);
+      throw new AppError('not_permitted', refusal(ability));
+    }
     if (ability !== 'self.manage' && mustSetUpTwoFactor(session, this.config))
       throw new AppError('two_factor_required', 'Your account requires two-factor authentication. Turn it on first.');
     return true;
+  }
+
+  /** In the background: a refusal does not wait for the log. */
+  private note({ accountId, personId, name, email }: Session, { method, routeOptions }: FastifyRequest): void {
+    const asked = `${method} ${routeOptions.url ?? ''}`;
+    const details = { request: asked, name, email };
+    this.audit
+      .writeOncePer(
+        { accountId, personId, action: 'request.refused', target: `${personId} ${asked}`, details },
+        QUIET_MS,
+      )
+      .catch((error: unknown) => this.logger.warn('audit.not_written', { error }));
   }
 }
 

@@ -2,8 +2,11 @@ import { StreamableFile } from '@nestjs/common';
 
 type Rows = readonly (readonly (string | number | null)[])[];
 
-/** Spreadsheets treat text that starts like this as a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/**
+ * Spreadsheets treat text that starts like this as a formula, some of them also in full width, or after spaces, line
+ * breaks and invisible characters, which they remove.
+ */
+const FORMULA = /^[\s\p{C}]*[=+\-@＝＋－＠﹢﹣﹦﹫−]|^[\t\r\n]/u;
 
 /** Rows as a download. Not with @Header, because an error must not be saved under the file's name. */
 export function csvFile(name: string, rows: Rows): StreamableFile {
@@ -20,5 +23,5 @@ function cellOf(value: string | number | null): string {
   if (value === null) return '';
   if (typeof value === 'number') return String(value);
   const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -62,7 +62,14 @@ function isLocal(host: string | undefined): host is string {
 
 async function findSession(request: FastifyRequest, cookie: SessionCookie, sessions: SessionLookUps): Promise<void> {
   const token = cookie.read(cookiesOf(request));
-  if (token !== undefined) request.session = await sessions.find(token, request.ip);
+  if (token === undefined) return;
+  const session = await sessions.find(token, request.ip);
+  request.session = session;
+  request.admitAgain = async () => {
+    const now = await sessions.find(token, request.ip);
+    // Another role sees other tasks; the page opens the stream again.
+    if (now?.personId !== session?.personId || now?.role !== session?.role) throw notSignedIn();
+  };
 }
 
 function refusal(request: FastifyRequest): AppError | undefined {

@@ -3,10 +3,13 @@ import type { FastifyReply } from 'fastify';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/row/task-status.js';
 import type { TaskSummary } from '#tasks/row/task.js';
+import { AppError } from '#contract/app-error.js';
+import { Admission } from '../common/admission.js';
 import { Draining } from '../common/draining.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
 import { sourceOf } from '../common/fastify/json-body.js';
+import { errorBody } from '../common/error-reply.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { FollowerLimit } from './follower-limit.js';
 import { TaskWatchers } from './task-watchers.js';
@@ -27,18 +30,19 @@ export class FollowTask {
     private readonly draining: Draining,
     private readonly links: TaskLinks,
     private readonly streams: EventStreams,
+    private readonly admission: Admission,
   ) {}
 
   /**
    * The task at its next change of status or phase; its last known state after `waitMs`, when the caller disconnects,
-   * or during shutdown.
+   * or during shutdown. Throws the AppError that the caller would be refused with once it may no longer see the task.
    */
   async changed(task: TaskSummary, waitMs: number, reply: FastifyReply): Promise<TaskSummary> {
     // Logged with the request, also when the caller disconnects early.
     reply.request.taskId = task.id;
     if (isFinal(task.status) || reply.raw.destroyed) return task;
     const leave = this.limit.enter(sourceOf(reply.request));
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       let seen = task;
       const call = new AbortController();
       const answer = (): void => {
@@ -47,9 +51,11 @@ export class FollowTask {
         stopWatching();
         leave();
         this.draining.release(call);
+        endAdmission();
         // A keep-alive connection would delay the end of the process.
         if (this.draining.started) reply.raw.shouldKeepAlive = false;
-        resolve(seen);
+        if (call.signal.reason instanceof AppError) reject(call.signal.reason);
+        else resolve(seen);
       };
       const timer = setTimeout(answer, waitMs);
       const stopWatching = this.watchers.watch(task.id, (look) => {
@@ -58,6 +64,7 @@ export class FollowTask {
       });
       reply.raw.once('close', answer);
       call.signal.addEventListener('abort', answer, { once: true });
+      const endAdmission = this.admission.watch(reply.request, call);
       this.draining.track(call);
     });
   }
@@ -75,10 +82,12 @@ export class FollowTask {
     const call = new AbortController();
     let stopWatching = (): void => undefined;
     let stopRest = (): void => undefined;
+    let endAdmission = (): void => undefined;
     const events = this.streams.begin(reply.request, () => {
       stopWatching();
       stopRest();
       leave();
+      endAdmission();
       this.draining.release(call);
     });
     let sent: TaskSummary | undefined;
@@ -108,11 +117,14 @@ export class FollowTask {
       call.signal.addEventListener(
         'abort',
         () => {
-          reply.raw.shouldKeepAlive = false;
+          const reason: unknown = call.signal.reason;
+          if (reason instanceof AppError) events.event('error', errorBody(reason, reply.request.id, reply.request.url));
+          else reply.raw.shouldKeepAlive = false;
           events.end();
         },
         { once: true },
       );
+      endAdmission = this.admission.watch(reply.request, call);
       this.draining.track(call);
     }
   }

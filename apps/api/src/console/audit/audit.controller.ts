@@ -52,9 +52,10 @@ export class AuditController {
 
   @Get('audit.csv')
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as CSV.` })
-  async table(@Session() { accountId }: Session, @Query() { kind, who }: AuditFilter): Promise<StreamableFile> {
+  async table(@Session() session: Session, @Query() { kind, who }: AuditFilter): Promise<StreamableFile> {
     const asked = { limit: MAX_EXPORTED, who, actions: kind && actionsOf(kind) };
-    const { entries } = await this.audit.list(accountId, asked);
+    const { entries } = await this.audit.list(session.accountId, asked);
+    await this.audit.record(session, 'audit.exported', undefined, { count: entries.length });
     return csvFile('darkroom-audit-log.csv', [
       ['time', 'who', 'email', 'what', 'action', 'target', 'details'],
       ...entries.map((entry) => {

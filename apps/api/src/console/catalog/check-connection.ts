@@ -3,6 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 import { EditCatalog, type ProviderChange } from '#catalog/edit-catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
+import { ProviderOptionsError } from '#providers/provider-options.js';
 
 /** The result of asking a provider for its models. */
 export interface Connection {
@@ -20,7 +21,10 @@ export class CheckConnection {
     private readonly configs: ModuleRef,
   ) {}
 
-  /** `name`: the stored provider whose keys are reused. Throws AppError like `EditCatalog.proposed`. */
+  /**
+   * `name`: the stored provider whose keys are reused. Throws AppError like `EditCatalog.proposed`, and `invalid_value`
+   * for options that the type does not take, such as a value that no header can carry.
+   */
   async run(name: string | undefined, change: ProviderChange, signal: AbortSignal): Promise<Connection> {
     const provider = await this.edit.proposed(name, change);
     const list = await DESCRIPTORS[provider.type]?.loadModels?.();
@@ -31,7 +35,7 @@ export class CheckConnection {
     const keys = provider.keys.length === 0 ? [undefined] : provider.keys;
     const models = new Set<string>();
     for (const key of keys) {
-      const listed = await list(provider, key, parts, signal);
+      const listed = await list(provider, key, parts, signal).catch(wrongOptions);
       if ('problem' in listed) {
         const problem = key === undefined || keys.length === 1 ? listed.problem : `${key.name}: ${listed.problem}`;
         return { models: [], problem };
@@ -40,4 +44,9 @@ export class CheckConnection {
     }
     return { models: [...models], problem: null };
   }
+}
+
+function wrongOptions(error: unknown): never {
+  if (!(error instanceof ProviderOptionsError)) throw error;
+  throw new AppError('invalid_value', error.problems.join('; '), { param: 'entry.options' });
 }

@@ -1,6 +1,7 @@
 import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { USAGE_GROUPS, type UsageFigures, type UsageGroup } from '#billing/usage.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
@@ -125,6 +126,7 @@ export class UsageController {
     private readonly figures: UsageRepository,
     private readonly source: CatalogSource,
     private readonly keys: ApiKeyRepository,
+    private readonly audit: AuditLog,
   ) {}
 
   @Get('usage')
@@ -158,6 +160,7 @@ export class UsageController {
   @ApiResponse({ status: 200, description: 'The same data as CSV.' })
   async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
+    await this.audit.record(session, 'usage.exported', undefined, { ...query });
     return csvFile('darkroom-usage.csv', [
       ['time', 'group', 'images', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(LATER_COLUMNS),
       ...data.map((row) => [

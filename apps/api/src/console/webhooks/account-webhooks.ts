@@ -4,7 +4,7 @@ import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.j
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
+import { shownUrl, WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import type { EndpointChangeBody, NewEndpointBody } from './dto/webhook-bodies.dto.js';
@@ -39,14 +39,16 @@ export class AccountWebhooks {
     private readonly send: SendDeliveries,
   ) {}
 
-  async endpoints(accountId: string): Promise<EndpointListView> {
+  /** `withSecrets`: with whole URLs, whose user information and query may contain tokens. */
+  async endpoints(accountId: string, withSecrets: boolean): Promise<EndpointListView> {
     const endpoints = await this.store.list(accountId);
     const records = await this.store.records(
       accountId,
       endpoints.map(({ id }) => id),
     );
     const recordOf = (id: string) => records.find(({ endpointId }) => endpointId === id);
-    return { data: endpoints.map((endpoint) => endpointView(endpoint, recordOf(endpoint.id))) };
+    const views = endpoints.map((endpoint) => endpointView(endpoint, recordOf(endpoint.id)));
+    return { data: withSecrets ? views : views.map((view) => ({ ...view, url: shownUrl(view.url) })) };
   }
 
   /**

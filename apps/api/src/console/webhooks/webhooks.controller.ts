@@ -2,6 +2,7 @@ import { Body, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
+import { may } from '#accounts/person-rules.js';
 import { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { DELIVERY_STATES } from '#webhooks/next-step.js';
@@ -34,7 +35,7 @@ export class WebhooksController {
   @Get('endpoints')
   @ApiResponse({ status: 200, type: EndpointListView })
   async endpoints(@Session() session: Session): Promise<EndpointListView> {
-    return await this.webhooks.endpoints(session.accountId);
+    return await this.webhooks.endpoints(session.accountId, may(session, 'webhooks.manage'));
   }
 
   @Post('endpoints')
@@ -92,7 +93,9 @@ export class WebhooksController {
   @Allow('webhooks.manage')
   @ApiResponse({ status: 200, type: SecretListView })
   async secrets(@Session() session: Session): Promise<SecretListView> {
-    return await this.webhooks.secrets(session.accountId);
+    const secrets = await this.webhooks.secrets(session.accountId);
+    await this.audit.record(session, 'webhook_secret.read');
+    return secrets;
   }
 
   @Post('secrets/rotate')
@@ -117,10 +120,13 @@ export class WebhooksController {
   @ApiQuery({ name: 'task', required: false, description: 'ID of a task.', schema: { type: 'string' } })
   @ApiResponse({ status: 200, type: DeliveryPage })
   async deliveries(
+    @Session() session: Session,
     @VisibleTasks() scope: TaskScope,
     @Query() { limit, after, status: state, endpoint: endpointId, task: taskId }: DeliveryPageQuery,
   ): Promise<DeliveryPage> {
-    return await this.visible.page(scope, { limit, after, state, endpointId, taskId });
+    const page = await this.visible.page(scope, { limit, after, state, endpointId, taskId });
+    if (may(session, 'webhooks.manage')) return page;
+    return { ...page, data: page.data.map((one) => ({ ...one, url: one.url && shownUrl(one.url) })) };
   }
 
   @Get('deliveries/:id/payload')

@@ -1,0 +1,43 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+
+/** How often open responses are checked; a key may be cached for 5 s more. */
+const RECHECK_MS = 2_000;
+
+/**
+ * Ends responses that stay open when their caller may no longer have them: the key was revoked, has expired or sees
+ * fewer tasks now, the session has ended, or the account was disabled.
+ */
+@Injectable()
+export class Admission implements OnApplicationShutdown {
+  private readonly open = new Map<AbortController, FastifyRequest>();
+  private checking = false;
+  private readonly timer = setInterval(() => void this.check(), RECHECK_MS).unref();
+
+  /** Aborts `call` with the AppError that the request would be refused with now. Returns a function that ends it. */
+  watch(request: FastifyRequest, call: AbortController): () => void {
+    this.open.set(call, request);
+    return () => this.open.delete(call);
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  private async check(): Promise<void> {
+    if (this.checking) return;
+    this.checking = true;
+    await Promise.all([...this.open].map(([call, request]) => this.checkOne(call, request)));
+    this.checking = false;
+  }
+
+  private async checkOne(call: AbortController, request: FastifyRequest): Promise<void> {
+    try {
+      await request.admitAgain?.();
+    } catch (error) {
+      // A database that does not answer refuses new requests, but ends none that is running.
+      if (error instanceof AppError && error.status < 429) call.abort(error);
+    }
+  }
+}
