@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { RedisOptions } from 'ioredis';
 import { GatheringRedis } from './gathering-redis.js';
 import { MasterConnector } from './master-connector.js';
-import { sentinelAddress } from './redis-address.js';
+import { sentinelAddress, serverAddress } from './redis-address.js';
 import type { RedisConfig } from './redis.config.js';
 
 /** The address of Redis, the authority that signed its certificate, and the login of its Sentinels. */
@@ -18,10 +18,13 @@ type Manner = Omit<RedisOptions, 'replyMapping' | 'tls'>;
 export function connectRedis(server: RedisServer, options: Manner): GatheringRedis {
   const { redisUrl, redisCaFile } = server;
   const tls = redisCaFile === undefined ? {} : { ca: readFileSync(redisCaFile) };
-  const address = sentinelAddress(redisUrl);
-  if (address === undefined) {
-    return new GatheringRedis(redisUrl, { ...options, ...(redisUrl.startsWith('rediss:') && { tls }) });
+  const direct = serverAddress(redisUrl);
+  if (direct !== undefined) {
+    const { tls: hasTls, ...server } = direct;
+    return new GatheringRedis({ ...options, ...server, ...(hasTls && { tls }) });
   }
+  const address = sentinelAddress(redisUrl);
+  if (address === undefined) throw new TypeError('REDIS_URL has no supported form');
   const { sentinels, group, username, password, db } = address;
   return new GatheringRedis({
     ...options,

@@ -4,25 +4,64 @@ interface HostAndPort {
   readonly port: number;
 }
 
-/** The Sentinels to ask for the master of a group, and the login of its servers. */
-export interface SentinelAddress {
+/** The login of Redis, and the database to work in. */
+interface Login {
   readonly tls: boolean;
-  readonly sentinels: readonly HostAndPort[];
-  /** What the Sentinels call the master and its replicas. */
-  readonly group: string;
-  /** These three belong to the Redis servers, not to the Sentinels. */
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly db: number;
 }
 
+/** One Redis server. */
+export type ServerAddress = HostAndPort & Login;
+
+/** The Sentinels to ask for the master of a group. The login is that of the Redis servers, not of the Sentinels. */
+export interface SentinelAddress extends Login {
+  readonly sentinels: readonly HostAndPort[];
+  /** What the Sentinels call the master and its replicas. */
+  readonly group: string;
+}
+
 const DIRECT = /^rediss?:\/\//;
 const SENTINEL = /^(rediss?)\+sentinel:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?]+)\/([\w.-]+)(?:\/(\d{1,5}))?$/;
+const PORT = 6_379;
 const SENTINEL_PORT = 26_379;
+const DATABASE = /^\/?(\d{0,5})$/;
 
-/** Whether REDIS_URL has a supported form. */
-export function isRedisUrl(url: string): boolean {
-  return DIRECT.test(url) ? URL.canParse(url) : sentinelAddress(url) !== undefined;
+/** The problem of a REDIS_URL, without quoting a secret; undefined when it is valid. */
+export function redisUrlProblem(url: string): string | undefined {
+  const [name] = URL.canParse(url) ? new URL(url).searchParams.keys() : [];
+  if (name !== undefined)
+    return `has a query (?${/^\w{1,40}$/.test(name) ? name : '...'}), which is not supported: remove it`;
+  const address = DIRECT.test(url) ? serverAddress(url) : sentinelAddress(url);
+  if (address === undefined) {
+    return (
+      'must look like redis://user:password@host:port/database, or rediss:// for TLS, ' +
+      'or redis+sentinel://user:password@host:port,host:port/group/database, ' +
+      'with percent-encoded special characters in user and password'
+    );
+  }
+  if (address.username !== undefined && address.password === undefined)
+    return 'has a user without a password, so it would be ignored: redis://user:password@host';
+  return undefined;
+}
+
+/** Parses `redis://user:password@host:port/database`; undefined for any other URL. */
+export function serverAddress(text: string): ServerAddress | undefined {
+  if (!DIRECT.test(text) || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const [, database] = DATABASE.exec(url.pathname) ?? [];
+  const [username, password] = [decoded(url.username), decoded(url.password)];
+  if (database === undefined || username === undefined || password === undefined) return undefined;
+  if (url.search !== '' || url.hash !== '' || url.hostname === '') return undefined;
+  return {
+    tls: url.protocol === 'rediss:',
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? PORT : Number(url.port),
+    username: username || undefined,
+    password: password || undefined,
+    db: Number(database),
+  };
 }
 
 /** Parses `redis+sentinel://user:password@host:port,host:port/group/database`; undefined for any other URL. */

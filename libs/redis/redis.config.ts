@@ -1,19 +1,23 @@
-import { IsOptional, IsString, Matches, Validate, ValidatorConstraint } from 'class-validator';
+import {
+  IsOptional,
+  IsString,
+  Matches,
+  Validate,
+  ValidatorConstraint,
+  type ValidationArguments,
+} from 'class-validator';
 import { ReadableFile, Setting, Within } from '#config/setting.js';
-import { isRedisUrl } from './redis-address.js';
+import { redisUrlProblem } from './redis-address.js';
 
 /** Validates REDIS_URL in the settings of every app. */
 @ValidatorConstraint()
 export class RedisUrl {
   validate(value: unknown): boolean {
-    return typeof value === 'string' && isRedisUrl(value);
+    return typeof value === 'string' && redisUrlProblem(value) === undefined;
   }
 
-  defaultMessage(): string {
-    return (
-      'REDIS_URL must look like redis://user:password@host:port/database, or rediss:// for TLS, ' +
-      'or redis+sentinel://user:password@host:port,host:port/group/database'
-    );
+  defaultMessage({ value }: ValidationArguments): string {
+    return `$property ${typeof value === 'string' ? (redisUrlProblem(value) ?? '') : 'must be given'}`;
   }
 }
 
@@ -51,7 +55,10 @@ export class RedisConfig {
   @IsString()
   readonly redisSentinelPassword?: string;
 
-  @Setting('REDIS_PREFIX', 'Prefix of all Redis keys; the braces keep a queue on one cluster node.')
+  @Setting(
+    'REDIS_PREFIX',
+    'Prefix of all Redis keys and channels; installations that share a database of Redis need one each.',
+  )
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
   readonly redisPrefix: string = '{darkroom}';
 

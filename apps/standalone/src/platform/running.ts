@@ -1,4 +1,5 @@
 import type { PrismaService } from '#database/prisma.service.js';
+import { UnsuitableDatabase } from '#database/session.sql.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { connectRedis, type RedisServer } from '#redis/connect-redis.js';
 import type { GatheringRedis } from '#redis/gathering-redis.js';
@@ -77,6 +78,7 @@ export async function withDatabase<T>(databaseUrl: string, work: (database: Pris
   const database = openDatabase(databaseUrl);
   try {
     await database.ping().catch((error: unknown) => {
+      if (error instanceof UnsuitableDatabase) throw new SetupError(`${error.message}.`);
       throw new SetupError(`The database can't be reached: ${reasonOf(error)}`);
     });
     return await work(database);
@@ -99,7 +101,7 @@ export async function withRedis<T>(server: RedisServer, work: (redis: GatheringR
     await redis.connect();
     return await work(redis);
   } catch (error) {
-    throw reason ?? error;
+    throw redis.refusal ?? reason ?? error;
   } finally {
     redis.disconnect();
   }
