@@ -1,19 +1,18 @@
 import { hostname } from 'node:os';
 import pg from 'pg';
 import type { Logger } from '#telemetry/logger.js';
-import { setTimeZone } from './connections.sql.js';
 import type { DatabaseConfig } from './database.config.js';
 import { driverAddresses } from './database-url.js';
 import { primaryClient } from './primary-client.js';
+import { requireSession, SESSION_OPTIONS, setPooledSession } from './session.sql.js';
 
 /** How long Postgres lets a transaction stay idle between statements, in ms. */
 export const IDLE_IN_TRANSACTION_MS = 10_000;
-/** Prisma's adapter reads and writes times without a time zone, and assumes that the server uses this one. */
-const TIME_ZONE = 'UTC';
 
 /** Creates the pool of this process. The server may close idle connections at any time, which is only logged. */
 export function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
-  const { urls, options } = driverAddresses(config.databaseUrl);
+  const { urls, options, channelBinding } = driverAddresses(config.databaseUrl);
+  const pooled = config.databasePooler === 'transaction';
   const pool = new pg.Pool({
     connectionString: urls[0],
     Client: primaryClient(urls, config.connectTimeoutMs),
@@ -23,8 +22,15 @@ export function createPool(config: DatabaseConfig, logger: Logger): pg.Pool {
     query_timeout: config.queryTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
+    enableChannelBinding: channelBinding,
     types: { getTypeParser },
-    ...(config.databasePooler === 'transaction' ? POOLED : sessionSettings(config, options)),
+    verify: (client, done) => {
+      void prepare(client, pooled).then(
+        () => done(),
+        (error: unknown) => done(error instanceof Error ? error : new Error('the session could not be set up')),
+      );
+    },
+    ...(pooled ? {} : sessionSettings(config, options)),
   });
   // An idle connection fails with an event; without a listener, the event would end the process.
   pool.on('error', (error) => logger.warn('database.connection_lost', { error }));
@@ -46,23 +52,22 @@ function sessionSettings({ queryTimeoutMs }: DatabaseConfig, options: string): p
     statement_timeout: queryTimeoutMs,
     lock_timeout: Math.max(LEAST_LOCK_MS, Math.round(LOCK_SHARE * queryTimeoutMs)),
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-    options: `${options} -c TimeZone=${TIME_ZONE}`.trim(),
+    options: `${options} ${SESSION_OPTIONS}`.trim(),
   };
 }
 
 /**
- * Behind a pooler, each transaction may run in another session. Poolers reject startup parameters that they don't know,
- * but keep a client's time zone. Statements prepared in one session do not exist in the next, so none are named.
+ * Prepares a new connection, and ends it if it would silently change what we store or return. Behind a pooler, each
+ * transaction may run in another session. Poolers reject startup parameters that they don't know, but keep some settings
+ * of a client. Statements prepared in one session do not exist in the next, so none are named.
  */
-const POOLED: pg.PoolConfig = {
-  verify: (client, done) => {
+async function prepare(client: pg.PoolClient, pooled: boolean): Promise<void> {
+  if (pooled) {
     sendUnnamed(client);
-    void setTimeZone(client, TIME_ZONE).then(
-      () => done(),
-      (error: unknown) => done(error instanceof Error ? error : new Error('the time zone could not be set')),
-    );
-  },
-};
+    await setPooledSession(client);
+  }
+  await requireSession(client, { pooled });
+}
 
 /** Removes the names of all statements sent on a connection, so that none stays prepared. */
 function sendUnnamed(client: pg.PoolClient): void {

@@ -3,13 +3,14 @@ import { Prisma } from './generated/client.js';
 /** Error codes of Node's sockets: connection refused, unknown host, or broken connection. */
 const SOCKET = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 /**
- * SQLSTATEs: connection exceptions, too many connections, lock not available in time, canceled by a time limit, a
- * primary that became a standby, shutdown or startup. https://www.postgresql.org/docs/current/errcodes-appendix.html
+ * SQLSTATEs: connection exceptions, a read-only server (a standby, or one whose provider saw its disk run full), time
+ * limits of a transaction or session, no resources left (connections, disk, memory), lock not available in time,
+ * canceled by a time limit, shutdown or startup. https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const SQLSTATE = /^(?:08...|25006|53300|55P03|57014|57P0[1-3])$/;
+const SQLSTATE = /^(?:08...|25006|25P0[34]|53...|55P03|57014|57P0[1235])$/;
 /** The form of a SQLSTATE, and the SQLSTATEs after which the session may have ended. */
 const REFUSED = /^[0-9A-Z]{5}$/;
-const ENDED = /^(?:08...|25P03|40003|53...|57P..|58...|F0...|XX...)$/;
+const ENDED = /^(?:08...|25P0[34]|40003|53...|57P..|58...|F0...|XX...)$/;
 /** Driver errors without a code: its own timeouts, or a connection closed by the server. */
 const DRIVER =
   /^(?:timeout exceeded when trying to connect|Query read timeout|Connection terminated|Client has encountered a connection error)/;

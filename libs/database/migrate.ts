@@ -7,6 +7,7 @@ import { PACKAGE_ROOT } from '#config/package.js';
 import { driverAddresses } from './database-url.js';
 import { primaryClient } from './primary-client.js';
 import type { Queryable } from './queryable.js';
+import { requireSession, SESSION_OPTIONS, UnsuitableDatabase } from './session.sql.js';
 
 /** The folder of this version's migrations. */
 export const MIGRATIONS = join(PACKAGE_ROOT, 'prisma', 'migrations');
@@ -77,13 +78,15 @@ export async function migrate(databaseUrl: string, folder: string, options: Migr
   const client = new Client({
     connectionString: address.urls[0],
     // Limits that a role has for its other sessions are too short for a migration.
-    options: `${address.options} -c statement_timeout=0 -c lock_timeout=0`.trim(),
+    options: `${address.options} ${SESSION_OPTIONS} -c statement_timeout=0 -c lock_timeout=0`.trim(),
+    enableChannelBinding: address.channelBinding,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: options.statementTimeoutMs ?? 600_000,
   });
   client.on('error', () => undefined);
   try {
     await connect(client);
+    await prepareSession(client);
     await takeLock(client, options.lockTimeoutMs ?? 120_000);
     await client.query(TABLE);
     await forgetUnfinishedIndexes(client, migrations);
@@ -126,9 +129,11 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(
     names.sort().map(async (name) => {
-      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8').catch(() => {
+      const text = await readFile(join(folder, name, 'migration.sql'), 'utf8').catch(() => {
         throw new MigrationError(`The migration ${name} has no migration.sql that can be read.`);
       });
+      // Git on Windows may check files out with CRLF, which is no change.
+      const sql = text.replaceAll('\r\n', '\n');
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
   );
@@ -140,6 +145,15 @@ async function connect(client: pg.Client): Promise<void> {
   } catch (error) {
     throw new MigrationError(`The database of DATABASE_URL can't be reached: ${describe(error)}`, { cause: error });
   }
+}
+
+/** Throws MigrationError before anything is created in a database that can't be used. */
+async function prepareSession(client: pg.Client): Promise<void> {
+  await requireSession(client, { pooled: false, unlimited: true }).catch((error: unknown) => {
+    throw error instanceof UnsuitableDatabase ? new MigrationError(`${error.message}.`, { cause: error }) : error;
+  });
+  // Postgres before 17 does not know this limit, which a role may have.
+  await client.query(`SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`);
 }
 
 async function takeLock(client: pg.Client, timeoutMs: number): Promise<void> {

@@ -7,6 +7,7 @@ import { DatabaseConfig } from './database.config.js';
 import { driverAddresses } from './database-url.js';
 import { PrismaClient } from './generated/client.js';
 import { readServers, type ServerState } from './primary-client.js';
+import { requireSession } from './session.sql.js';
 import { Unanswered, type Repeated } from './unanswered.js';
 
 /**
@@ -19,6 +20,7 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
   /** Longest time until a statement succeeds or fails, in ms, including the wait for a connection. */
   readonly answerMs: number;
   private readonly databaseUrl: string;
+  private readonly pooled: boolean;
   private readonly unanswered: { stop(): Promise<void> }[] = [];
 
   constructor(
@@ -37,14 +39,15 @@ export class PrismaService extends PrismaClient implements OnApplicationShutdown
     this.answerMs = answerMs;
     this.pool = pool;
     this.databaseUrl = config.databaseUrl;
+    this.pooled = config.databasePooler === 'transaction';
   }
 
-  /** Throws when the database does not answer in time. */
+  /** Throws when the database does not answer in time, and UnsuitableDatabase when its settings would change results. */
   async ping(): Promise<void> {
-    await this.now();
+    await requireSession(this.pool, { pooled: this.pooled });
   }
 
-  /** The database's clock, for times to compare with those that its statements write. Throws like `ping`. */
+  /** The database's clock, for times to compare with those that its statements write. Throws when it does not answer in time. */
   async now(): Promise<Date> {
     const { rows } = await this.pool.query<{ now: Date }>('SELECT now()');
     return rows[0]?.now ?? new Date();

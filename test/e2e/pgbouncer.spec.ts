@@ -29,8 +29,9 @@ describePooler('PgBouncer in transaction mode', () => {
       await admin.query(`CREATE ROLE ${role} LOGIN SUPERUSER PASSWORD 'pooled'`);
       const limits = pastedLines('docs/operations.md', '### PgBouncer', 'sql');
       await admin.query(limits.replaceAll('ROLE darkroom', `ROLE ${role}`));
-      // Times come back wrong from sessions in the zone of the server.
+      // Times come back wrong from sessions in the zone of the server, and as null with its style of dates.
       await admin.query(`ALTER ROLE ${role} SET TimeZone = 'Asia/Tokyo'`);
+      await admin.query(`ALTER ROLE ${role} SET DateStyle = 'German, DMY'`);
       const direct = new URL(databaseUrl);
       direct.username = role;
       direct.password = 'pooled';
@@ -132,5 +133,18 @@ describePooler('PgBouncer in transaction mode', () => {
     expect(direct).toEqual([true, 'The database is up to date.\n']);
     expect(migrated).toBe(false);
     expect(reason).toMatch(/leads to a pooler; give the address of Postgres itself in DATABASE_DIRECT_URL/);
+  });
+
+  it('is told apart from Postgres, and what its sessions have that would change results is named by doctor', async () => {
+    await admin.query(`ALTER ROLE ${role} SET bytea_output = 'escape'`);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
+    try {
+      const [, said] = await command(['doctor']);
+      expect(said).toMatch(
+        /fail +postgres pooler +.*bytea_output is escape; behind a pooler, the role must have it: ALTER ROLE/,
+      );
+    } finally {
+      await admin.query(`ALTER ROLE ${role} RESET bytea_output`);
+    }
   });
 });

@@ -53,10 +53,10 @@ describe('a connection to Postgres that is reset', () => {
   it.each([
     ['in a transaction', {}, 1, (sent: Buffer) => sent.includes('SELECT 2')],
     [
-      'before its time zone is set, behind a pooler',
+      'before its session is set up, behind a pooler',
       { DATABASE_POOLER: 'transaction' },
       1,
-      (sent: Buffer) => sent.includes('TIME ZONE'),
+      (sent: Buffer) => sent.includes('SET TimeZone'),
     ],
     [
       'before it says what it is, of several hosts',

@@ -39,6 +39,20 @@ async function rows(sql: string): Promise<unknown[]> {
   return (await client.query<Record<string, unknown>>(sql)).rows;
 }
 
+it('takes a folder that Git checked out with CRLF for the same migrations', async () => {
+  const sql = 'CREATE TABLE a (\n  id int\n);\n';
+  await write('1_first', sql);
+  expect(await migrate(database.url, folder)).toEqual(['1_first']);
+  await write('1_first', sql.replaceAll('\n', '\r\n'));
+  await write('2_second', "INSERT INTO a VALUES (1);\r\nCOMMENT ON TABLE a IS 'one\r\ntwo';\r\n");
+  expect(await pendingMigrations(client, folder)).toEqual(['2_second']);
+  expect(await migrate(database.url, folder)).toEqual(['2_second']);
+  // What it stores is the same, too.
+  expect(await rows(`SELECT obj_description('a'::regclass) AS comment`)).toEqual([{ comment: 'one\ntwo' }]);
+  await write('2_second', "INSERT INTO a VALUES (1);\nCOMMENT ON TABLE a IS 'one\ntwo';\n");
+  expect(await pendingMigrations(client, folder)).toEqual([]);
+});
+
 it('applies what is missing in the order of names, once, and writes it down as Prisma does', async () => {
   await write('2_second', 'ALTER TABLE a ADD COLUMN b int; INSERT INTO a (id, b) VALUES (1, 2);');
   await write('1_first', 'CREATE TABLE a (id int);');

@@ -33,7 +33,12 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'billing/readFreeTasks',
     'billing/readChats',
   ],
-  'settings and the log of the server, no table': ['database/readServer', 'database/setTimeZone', 'database/tryCommit'],
+  'settings and the log of the server, or no row of a table': [
+    'database/readServer',
+    'database/readUnsafe',
+    'database/setPooledSession',
+    'database/tryCommit',
+  ],
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',

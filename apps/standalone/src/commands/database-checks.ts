@@ -1,4 +1,4 @@
-import { readServer } from '#database/connections.sql.js';
+import { readServer, readUnsafe, tryCommit } from '#database/connections.sql.js';
 import type { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Queryable } from '#database/queryable.js';
@@ -12,6 +12,12 @@ import { Inconclusive } from './inconclusive.js';
  */
 const SHARE = 0.7;
 const REMEDY = 'lower DATABASE_POOL, raise max_connections, or use PgBouncer';
+
+/** SQLSTATE of a server or a role that takes no writes. */
+const READ_ONLY = '25006';
+const READ_ONLY_REMEDY =
+  'the server is a standby, or its provider or role has made it read-only (default_transaction_read_only), ' +
+  'as when its disk is full';
 
 /** The planned number of processes, and the connections that each may open. */
 export interface PlannedProcesses {
@@ -82,11 +88,12 @@ export async function plannedConnections(
 
 /**
  * Opens a session at the pooler of DATABASE_URL, as the processes do. Behind a pooler, timeouts must be set on the
- * role, because processes can't set them. Throws when they are missing.
+ * role, because processes can't set them. Throws when they are missing, or when the sessions have other settings than ours.
  */
 export async function poolerSession(config: DatabaseConfig): Promise<string> {
   const database = new PrismaService({ ...config, databasePool: 1 }, new Logger('command', 'silent'));
   try {
+    await database.ping();
     const { limits } = await readServer(database.pool);
     const missing = Object.keys(limits).filter((name) => limits[name] === '0');
     if (missing.length > 0)
@@ -97,4 +104,21 @@ export async function poolerSession(config: DatabaseConfig): Promise<string> {
   } finally {
     await database.close();
   }
+}
+
+/** Whether Postgres takes writes and commits them. Throws when not. */
+export async function databaseWrites(database: Queryable): Promise<string> {
+  await tryCommit(database).catch((error: unknown) => {
+    const isReadOnly = (error as { code?: unknown }).code === READ_ONLY;
+    throw new Error(`${reasonOf(error)}${isReadOnly ? `; ${READ_ONLY_REMEDY}` : ''}`);
+  });
+  return 'are committed';
+}
+
+/** What a crash of the server's machine may cost. Throws Inconclusive when that is accepted work. */
+export async function databaseDurability(database: Queryable): Promise<string> {
+  const off = await readUnsafe(database);
+  if (off.length > 0)
+    throw new Inconclusive(`${off.join(' and ')} off: if the machine of Postgres fails, it may lose every task`);
+  return 'what is committed survives a failure of the machine';
 }
