@@ -24,10 +24,11 @@ export type RefusalReason =
 /** A sign-in with the provider that failed; the sign-in page says why. */
 export class OpenIdRefusal extends Error {
   override readonly name = 'OpenIdRefusal';
-  /** `code` is OAuth's error code, for the log. */
+  /** `code` is OAuth's error code, for the log; `issuer` what the provider calls itself, if that is something else. */
   constructor(
     readonly reason: RefusalReason,
     readonly code?: string,
+    readonly issuer?: string,
   ) {
     super(reason);
   }
@@ -109,16 +110,13 @@ export class OpenIdProvider {
       });
       const claims = tokens.claims();
       if (claims === undefined || !isSubject(claims.sub)) throw new OpenIdRefusal('failed', 'subject');
-      // Many providers return the email address only from the userinfo endpoint.
-      const told =
-        claims['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
-          ? { ...(await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)) }
-          : claims;
+      const told = await completed(claims, configuration, tokens.access_token);
       return {
         issuer: claims.iss,
         subject: claims.sub,
         email: storedEmailOf(told['email']),
-        emailVerified: told['email_verified'] === true,
+        // Some providers send it as text.
+        emailVerified: told['email_verified'] === true || told['email_verified'] === 'true',
         name: shownNameOf(told['name']),
       };
     } catch (error) {
@@ -137,7 +135,7 @@ export class OpenIdProvider {
     } catch (error) {
       // The next request tries again.
       if (this.known === known) this.known = undefined;
-      throw new OpenIdRefusal('unavailable', codeOf(error));
+      throw new OpenIdRefusal('unavailable', codeOf(error), otherIssuerOf(error));
     }
   }
 
@@ -163,6 +161,26 @@ function withSecret(secret: string): openid.ClientAuth {
   };
 }
 
+type Told = Readonly<Record<string, unknown>>;
+
+/**
+ * The claims of an ID token with those that many providers return only from their userinfo endpoint: the address and
+ * whether it is verified, or only the latter. That counts for the same address alone.
+ */
+async function completed(
+  claims: openid.IDToken,
+  configuration: openid.Configuration,
+  accessToken: string,
+): Promise<Told> {
+  const { email, email_verified: verified } = claims as Told;
+  const isComplete = email !== undefined && verified !== undefined;
+  if (isComplete || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+  const more: Told = { ...(await openid.fetchUserInfo(configuration, accessToken, claims.sub)) };
+  if (email === undefined) return more;
+  const isSame = storedEmailOf(more['email']) === storedEmailOf(email);
+  return isSame ? { ...more, ...claims, email_verified: more['email_verified'] } : claims;
+}
+
 function isSubject(subject: string): boolean {
   return subject.length > 0 && subject.length <= MAX_SUBJECT_LENGTH && !/\p{C}/u.test(subject);
 }
@@ -175,6 +193,13 @@ function refusalOf(error: unknown): OpenIdRefusal {
   }
   // A failed connection is a TypeError of fetch.
   return new OpenIdRefusal(UNAVAILABLE_CODES.has(code) || error instanceof TypeError ? 'unavailable' : 'failed', code);
+}
+
+/** What the provider calls itself, when it is not what the settings call it. */
+function otherIssuerOf(error: unknown): string | undefined {
+  const { cause } = error as { cause?: { attribute?: unknown; body?: { issuer?: unknown } } };
+  const issuer = cause?.attribute === 'issuer' ? cause.body?.issuer : undefined;
+  return typeof issuer === 'string' && URL.canParse(issuer) ? issuer : undefined;
 }
 
 /** A short code for the log, without anything else that a provider may have put there. */

@@ -46,7 +46,7 @@ describe('signing in to the console with OpenID Connect', () => {
   });
   afterEach(async () => {
     await fresh.clean();
-    op.denial = op.tamper = undefined;
+    op.denial = op.tamper = op.only = undefined;
     op.foreignKey = false;
     line.fault = 'pass';
   });
@@ -237,13 +237,35 @@ describe('signing in to the console with OpenID Connect', () => {
 
   it.each<[string, unknown]>([
     ['not verified', false],
-    ['said to be verified in a text', 'true'],
+    ['said not to be verified in a text', 'false'],
+    ['said to be something else than verified', 1],
     ['not said to be verified', undefined],
   ])('refuses an address that is %s, whoever has it', async (_case, email_verified) => {
     await invite('flo@example.org');
     for (const email of ['flo@example.org', 'dan@example.org', 'flo@joiners.example'])
       expect(await refused(person('mallory', { email, email_verified }))).toBe('unverified');
     expect(await refused({ sub: 'sub-nameless' })).toBe('unverified');
+  });
+
+  it.each<[string, readonly string[] | undefined, unknown]>([
+    ['only userinfo, with the address', [], true],
+    ['only userinfo, while the ID token has the address', ['email', 'name'], true],
+    ['only userinfo, as text', ['email', 'name'], 'true'],
+    ['the ID token, as text', undefined, 'true'],
+  ])('takes the word of %s that an address is verified', async (_case, only, email_verified) => {
+    const name = `where${String(email_verified)[0]}${only?.length ?? 'all'}${typeof email_verified}`;
+    op.only = only;
+    const { landed } = await come(person(name, { email: `${name}@joiners.example`, email_verified }));
+    expect(landed).toBe('/console/');
+    expect(await row(`${name.toLowerCase()}@joiners.example`)).toMatchObject({ openid_subject: `sub-${name}` });
+  });
+
+  it('does not take the word of userinfo for another address, or against that of the ID token', async () => {
+    op.only = ['name'];
+    op.tamper = (claims) => ({ ...claims, email: 'dan@example.org' });
+    expect(await refused(person('mallory', { email: 'mallory@joiners.example' }))).toBe('unverified');
+    op.tamper = (claims) => ({ ...claims, email: 'mallory@joiners.example', email_verified: false });
+    expect(await refused(person('mallory', { email: 'mallory@joiners.example' }))).toBe('unverified');
   });
 
   it('refuses whoever is disabled, known or not', async () => {
@@ -415,15 +437,30 @@ describe('signing in to the console with OpenID Connect', () => {
   });
 
   it('is looked at by npm run doctor', async () => {
-    const look = async (): Promise<string> => {
+    const look = async (issuer = line.url): Promise<string> => {
       const lines: string[] = [];
-      const env = { OIDC_ISSUER: line.url, OIDC_CLIENT_ID: CLIENT.id, DATA_DIR: '/nonexistent' };
+      const env = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: CLIENT.id, DATA_DIR: '/nonexistent' };
       await doctor(env, (text) => lines.push(text));
       return lines.find((text) => text.includes('sign-in provider')) ?? '';
     };
     expect(await look()).toBe(`ok    sign-in provider    ${line.url}`);
+    // Its issuer ends with a slash, which the settings left out.
+    const issuer = `${line.url}/realm/`;
+    const body = JSON.stringify({ issuer, authorization_endpoint: line.url, token_endpoint: line.url });
+    const head = [
+      'HTTP/1.1 200 OK',
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      'connection: close',
+    ];
+    line.fault = { answer: [...head, '', body].join('\r\n') };
+    expect(await look(`${line.url}/realm`)).toBe(
+      `fail  sign-in provider    the provider calls itself ${issuer}, not ${line.url}/realm: set OIDC_ISSUER=${issuer}`,
+    );
     line.fault = 'reset';
-    expect(await look()).toMatch(/^fail {2}sign-in provider .* does not answer as an OpenID Connect provider \(.+\)$/);
+    expect(await look()).toMatch(
+      /^fail {2}sign-in provider .* does not answer as an OpenID Connect provider \(\w+\); .*names$/,
+    );
   });
 
   it('writes no code, token, address or name of a person to its log', async () => {

@@ -33,6 +33,8 @@ export class TestOpenIdProvider {
   denial: string | undefined;
   /** Puts all claims into the ID token, like some providers; others have a userinfo endpoint. */
   talkative = true;
+  /** Only these claims about the user in the ID token; the others only from the userinfo endpoint. */
+  only: readonly string[] | undefined;
   /** Changes the claims of every ID token, which is signed again. */
   tamper: ((claims: Record<string, unknown>) => Record<string, unknown>) | undefined;
   /** Signs ID tokens with an unpublished key. */
@@ -105,7 +107,9 @@ export class TestOpenIdProvider {
     if (answer.id_token === undefined) return;
     const [header = '', payload = ''] = answer.id_token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Record<string, unknown>;
-    const said = this.talkative ? { ...claims, ...this.people.get(String(claims['sub'])) } : claims;
+    const about = Object.entries(this.people.get(String(claims['sub'])) ?? {});
+    const told = about.filter(([name]) => this.talkative && (this.only?.includes(name) ?? true));
+    const said = { ...claims, ...Object.fromEntries(told) };
     const body = Buffer.from(JSON.stringify(this.tamper?.(said) ?? said)).toString('base64url');
     const { privateKey } = this.foreignKey ? this.foreign : this.own;
     const signature = sign('sha256', Buffer.from(`${header}.${body}`), privateKey).toString('base64url');
