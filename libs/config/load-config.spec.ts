@@ -1,6 +1,6 @@
-import { IsInt, IsString, Matches, Min } from 'class-validator';
-import { ConfigError, loadConfig, startFailure, unknownSettings } from './load-config.js';
-import { Setting } from './setting.js';
+import { IsIn, IsInt, IsString, Matches, Min } from 'class-validator';
+import { ConfigError, loadConfig, startFailure, unknownSettings, unknownText } from './load-config.js';
+import { Setting, Within } from './setting.js';
 
 class FirstConfig {
   @Setting('ROOM_PORT', 'A port.')
@@ -20,6 +20,16 @@ class SecondConfig {
   @IsString()
   @Matches(/^\w{8,}$/, { message: 'ROOM_SECRET must have 8 letters or more' })
   readonly secret!: string;
+}
+
+class SharedConfig {
+  @Setting('CLUSTER_SAMPLER', 'Which.', { shared: true })
+  @IsIn(['on', 'off'])
+  readonly sampler: string = 'on';
+
+  @Setting('CLUSTER_RATIO', 'How many.', { shared: true })
+  @Within(0, 1)
+  readonly ratio: number = 1;
 }
 
 function problemsOf(env: Record<string, string>): readonly string[] {
@@ -58,6 +68,12 @@ describe('loadConfig', () => {
     expect(problems.join()).not.toMatch(/eighty|maybe|hunter2/);
   });
 
+  it('refuses to go on without checks of certificates', () => {
+    expect(problemsOf({ ROOM_SECRET: 'longenough', NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toEqual([
+      expect.stringMatching(/^NODE_TLS_REJECT_UNAUTHORIZED must not be 0, .* NODE_EXTRA_CA_CERTS$/),
+    ]);
+  });
+
   it('names the variable, not the property, when a rule is broken', () => {
     expect(problemsOf({ ROOM_PORT: '0', ROOM_SECRET: 'longenough' })).toEqual(['ROOM_PORT must not be less than 1']);
   });
@@ -68,6 +84,18 @@ describe('loadConfig', () => {
       { name: 'ROOM_PROT', meant: 'ROOM_PORT' },
       { name: 'ROOM_SECRETS', meant: 'ROOM_SECRET' },
     ]);
+  });
+
+  it('ignores what a cluster sets for other programs and can’t be used here, and says so', () => {
+    const env = { CLUSTER_SAMPLER: 'jaeger_remote', CLUSTER_RATIO: 'endpoint=http://collector' };
+    expect(loadConfig([SharedConfig], env)[0]).toEqual({ sampler: 'on', ratio: 1 });
+    expect(unknownSettings([SharedConfig], env).map(unknownText)).toEqual([
+      "CLUSTER_SAMPLER has a value that can't be used here, and is ignored.",
+      "CLUSTER_RATIO has a value that can't be used here, and is ignored.",
+    ]);
+    const usable = { CLUSTER_SAMPLER: 'off', CLUSTER_RATIO: '0' };
+    expect(loadConfig([SharedConfig], usable)[0]).toEqual({ sampler: 'off', ratio: 0 });
+    expect(unknownSettings([SharedConfig], usable)).toEqual([]);
   });
 
   it('reports misspellings with the problems that keep a process from starting', () => {

@@ -12,18 +12,24 @@ export class ConfigError extends Error {
   }
 }
 
+/** Node's own setting; with it, anybody on the way could read keys, prompts and images, and answer as a provider. */
+const NO_CHECKS =
+  'NODE_TLS_REJECT_UNAUTHORIZED must not be 0, which turns off every check of a certificate: name an authority of your ' +
+  'own in NODE_EXTRA_CA_CERTS';
+
 /** Reads one frozen instance per class from the environment. Throws ConfigError with every problem of every class. */
 export function loadConfig<const T extends readonly ConfigClass[]>(
   classes: T,
   env: Environment,
 ): { [K in keyof T]: InstanceType<T[K]> } {
-  const problems: string[] = [];
+  const problems = env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0' ? [NO_CHECKS] : [];
   const instances = classes.map((configClass) => {
     const instance = new configClass();
     for (const setting of settingsOf(configClass)) {
       const text = env[setting.env];
       if (text === undefined || text.trim() === '') continue;
       const value = parse(text.trim(), setting);
+      if (setting.shared === true && !isUsable(configClass, setting, value)) continue;
       if (value === undefined)
         problems.push(`${setting.env} must be ${setting.type === Number ? 'a number' : 'true or false'}`);
       else Object.assign(instance, { [setting.property]: value });
@@ -47,6 +53,13 @@ function parse(text: string, setting: SettingDescription & { type: unknown }): u
   return text;
 }
 
+/** Whether a value alone passes the rules of its setting; rules that involve others are not for shared settings. */
+function isUsable(configClass: ConfigClass, { property }: { property: string }, value: unknown): boolean {
+  if (value === undefined) return false;
+  const instance = Object.assign(new configClass(), { [property]: value });
+  return !validateSync(instance, { forbidUnknownValues: false }).some((failure) => failure.property === property);
+}
+
 function violations(configClass: ConfigClass, instance: object): string[] {
   const names = new Map(settingsOf(configClass).map((setting) => [setting.property, setting.env]));
   return validateSync(instance, { forbidUnknownValues: false }).flatMap((failure) =>
@@ -56,14 +69,32 @@ function violations(configClass: ConfigClass, instance: object): string[] {
   );
 }
 
-/** A name in the environment that is probably a misspelling. */
+/** A name in the environment that has no effect: probably a misspelling, or with a value that can't be used. */
 export interface UnknownSetting {
   readonly name: string;
-  readonly meant: string;
+  /** The setting that it most likely is; undefined for one whose value is ignored. */
+  readonly meant?: string;
 }
 
-/** Names in the environment that are almost the name of a setting, and so most likely misspelled. */
+/**
+ * Names in the environment that are almost the name of a setting, and so most likely misspelled, and those that are also
+ * set for other programs, with values that can't be used here.
+ */
 export function unknownSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
+  return [...ignoredSettings(classes, env), ...misspelledSettings(classes, env)];
+}
+
+function ignoredSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
+  return classes.flatMap((configClass) =>
+    settingsOf(configClass).flatMap((setting) => {
+      const text = env[setting.env]?.trim() ?? '';
+      if (setting.shared !== true || text === '' || isUsable(configClass, setting, parse(text, setting))) return [];
+      return [{ name: setting.env }];
+    }),
+  );
+}
+
+function misspelledSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
   const known = classes.flatMap((configClass) => settingsOf(configClass).map((setting) => setting.env));
   return Object.keys(env).flatMap((name) => {
     if (known.includes(name)) return [];
@@ -78,6 +109,7 @@ export function unknownSettings(classes: readonly ConfigClass[], env: Environmen
 
 /** A warning about an unknown setting. */
 export function unknownText({ name, meant }: UnknownSetting): string {
+  if (meant === undefined) return `${name} has a value that can't be used here, and is ignored.`;
   return `${name} is not a setting. Did you mean ${meant}?`;
 }
 

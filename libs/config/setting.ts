@@ -14,6 +14,8 @@ export interface SettingDescription {
   readonly secret?: boolean;
   /** Comma-separated list. */
   readonly list?: boolean;
+  /** Also set for other programs, as by a cluster: a value that can't be used is ignored, with a warning. */
+  readonly shared?: boolean;
 }
 
 interface SettingProperty extends SettingDescription {

@@ -22,8 +22,8 @@ export class Tracing implements OnModuleInit, OnApplicationShutdown {
 
   /** Loads OpenTelemetry's SDK only when it is used. */
   async onModuleInit(): Promise<void> {
-    const { endpoint, traceProviders: toProviders } = this.config;
-    if (endpoint === undefined) return;
+    const { endpoint, traceProviders: toProviders, disabled, exporter } = this.config;
+    if (endpoint === undefined || disabled || exporter === 'none') return;
     const { createTracer } = await import('./trace-exporter.js');
     this.exporting = createTracer({ ...this.config, endpoint }, this.logger.service, this.logger, (outcome, count) =>
       this.metrics.spans.inc({ outcome }, count),

@@ -76,6 +76,16 @@ describe('the limits of signing in', () => {
     expect(await storm(url, 1, () => '203.0.113.8')).toEqual([1, 0]);
   });
 
+  it('count callers apart whatever proxies write beside an address: ports, quotes and brackets', async () => {
+    const url = await start({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' });
+    // As Azure does; each connection has another port.
+    expect(await storm(url, 102, () => `${CALLER}:${50_000 + ++count}`)).toEqual([100, 2]);
+    expect(await storm(url, 1, () => `"${CALLER}:443", 10.1.2.3:8080`)).toEqual([0, 1]);
+    expect(await storm(url, 1, () => '203.0.113.8:51324')).toEqual([1, 0]);
+    expect(await storm(url, 102, () => `"[2001:db8:1:2::${(++count).toString(16)}]:443"`)).toEqual([100, 2]);
+    expect(await storm(url, 1, () => '[2001:db8:1:3::1]:443')).toEqual([1, 0]);
+  });
+
   it('count an IPv6 caller as its network, which has more addresses than one can count', async () => {
     const url = await start({ TRUSTED_PROXIES: '127.0.0.1' });
     expect(await storm(url, 102, () => `2001:db8:1:2::${(++count).toString(16)}`)).toEqual([100, 2]);

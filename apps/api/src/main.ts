@@ -12,7 +12,10 @@ async function main(): Promise<void> {
   const app = await createApi(process.env);
   const logger = app.get(Logger);
   for (const setting of unknownSettings(API_CONFIGS, process.env)) {
-    logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
+    logger.warn(setting.meant === undefined ? 'setting.ignored' : 'setting.unknown', {
+      setting: setting.name,
+      ...(setting.meant !== undefined && { meant: setting.meant }),
+    });
   }
   app.enableShutdownHooks([...STOP_SIGNALS], { useProcessExit: true });
   forwardStopSignal();

@@ -23,7 +23,10 @@ async function main(): Promise<void> {
   endInTime([app.get(Leases), app.get(DeliverWebhook)], logger);
   forwardStopSignal();
   for (const setting of unknownSettings(WORKER_CONFIGS, process.env)) {
-    logger.warn('setting.unknown', { setting: setting.name, meant: setting.meant });
+    logger.warn(setting.meant === undefined ? 'setting.ignored' : 'setting.unknown', {
+      setting: setting.name,
+      ...(setting.meant !== undefined && { meant: setting.meant }),
+    });
   }
 
   logger.info('worker.started', { pid: process.pid, port: app.get(WorkerConfig).healthPort });

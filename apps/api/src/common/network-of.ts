@@ -1,6 +1,25 @@
 import ipaddr from 'ipaddr.js';
 
 /**
+ * An address as proxies write it, without what else they may: quotes, brackets, a port or a zone (`"[2001:db8::1]:443"`,
+ * `10.0.0.1:5000`, `fe80::1%eth0`). Anything else stays as it is.
+ */
+export function plainAddress(text: string): string {
+  const bare = text
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .trim();
+  const [, bracketed, ipv4] = /^(?:\[([^\]]*)\](?::\d*)?|(\d+\.\d+\.\d+\.\d+):\d*)$/.exec(bare) ?? [];
+  const address = (bracketed ?? ipv4 ?? bare).replace(/%[\w.-]+$/, '');
+  return ipaddr.isValid(address) ? address : text.trim();
+}
+
+/** A list of such addresses, as in the header X-Forwarded-For. */
+export function plainAddresses(list: string): string {
+  return list.split(',').map(plainAddress).join(', ');
+}
+
+/**
  * The network that a caller counts as: an IPv4 address, or the /64 of an IPv6 address, since its owner has all of that.
  */
 export function networkOf(address: string | undefined): string {

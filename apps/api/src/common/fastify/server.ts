@@ -13,6 +13,7 @@ import { appErrorOf } from '../framework-error.js';
 import { readBody, readJsonBody } from './json-body.js';
 import { discardBody, discardRest } from '../request-stream.js';
 import type { KnownRoutes } from '../known-routes.js';
+import { plainAddresses } from '../network-of.js';
 import { boundPipelining } from './pipelining.js';
 
 const MAX_HEADER_BYTES = 16_384;
@@ -42,7 +43,12 @@ export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
       connectionsCheckingInterval: 5_000,
       requireHostHeader: false,
     },
-    rewriteUrl: (request: IncomingMessage) => readableUrl(request.url ?? '/'),
+    // The first that Fastify does with a request, so before it looks for the caller's address.
+    rewriteUrl: (request: IncomingMessage) => {
+      const forwarded = request.headers['x-forwarded-for'];
+      if (typeof forwarded === 'string') request.headers['x-forwarded-for'] = plainAddresses(forwarded);
+      return readableUrl(request.url ?? '/');
+    },
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       beginReply(request, reply);
       sendError(appErrorOf(error), request, reply);
