@@ -15,7 +15,7 @@ export class MailConfig {
   @Setting(
     'SMTP_URL',
     'SMTP server for invitations, password resets, and alerts: smtp://user:password@host:587 for STARTTLS, ' +
-      'smtps://user:password@host:465 for TLS from the start; unset = no email is sent.',
+      'smtps://user:password@host:465 for TLS from the start; ?name= is the name for EHLO; unset = no email is sent.',
     { unit: 'URL', secret: true },
   )
   @IsOptional()
@@ -23,7 +23,9 @@ export class MailConfig {
     name: 'smtpUrl',
     validator: {
       validate: (value) => typeof value === 'string' && isSmtpUrl(value),
-      defaultMessage: () => 'SMTP_URL must look like smtp://user:password@host:587, or smtps://user:password@host:465',
+      defaultMessage: () =>
+        'SMTP_URL must look like smtp://user:password@host:587, or smtps://user:password@host:465, with user and ' +
+        'password or neither, special characters percent-encoded, and no parameter but ?name=host.example.org',
     },
   })
   readonly smtpUrl?: string;

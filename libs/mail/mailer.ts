@@ -1,11 +1,12 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createTransport, type Transporter } from 'nodemailer';
 import { isPlainAddress } from '#contract/text-rules.js';
 import { Logger } from '#telemetry/logger.js';
 import { MailConfig } from './mail.config.js';
-import { smtpAddress } from './smtp-address.js';
+import { helloName, smtpAddress } from './smtp-address.js';
 import { writeMail, type MailContent } from './write-mail.js';
 
 /** Timeout of one step of the SMTP conversation; the email as a whole has its own. */
@@ -132,9 +133,17 @@ export class Mailer implements OnApplicationShutdown {
   }
 }
 
-function transportOf({ smtpCaFile, smtpRequireTls }: MailConfig, url: string): Transporter {
+/** The name that this process introduces itself by to the SMTP server; undefined for an address in its place. */
+export function introducedAs({ smtpUrl, mailFrom }: MailConfig, machine = hostname()): string | undefined {
+  return smtpUrl === undefined ? undefined : helloName(smtpAddress(smtpUrl), machine, domainOf(mailFrom));
+}
+
+function transportOf(config: MailConfig, url: string): Transporter {
+  const { smtpCaFile, smtpRequireTls } = config;
   const { host, port, secure, user, password } = smtpAddress(url);
+  const name = introducedAs(config);
   return createTransport({
+    ...(name !== undefined && { name }),
     ...{ host, port, secure, requireTLS: smtpRequireTls && !secure },
     ...(user !== '' && { auth: { user, pass: password } }),
     ...(smtpCaFile !== undefined && { tls: { ca: readFileSync(smtpCaFile) } }),

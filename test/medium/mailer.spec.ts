@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
 import { MailConfig } from '#mail/mail.config.js';
-import { Mailer } from '#mail/mailer.js';
+import { introducedAs, Mailer } from '#mail/mailer.js';
 import { Logger } from '#telemetry/logger.js';
 import { mailServer } from '../../apps/standalone/src/commands/mail-check.js';
 import { MailServer } from '../support/mail-server.js';
@@ -69,6 +69,19 @@ describe('the mailer', () => {
     const before = server.mails.length;
     await expect(mailerOf().mailer.send({ ...CONTENT, to })).rejects.toMatchObject({ code: 'EENVELOPE', status: 553 });
     expect(server.mails).toHaveLength(before);
+  });
+
+  it('introduces itself by a full name, which the server insists on, or by that of SMTP_URL', async () => {
+    const url = new URL(server.url);
+    const before = server.mails.length;
+    await mailerOf().mailer.send(CONTENT);
+    url.search = '?name=images.example.net';
+    await mailerOf({ SMTP_URL: url.href }).mailer.send(CONTENT);
+    const [first, second] = server.mails.slice(before);
+    expect(first?.hello).toBe(introducedAs(loadConfig([MailConfig], settings())[0]));
+    expect(second?.hello).toBe('images.example.net');
+    // In a container.
+    expect(introducedAs(loadConfig([MailConfig], settings())[0], '3f2a91c07b1d')).toBe('example.org');
   });
 
   it('tries again what may pass, and gives up at once on what will not', async () => {
@@ -143,7 +156,9 @@ describe('the mailer', () => {
 
   it('is checked by the doctor without a mail being sent', async () => {
     const before = server.mails.length;
-    expect(await mailServer(settings())).toBe('accepts email from Darkroom <darkroom@example.org>');
+    expect(await mailServer(settings())).toBe(
+      `accepts the sign-in of ${introducedAs(loadConfig([MailConfig], settings())[0])}; email comes from Darkroom <darkroom@example.org>`,
+    );
     const wrong = new URL(server.url);
     wrong.password = 'wrong';
     await expect(mailServer(settings({ SMTP_URL: wrong.href }))).rejects.toThrow(/EAUTH, status 535/);

@@ -8,8 +8,14 @@ import { TEST_CERTIFICATE } from './test-certificate.js';
 /** Login of the sender. */
 const MAIL_USER = { name: 'dark@room', password: 'p/ss word' };
 
+/** As strict relays want a client to introduce itself (Postfix: reject_non_fqdn_helo_hostname). */
+const FULL_NAME = /^(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+$/i;
+const NOT_A_FULL_NAME = 504;
+
 /** A received mail. */
 export interface ReceivedMail {
+  /** The client's name in EHLO. */
+  readonly hello: string;
   readonly to: readonly string[];
   readonly from: string;
   readonly secure: boolean;
@@ -46,18 +52,26 @@ export class MailServer {
         if (username === MAIL_USER.name && password === MAIL_USER.password) done(null, { user: username });
         else done(new Error('Invalid username or password'));
       },
-      onRcptTo: (_address, _session, done) => {
-        const status = mailServer.refusals.shift();
+      // Like Postfix, which looks at EHLO only when it knows the recipient.
+      onRcptTo: (_address, { hostNameAppearsAs: hello }, done) => {
+        const status = FULL_NAME.test(hello) ? mailServer.refusals.shift() : NOT_A_FULL_NAME;
         if (status === undefined) done();
         else done(Object.assign(new Error('not now'), { responseCode: status }));
       },
-      onData: (stream, { envelope, secure }, done) => {
+      onData: (stream, { envelope, secure, hostNameAppearsAs: hello }, done) => {
         void text(stream).then((raw) => {
           const content = decoded(raw);
           const plain = content.split('text/html')[0] ?? '';
           const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address;
           const to = envelope.rcptTo.map(({ address }) => address);
-          mailServer.mails.push({ to, from, secure, content, links: plain.match(/https?:\S+#token=[\w-]+/g) ?? [] });
+          mailServer.mails.push({
+            hello,
+            to,
+            from,
+            secure,
+            content,
+            links: plain.match(/https?:\S+#token=[\w-]+/g) ?? [],
+          });
           done();
         });
       },
