@@ -9,7 +9,10 @@ if [ -e .env ]; then
   echo '.env already exists; nothing was changed.' >&2
   exit 1
 fi
+cr=$(printf '\r')
 while IFS= read -r line; do
+  # A clone on Windows may have added it.
+  line=${line%"$cr"}
   value=
   for name in $SECRETS; do
     [ "$line" != "$name=" ] || value=$(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -40,4 +40,22 @@ it('leaves an .env alone that is there, whose secrets may be in use', async () =
   const before = await readFile(join(folder, '.env'), 'utf8');
   expect(makeEnvironment()).toBe(1);
   expect(await readFile(join(folder, '.env'), 'utf8')).toBe(before);
+});
+
+it('reads an example that Git checked out with CRLF, whose lines would otherwise get no secrets', async () => {
+  const example = join(folder, 'deploy', 'env.example');
+  await writeFile(example, (await readFile(example, 'utf8')).replaceAll('\n', '\r\n'));
+  expect(makeEnvironment()).toBe(0);
+  const made = await readFile(join(folder, '.env'), 'utf8');
+  expect(made).not.toContain('\r');
+  for (const name of SECRETS) expect((await entries('.env')).get(name)).toMatch(/^[0-9a-f]{64}$/);
+});
+
+it('is checked out with LF on every system, like all that shells and programs in containers read', () => {
+  const files = [
+    ...['deploy/make-env.sh', 'deploy/upgrade.sh', 'deploy/env.example', 'deploy/postgres.sql', 'deploy/haproxy.cfg'],
+    ...['bin/darkroom.mjs', '.ci/run', 'prisma/migrations/migration_lock.toml', 'docker-compose.yml'],
+  ];
+  const { stdout } = spawnSync('git', ['check-attr', 'eol', '--', ...files], { encoding: 'utf8', timeout: 60_000 });
+  expect(stdout.trim().split('\n')).toEqual(files.map((file) => `${file}: eol: lf`));
 });
