@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DiskStore } from './disk-store.js';
 import type { ObjectStore } from './object-store.js';
+import type { MissingRights } from './s3-rights.js';
 import type { StorageConfig } from './storage.config.js';
 
 /**
@@ -11,6 +12,12 @@ export async function createObjectStore(config: StorageConfig): Promise<ObjectSt
   if (config.storage === 'disk') return new DiskStore(join(config.dataDir, 'objects'));
   const { S3Store } = await import('./s3-store.js');
   return new S3Store(config);
+}
+
+/** The rights that the access key lacks at S3. Never throws. */
+export async function missingS3Rights(config: StorageConfig): Promise<MissingRights> {
+  const { missingRights } = await import('./s3-rights.js');
+  return await missingRights(config);
 }
 
 /** Creates the configured bucket; returns false when it already exists. Throws StorageError. */

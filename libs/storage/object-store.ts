@@ -28,6 +28,19 @@ export class StorageError extends Error {
   override readonly name: string = 'StorageError';
 }
 
+/** The key of the store has not the right to do this; `right` is S3's name of it. */
+export class StorageForbidden extends StorageError {
+  override readonly name = 'StorageForbidden';
+
+  constructor(
+    message: string,
+    readonly right: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
 /** The key has no object; a retry won't help. */
 export class ObjectNotFound extends StorageError {
   override readonly name = 'ObjectNotFound';

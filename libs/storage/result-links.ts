@@ -2,7 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { resultFileName } from './object-key.js';
 import { presignGet } from './presign.js';
 import { LinkSigner, type ResultLink } from './signed-link.js';
-import { StorageConfig } from './storage.config.js';
+import { endpointOf, StorageConfig } from './storage.config.js';
 
 /** The object to link, and when its task ended. */
 export interface LinkedResult {
@@ -54,7 +54,7 @@ export function foreignLinkOrigin(config: StorageConfig): string | undefined {
 }
 
 function bucketUrl(config: StorageConfig, key: string): URL {
-  const endpoint = config.s3PublicEndpoint ?? config.s3Endpoint ?? `https://s3.${config.s3Region}.amazonaws.com`;
+  const endpoint = config.s3PublicEndpoint ?? endpointOf(config);
   const url = new URL(endpoint);
   const folder = url.pathname.replace(/\/+$/, '');
   url.pathname = config.s3ForcePathStyle ? `${folder}/${config.s3Bucket}/${key}` : `${folder}/${key}`;

@@ -1,12 +1,16 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import type { StorageConfig } from './storage.config.js';
+import { endpointOf, type StorageConfig } from './storage.config.js';
 
 /** Client for the configured store; time and attempts of each request are limited. */
 export function createS3Client(config: StorageConfig): S3Client {
   const sockets = { maxSockets: config.s3Connections };
   return new S3Client({
     region: config.s3Region,
-    ...(config.s3Endpoint === undefined ? {} : { endpoint: config.s3Endpoint }),
+    endpoint: endpointOf(config),
+    // The environment of AWS programs may say otherwise, and links are made without it.
+    useFipsEndpoint: false,
+    useDualstackEndpoint: false,
+    useAccelerateEndpoint: false,
     credentials: { accessKeyId: config.s3AccessKeyId, secretAccessKey: config.s3SecretAccessKey },
     forcePathStyle: config.s3ForcePathStyle,
     maxAttempts: config.s3Attempts,

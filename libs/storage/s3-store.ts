@@ -3,17 +3,18 @@ import {
   GetObjectCommand,
   ListObjectsV2Command,
   type S3Client,
-  S3ServiceException,
   type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { Readable } from 'node:stream';
 import { IncomingBody } from './incoming-body.js';
 import { assertObjectKey } from './object-key.js';
+import { HiddenObjects } from './hidden-objects.js';
 import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } from './object-store.js';
 import { probe } from './probe.js';
 import { createS3Client } from './s3-client.js';
 import type { StorageConfig } from './storage.config.js';
+import { asStorageError, NOT_FOUND, type Doing } from './s3-errors.js';
 import { storedStream } from './stored-stream.js';
 
 /** S3's minimum part size; with two parts in flight, an upload uses about 15 MiB whatever its length. */
@@ -24,6 +25,7 @@ const PARTS_IN_FLIGHT = 2;
 export class S3Store implements ObjectStore {
   private readonly client: S3Client;
   private readonly bucket: string;
+  private readonly hidden: HiddenObjects;
 
   /** `pageSize` is the number of keys per list request. */
   constructor(
@@ -32,6 +34,7 @@ export class S3Store implements ObjectStore {
   ) {
     this.bucket = config.s3Bucket;
     this.client = createS3Client(config);
+    this.hidden = new HiddenObjects(this.client, config);
   }
 
   async put(
@@ -63,7 +66,11 @@ export class S3Store implements ObjectStore {
   async open(key: string, options: { signal?: AbortSignal } = {}): Promise<StoredObject> {
     assertObjectKey(key);
     const { signal } = options;
-    const found = await this.request('reading', signal, async () => await this.getObject(key, signal));
+    const found = await this.request('reading', signal, async () => await this.getObject(key, signal)).catch(
+      async (error: unknown) => {
+        throw (await this.hidden.explains(error, key)) ? new ObjectNotFound(NOT_FOUND, { cause: error }) : error;
+      },
+    );
     if (!(found.Body instanceof Readable) || found.ContentLength === undefined) {
       // An unread body keeps its connection.
       if (found.Body instanceof Readable) found.Body.destroy();
@@ -106,7 +113,7 @@ export class S3Store implements ObjectStore {
     return await this.client.send(command, signal === undefined ? {} : { abortSignal: signal });
   }
 
-  private async request<T>(doing: string, signal: AbortSignal | undefined, send: () => Promise<T>): Promise<T> {
+  private async request<T>(doing: Doing, signal: AbortSignal | undefined, send: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     try {
       return await send();
@@ -119,16 +126,4 @@ export class S3Store implements ObjectStore {
 
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof ObjectNotFound)) throw error;
-}
-
-/** The message contains the operation and the store's error name, but no key, address, or header. */
-function asStorageError(doing: string, error: unknown): StorageError {
-  if (error instanceof StorageError) return error;
-  const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-  const name = error instanceof Error ? error.name : 'unknown';
-  if (name === 'NoSuchKey' || name === 'NotFound')
-    return new ObjectNotFound('object store: no such object', { cause: error });
-  return new StorageError(`object store: ${doing} failed (${name}${status === undefined ? '' : `, HTTP ${status}`})`, {
-    cause: error,
-  });
 }

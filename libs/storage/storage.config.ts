@@ -1,5 +1,23 @@
-import { IsBoolean, IsIn, IsOptional, IsString, IsUrl, Matches, ValidateIf } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, Matches, ValidateBy, ValidateIf } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
+
+/** An address of a store, whose path is a prefix of all its own. What else a URL may have would be left out. */
+function isEndpoint(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return ['http:', 'https:'].includes(protocol) && [username, password, search, hash].every((part) => part === '');
+}
+
+const Endpoint = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'endpoint',
+    validator: {
+      validate: isEndpoint,
+      defaultMessage: () =>
+        '$property must be an http or https address without the bucket, a user, a query or a fragment; keys belong in ' +
+        'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
+    },
+  });
 
 const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 
@@ -17,16 +35,16 @@ export class StorageConfig {
 
   @Setting('S3_ENDPOINT', 'Endpoint of the S3-compatible store; unset = AWS.', { unit: 'URL' })
   @IsOptional()
-  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  @Endpoint()
   readonly s3Endpoint?: string;
 
   @Setting('S3_PUBLIC_ENDPOINT', 'Public endpoint of the store, used in presigned links.', { unit: 'URL' })
   @IsOptional()
-  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  @Endpoint()
   readonly s3PublicEndpoint?: string;
 
   @Setting('S3_REGION', 'Region of the bucket.')
-  @IsString()
+  @Matches(/^[\w-]{1,64}$/, { message: 'S3_REGION must be the name of a region, such as us-east-1' })
   readonly s3Region: string = 'us-east-1';
 
   @Setting('S3_BUCKET', 'Bucket for the images; required if STORAGE is s3.')
@@ -103,4 +121,9 @@ export class StorageConfig {
   })
   @Within(60, 604_800)
   readonly linkTtlSeconds: number = 86_400;
+}
+
+/** The store's address: without a setting, that of AWS in the region. Its own variables (AWS_ENDPOINT_URL) don't count. */
+export function endpointOf({ s3Endpoint, s3Region }: StorageConfig): string {
+  return s3Endpoint ?? `https://s3.${s3Region}.amazonaws.com${s3Region.startsWith('cn-') ? '.cn' : ''}`;
 }

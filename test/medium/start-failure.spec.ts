@@ -63,6 +63,25 @@ describe('a process that cannot start', () => {
     expect(await start(role, changes)).toEqual({ code: 1, output: '', error: problems });
   });
 
+  it.each(['api', 'worker'])(
+    'the %s names what a URL says that would be ignored, instead of ignoring it',
+    async (role) => {
+      const changes = {
+        DATABASE_URL: `${settings['DATABASE_URL'] ?? ''}?schema=second`,
+        REDIS_URL: 'redis://localhost/0?keyPrefix=mine',
+        SMTP_URL: 'smtp://localhost?pool=true',
+      };
+      const { code, error } = await start(role, changes);
+      expect(code).toBe(1);
+      for (const problem of [
+        /DATABASE_URL has the parameter schema, /,
+        /REDIS_URL has a query \(\?keyPrefix\)/,
+        /SMTP_URL must/,
+      ])
+        expect(error).toMatch(problem);
+    },
+  );
+
   it.each(['api', 'worker'])('the %s says in one line that its port is taken', async (role) => {
     const { code, error } = await start(role, {});
     expect(code).toBe(1);

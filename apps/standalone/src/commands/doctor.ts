@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import type { Redis } from 'ioredis';
 import { ConfigError, loadConfig, reportSettings, unknownText } from '#config/load-config.js';
 import { settingsOf } from '#config/setting.js';
 import { DatabaseConfig } from '#database/database.config.js';
@@ -11,13 +10,21 @@ import { OpenIdProvider, type OpenIdRefusal } from '#accounts/openid-provider.js
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
-import { QueueHealth } from '#queue/queue-health.js';
+import { NO_CLUSTER, QueueHealth } from '#queue/queue-health.js';
+import type { GatheringRedis } from '#redis/gathering-redis.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { createObjectStore } from '#storage/create-object-store.js';
+import { createObjectStore, missingS3Rights } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from '../platform/data-folder.js';
 import { clockSkew } from './clock-skew.js';
-import { connectionBudget, plannedConnections, poolerSession, postgresHosts } from './database-checks.js';
+import {
+  connectionBudget,
+  databaseDurability,
+  databaseWrites,
+  plannedConnections,
+  poolerSession,
+  postgresHosts,
+} from './database-checks.js';
 import { workerGrace } from './grace-check.js';
 import { Inconclusive } from './inconclusive.js';
 import { mailServer } from './mail-check.js';
@@ -173,6 +180,8 @@ function postgresChecks(config: StandaloneConfig, { databaseUrl }: Running): Che
           return 'up to date';
         }),
     ],
+    ['postgres writes', () => ask(({ pool }) => databaseWrites(pool))],
+    ['postgres fsync', () => ask(({ pool }) => databaseDurability(pool))],
     [
       'postgres clock',
       () =>
@@ -225,7 +234,7 @@ function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }
 }
 
 function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: Running): Check[] {
-  const ask = async <T>(work: (redis: Redis, server: RedisConfig) => Promise<T>): Promise<T> => {
+  const ask = async <T>(work: (redis: GatheringRedis, server: RedisConfig) => Promise<T>): Promise<T> => {
     if (redisUrl === undefined) throw new Error(notRunning(config, 'REDIS_URL'));
     const [server] = loadConfig([RedisConfig], { ...env, REDIS_URL: redisUrl });
     return await withRedis(server, (redis) => work(redis, server));
@@ -234,6 +243,13 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
     await ask(async (redis) => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(await redis.info(section))?.[1] ?? 'unknown');
   return [
     ['redis', async () => `version ${await info('server', 'redis_version')}`],
+    [
+      'redis mode',
+      async () => {
+        if ((await info('cluster', 'cluster_enabled')) === '1') throw new Error(NO_CLUSTER);
+        return await ask((redis) => Promise.resolve(`not a cluster; database ${redis.options.db ?? 0}`));
+      },
+    ],
     [
       'redis eviction',
       async () => {
@@ -277,8 +293,20 @@ function redisChecks(env: Environment, config: StandaloneConfig, { redisUrl }: R
 
 async function storage(env: Environment, { dataDir }: StandaloneConfig): Promise<string> {
   const [config] = loadConfig([StorageConfig], { ...env, DATA_DIR: new DataFolder(dataDir).path });
+  if (config.storage === 's3') await requireRights(config);
   await (await createObjectStore(config)).check();
   return config.storage === 's3' ? `bucket ${config.s3Bucket}` : `${config.dataDir}/objects`;
+}
+
+/** Throws when the access key can't do what is needed, and Inconclusive when something would be left behind. */
+async function requireRights(config: StorageConfig): Promise<void> {
+  const { needed, useful } = await missingS3Rights(config);
+  const lacks = (rights: readonly string[]): string =>
+    `the access key of bucket ${config.s3Bucket} lacks ${rights.join(', ')}`;
+  if (needed.length > 0) throw new Error(`${lacks([...needed, ...useful])} (docs/operations.md, S3)`);
+  if (useful.length === 0) return;
+  await (await createObjectStore(config)).check();
+  throw new Inconclusive(`${lacks(useful)}; images work, but nobody finds objects and parts that nothing refers to`);
 }
 
 function models(env: Environment, { modelsFile }: Running): string {
@@ -313,7 +341,13 @@ async function signInProvider(env: Environment): Promise<string> {
   const [config] = loadConfig([SignInConfig], env);
   const { oidcIssuer = '' } = config;
   await new OpenIdProvider(config, '').discover().catch((error: unknown) => {
-    throw new Error(`${oidcIssuer} does not answer as an OpenID Connect provider (${(error as OpenIdRefusal).code})`);
+    const { code, issuer } = error as OpenIdRefusal;
+    if (issuer !== undefined)
+      throw new Error(`the provider calls itself ${issuer}, not ${oidcIssuer}: set OIDC_ISSUER=${issuer}`);
+    throw new Error(
+      `${oidcIssuer} does not answer as an OpenID Connect provider (${code}); OIDC_ISSUER must be the issuer that ` +
+        'its /.well-known/openid-configuration names',
+    );
   });
   return oidcIssuer;
 }

@@ -1,5 +1,6 @@
 import { loadConfig } from '#config/load-config.js';
 import { createObjectStore } from '#storage/create-object-store.js';
+import { StorageForbidden } from '#storage/object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
@@ -11,6 +12,9 @@ import { DataFolder } from '../platform/data-folder.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { requireDatabaseUrl, withDatabase } from '../platform/running.js';
 import { commandLine, runTerminalCommand, terminalCommand } from './terminal-command.js';
+
+/** A key without it can do everything else. */
+const LIST = 's3:ListBucket';
 
 interface Options {
   readonly repair?: boolean;
@@ -59,9 +63,14 @@ export async function objects(
         }
         const orphans = new CollectOrphans(store, tasks, uploads, storage, new Logger('command', 'silent'));
         let young = 0;
-        for await (const key of orphans.find(Date.now(), () => young++)) {
-          if (repair) await store.delete(key);
-          tell(`${key} belongs to no row`, repair);
+        try {
+          for await (const key of orphans.find(Date.now(), () => young++)) {
+            if (repair) await store.delete(key);
+            tell(`${key} belongs to no row`, repair);
+          }
+        } catch (error) {
+          if (!(error instanceof StorageForbidden) || error.right !== LIST) throw error;
+          say(`Objects without a row were not looked for: the access key has no right to list them (${LIST}).`);
         }
         if (young > 0)
           say(

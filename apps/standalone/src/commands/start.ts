@@ -6,6 +6,9 @@ import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
+import { QueueHealth } from '#queue/queue-health.js';
+import { UnsuitableRedis } from '#redis/gathering-redis.js';
+import { RedisConfig } from '#redis/redis.config.js';
 import { freePort, portIsFree } from '#embedded/free-port.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { firstAdminLink } from './admin.js';
@@ -17,7 +20,7 @@ import { LogFiles } from '../platform/log-files.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
 import { Product } from '../platform/product.js';
 import { ensureSecrets, replaceApiKey, type Secrets } from '../platform/secrets.js';
-import { refusePooler, withDatabase } from '../platform/running.js';
+import { refusePooler, withDatabase, withRedis } from '../platform/running.js';
 import { createServices } from '../platform/services.js';
 import { checkSettings } from './settings-check.js';
 import type { StopSignals } from '../platform/stop-signals.js';
@@ -51,6 +54,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
     product.services = services;
     const addresses = await services.start();
     const database = config.databaseDirectUrl ?? addresses.databaseUrl;
+    if (config.redisUrl !== undefined) await refuseRedis(env, config.redisUrl);
     progress(say, since, 'Postgres and Redis are ready');
     const applied = await Promise.race([migrate(database, MIGRATIONS), aborted(signals.stop)]);
     progress(
@@ -114,6 +118,14 @@ async function refuseSettings(
   if (problems.length > 0) throw new ConfigError(problems);
   const [config] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: modelsFile });
   readCatalog(config, env);
+}
+
+/** Throws SetupError for a Redis that would mix up jobs. One that does not answer may do so later. */
+async function refuseRedis(env: Environment, redisUrl: string): Promise<void> {
+  const [server] = loadConfig([RedisConfig], { ...env, REDIS_URL: redisUrl });
+  await withRedis(server, (redis) => new QueueHealth(redis, server).check()).catch((error: unknown) => {
+    if (error instanceof UnsuitableRedis) throw new SetupError(error.message);
+  });
 }
 
 function portTaken(port: number, host: string): SetupError {
