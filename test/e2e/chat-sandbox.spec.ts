@@ -179,10 +179,23 @@ describe('a chat without any provider', () => {
   });
 
   it('sells nobody an image who asks what it would cost', async () => {
-    const asked = await platform.call('/v1/chat/completions?dry_run=true', {
-      body: { ...ask('a red fox'), model: 'gpt-image-2' },
+    for (const model of ['gpt-image-2', 'gpt-5.5']) {
+      for (const [query, param] of [
+        ['dry_run=true', 'dry_run'],
+        ['dry_run[]=true', 'dry_run'],
+        ['Async=true', 'async'],
+        ['max_price=1', 'max_price'],
+      ]) {
+        const asked = await platform.call(`/v1/chat/completions?${query}`, { body: { ...ask('a red fox'), model } });
+        expect([asked.status, await asked.json()]).toMatchObject([
+          ...[400, { error: { code: 'unsupported_parameter', param } }],
+        ]);
+      }
+    }
+    const azure = await platform.call('/v1/chat/completions?api-version=2026-10-01', {
+      body: { ...ask('a red fox'), model: 'gpt-5.5' },
     });
-    expect([asked.status, await asked.json()]).toMatchObject([400, { error: { param: 'dry_run' } }]);
+    expect(azure.status).toBe(200);
   });
 
   it('draws in a stream, with comments while it waits', async () => {

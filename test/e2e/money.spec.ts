@@ -188,6 +188,7 @@ models:
       ['N=2', 'n', 'belongs in the request body'],
       ['async=yes', 'async', 'must be true or false'],
       ['Async=true', 'async', 'Did you mean async?'],
+      ['dry_run=true&dry_run=true', 'dry_run', 'must be true or false, once'],
     ]) {
       const misplaced = await platform.call(`${GENERATIONS}?${query}`, { body: ORDER });
       expect([misplaced.status, await misplaced.json()]).toMatchObject([
@@ -195,7 +196,14 @@ models:
         { error: { code: 'invalid_value', param, message: expect.stringContaining(message ?? '') } },
       ]);
     }
-    for (const query of ['dryrun=true', 'dryRun=true', 'dry-run=1']) {
+    for (const query of [
+      'dryrun=true',
+      'dryRun=true',
+      'dry-run=1',
+      'dry_run[]=true',
+      'dry_run%5B0%5D=1',
+      '+dry_run=1',
+    ]) {
       const misspelled = await platform.call(`${GENERATIONS}?${query}`, { body: ORDER });
       expect([misspelled.status, await misspelled.json()]).toMatchObject([
         400,
@@ -203,6 +211,21 @@ models:
           error: { code: 'invalid_value', param: 'dry_run', message: expect.stringContaining('Did you mean dry_run?') },
         },
       ]);
+    }
+    for (const query of ['dryrnu=true', 'preview=1', 'true', '=true', 'api-version=1&__proto__=x', 'x'.repeat(5_000)]) {
+      for (const path of [GENERATIONS, `${GENERATIONS}/async`, EDITS, '/images/generations', '/v1/chat/completions']) {
+        const unknown = await platform.call(`${path}?${query}`, { body: ORDER });
+        const { error } = (await unknown.json()) as { error: { code: string; message: string; param: string } };
+        expect([unknown.status, error.code, query.includes(error.param.slice(0, 40))]).toEqual([
+          ...[400, 'unsupported_parameter', true],
+        ]);
+        expect(error.message).toMatch(/^Unknown query parameter .{1,41}\. .*api-version\.$/);
+      }
+    }
+    expect(await rowCount()).toEqual(before);
+    // Clients of Azure send it with every request; an empty query asks for nothing.
+    for (const query of ['api-version=2026-10-01&dry_run=true', 'dry_run=true&', '&dry_run=true']) {
+      expect((await platform.call(`${GENERATIONS}?${query}`, { body: ORDER })).status).toBe(200);
     }
     expect(await rowCount()).toEqual(before);
     const { key } = await keyWithBudget(0.01);

@@ -10,6 +10,7 @@ import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
+import { assertChatQuery } from '../images/image-query.js';
 import { assertCovered } from './chat-members.js';
 import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
@@ -36,6 +37,7 @@ export class ChatController {
   @RouteConfig({ largeBody: true, rawBody: true, scope: 'chat', counted: 'chats' })
   @DescribeChat()
   async complete(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    assertChatQuery(request);
     const chat = readChatRequest(request.body);
     const catalog = this.source.current;
     const model = findModel(catalog, chat.model);

@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '#contract/app-error.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { assertScope } from '../auth/caller.js';
 import { goneSignal } from '../common/gone-signal.js';
 import { AcceptImage } from '../images/accept-image.js';
 import { nameTask } from '../images/answer-parts.js';
-import { readImageQuery } from '../images/image-query.js';
 import { RequestLimits } from '../limits/limit-requests.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import type { ChatRequest } from './chat-request.js';
@@ -25,7 +23,6 @@ export class GenerateInChat {
   async draw(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest): Promise<void> {
     try {
       assertScope(callerOf(request), 'images');
-      assertNoQuote(request);
       await this.limits.admit('submits', callerOf(request), reply);
       request.body = imageRequest(chat);
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
@@ -36,11 +33,4 @@ export class GenerateInChat {
       throw inChat(error);
     }
   }
-}
-
-/** A request for a quote must not buy an image. Throws AppError `unsupported_parameter`. */
-function assertNoQuote(request: FastifyRequest): void {
-  if (!readImageQuery(request).dryRun) return;
-  const text = 'Chats do not support quotes: send the image request to /v1/images/generations?dry_run=true.';
-  throw new AppError('unsupported_parameter', text, { param: 'dry_run' });
 }

@@ -6,6 +6,11 @@ import { discardRest } from '../common/request-stream.js';
 
 /** Query parameters of an image request, by plain name. */
 const FLAGS = new Map(['dry_run', 'async'].map((name) => [plainName(name), name]));
+/** Sent by Azure's clients with every request; changes nothing here. */
+const IGNORED: ReadonlySet<string> = new Set(['api-version']);
+const KNOWN = `Known parameters: ${[...FLAGS.values(), ...IGNORED].join(', ')}.`;
+/** Characters of an unknown name that its error repeats. */
+const SHOWN_LENGTH = 40;
 const VALUES = new Map<unknown, boolean>([
   ['true', true],
   ['1', true],
@@ -29,33 +34,69 @@ export function plainName(name: string): string {
   return name.replace(/[-_]/g, '').toLowerCase();
 }
 
+/** Like plainName, also without whatever else is not part of a name: `dryrun` for dry_run[], ` dry_run` and dry_run[0]. */
+function bareName(name: string): string {
+  return plainName(name.replace(/\[.*|[^\w-]/gs, ''));
+}
+
 /**
- * Parses the query. A misspelled parameter, or one that belongs in the body, would change the image or its price, so it
- * is rejected with AppError `invalid_value`. Other parameters belong to clients and their gateways (`api-version`).
+ * Parses the query. What it does not know may be a misspelled parameter, or one that belongs in the body, and would
+ * change the image or its price, so it is rejected with AppError `invalid_value` or `unsupported_parameter`.
  */
 export function readImageQuery(request: FastifyRequest): ImageQuery {
-  const query = (request.query ?? {}) as Record<string, unknown>;
-  for (const [name, value] of Object.entries(query)) {
-    const problem = problemOf(name, value);
-    if (problem === undefined) continue;
-    discardRest(request.raw);
-    throw problem;
-  }
+  const query = queryOf(request);
+  for (const [name, value] of Object.entries(query)) refuse(request, problemOf(name, value));
   return { dryRun: VALUES.get(query.dry_run) ?? false, asynchronous: VALUES.get(query.async) ?? false };
 }
 
-function problemOf(name: string, value: unknown): AppError | undefined {
-  const plain = plainName(name);
-  const flag = FLAGS.get(plain);
-  if (flag !== undefined && flag !== name) {
-    return refused(flag, `Unknown query parameter ${name}. Did you mean ${flag}?`);
+/** Checks the query of a chat, which has no parameters: a quote or a task that it asks for must not become a purchase. */
+export function assertChatQuery(request: FastifyRequest): void {
+  for (const name of Object.keys(queryOf(request))) {
+    if (IGNORED.has(name)) continue;
+    const flag = FLAGS.get(bareName(name));
+    const text =
+      flag === undefined
+        ? `Unknown query parameter ${shown(name)}. Chats have none, apart from ${[...IGNORED].join(', ')}.`
+        : `Chats do not support ${flag}: send the image request to /v1/images/generations?${flag}=true.`;
+    refuse(request, unsupported(flag ?? shown(name), text));
   }
-  if (flag !== undefined) return VALUES.has(value) ? undefined : refused(flag, `${flag} must be true or false`);
+}
+
+function queryOf({ query }: FastifyRequest): Record<string, unknown> {
+  const { '': unnamed, ...named } = (query ?? {}) as Record<string, unknown>;
+  // `?` and `&` at an end make a name without a character.
+  return unnamed === undefined || unnamed === '' ? named : { ...named, '=': unnamed };
+}
+
+function refuse(request: FastifyRequest, problem: AppError | undefined): void {
+  if (problem === undefined) return;
+  discardRest(request.raw);
+  throw problem;
+}
+
+function problemOf(name: string, value: unknown): AppError | undefined {
+  if (IGNORED.has(name)) return undefined;
+  const bare = bareName(name);
+  const flag = FLAGS.get(bare);
+  if (flag !== undefined && flag !== name) {
+    return refused(flag, `Unknown query parameter ${shown(name)}. Did you mean ${flag}?`);
+  }
+  if (flag !== undefined) return VALUES.has(value) ? undefined : refused(flag, `${flag} must be true or false, once`);
   bodyFields ??= new Map(
     [...fieldsOf(ImageGenerationRequest), ...fieldsOf(ImageEditRequest)].map((known) => [plainName(known), known]),
   );
-  const field = bodyFields.get(plain);
-  return field === undefined ? undefined : refused(field, `${field} belongs in the request body, not in the query.`);
+  const field = bodyFields.get(bare);
+  if (field !== undefined) return refused(field, `${field} belongs in the request body, not in the query.`);
+  return unsupported(shown(name), `Unknown query parameter ${shown(name)}. ${KNOWN}`);
+}
+
+/** An unknown name may be of any length, or a secret that was sent without its name. */
+function shown(name: string): string {
+  return name.length > SHOWN_LENGTH ? `${name.slice(0, SHOWN_LENGTH)}…` : name;
+}
+
+function unsupported(param: string, text: string): AppError {
+  return new AppError('unsupported_parameter', text, { param });
 }
 
 function refused(param: string, text: string): AppError {
