@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { chartFacts } from './deploy-rules/chart-facts.mjs';
 import { objectProblems } from './deploy-rules/chart-objects.mjs';
 import { podProblems } from './deploy-rules/chart-pods.mjs';
+import { reachProblems } from './deploy-rules/chart-reach.mjs';
 import { valueProblems } from './deploy-rules/chart-values.mjs';
 import { CHART, hasHelm, KUBERNETES, lintChart, renderChart } from './deploy-rules/helm.mjs';
 import { schemaProblems } from './deploy-rules/kubernetes.mjs';
@@ -42,6 +43,19 @@ const CASES = [
     ],
   },
   {
+    name: 'under a path, through proxies, with an own ServiceAccount',
+    files: [],
+    set: [
+      ...[
+        `${URL_SET}/tools/darkroom`,
+        'settings.PROVIDER_PROXY=http://proxy:3128',
+        'networkPolicy.proxies.ports={3128}',
+      ],
+      ...['serviceAccount.create=false', 'serviceAccount.name=darkroom', 'storage.createBucket=true'],
+      ...['httpRoute.enabled=true', 'httpRoute.parentRefs[0].name=public', 'trustedProxies={10.0.0.0/8}'],
+    ],
+  },
+  {
     name: 'long names',
     files: [],
     set: [URL_SET, `fullnameOverride=${'n'.repeat(45)}`, `image.digest=sha256:${'0'.repeat(64)}`],
@@ -52,7 +66,15 @@ const TELLING = ['production.yaml', 'defaults', 'PgBouncer and one Secret'];
 /** Values that must be rejected, with the expected message. */
 const REFUSED = [
   [[], 'publicUrl is required'],
-  [[`${URL_SET}/v1`], "at '/publicUrl'"],
+  [[`${URL_SET}/v1/`], "at '/publicUrl'"],
+  [[`${URL_SET}?a=b`], "at '/publicUrl'"],
+  [[URL_SET, 'extraEnv[0].name=SECRET_KEY', 'extraEnv[0].value=0123456789'], "at '/extraEnv/0/name'"],
+  [[URL_SET, 'api.extraEnv[0].name=A', 'api.extraEnv[0].value=http://us:er@x'], "at '/api/extraEnv/0/value'"],
+  [[URL_SET, 'extraPodSpec.nodeSelector.a=b'], "invalid propertyName 'nodeSelector'"],
+  [
+    [URL_SET, 'settings.PROVIDER_PROXY=http://proxy:3128'],
+    'networkPolicy.proxies.ports must have the port of PROVIDER_PROXY',
+  ],
   [[URL_SET, 'worker.autoscaling.minReplica=3'], "additional properties 'minReplica' not allowed"],
   [[URL_SET, 'settings.SECRET_KEY=0123456789'], "invalid propertyName 'SECRET_KEY'"],
   [[URL_SET, 'settings.EGRESS_PROXY=http://us:er@filter:4750'], "at '/settings/EGRESS_PROXY'"],
@@ -86,7 +108,7 @@ for (const chart of charts) {
   for (const one of cases) {
     for (const kubernetes of versions) problems.push(...problemsOf(chart, one, kubernetes).map((text) => label + text));
   }
-  problems.push(...valueProblems(chart, facts).map((text) => label + text));
+  problems.push(...[...valueProblems(chart, facts), ...reachOf(chart)].map((text) => label + text));
   if (chart === CHART) problems.push(...thoroughProblems());
 }
 problems.push(...(await schemaProblems(objects)));
@@ -95,6 +117,15 @@ const distinct = [...new Set(problems)];
 for (const problem of distinct) console.error(problem);
 console.log(`${CASES.length} sets of values, ${objects.length} objects, ${distinct.length} problems in the chart`);
 process.exitCode = distinct.length === 0 && objects.length > 0 ? 0 : 1;
+
+/** A chart that does not render is reported by its cases. */
+function reachOf(chart) {
+  try {
+    return reachProblems(chart);
+  } catch {
+    return [];
+  }
+}
 
 /** The text of a models.yaml with one provider, without a comma or quote, which --set would interpret. */
 function catalogOf(timeoutMs) {
@@ -114,6 +145,7 @@ function problemsOf(chart, { name, files, set }, kubernetes) {
     budgets: !set.includes('api.podDisruptionBudget.enabled=false'),
     policies: !set.includes('networkPolicy.enabled=false'),
     configMaps: CONFIG_MAPS,
+    choosesUsers: name === 'openshift.yaml',
     // Other values bring their own database.
     connections: name === 'defaults' ? DEFAULT_CONNECTIONS : Infinity,
   };

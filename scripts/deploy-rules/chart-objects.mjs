@@ -21,7 +21,7 @@ export function objectProblems(documents, facts) {
 const RULES = {
   Deployment: [rolling, scaled, budgeted, guarded, mounted],
   Job: [hooked, guarded],
-  Pod: [planned],
+  Pod: [planned, guarded],
   HorizontalPodAutoscaler: [target],
   ScaledObject: [target, measured],
   Service: [targetPorts],
@@ -94,10 +94,10 @@ function budgeted({ spec }, documents, { budgets }) {
   return budgets && own.length !== 1 ? ['it needs one PodDisruptionBudget'] : [];
 }
 
-function guarded({ spec }, documents, { policies }) {
+function guarded({ metadata, spec }, documents, { policies }) {
+  const { labels } = spec.template?.metadata ?? metadata;
   const own = documents.filter(
-    ({ kind, spec: other }) =>
-      kind === 'NetworkPolicy' && fits(other.podSelector.matchLabels, spec.template.metadata.labels),
+    ({ kind, spec: other }) => kind === 'NetworkPolicy' && fits(other.podSelector.matchLabels, labels),
   );
   return policies && own.length !== 1 ? ['it needs one NetworkPolicy'] : [];
 }
@@ -120,8 +120,13 @@ function hooked({ metadata, spec }, documents) {
     problems.push('the Job of the last release would be in its way');
   if (spec.activeDeadlineSeconds === undefined) problems.push('it needs a deadline');
   const { serviceAccountName, volumes = [] } = spec.template.spec;
-  const made = new Set(documents.filter(({ kind }) => kind === 'ConfigMap').map((one) => one.metadata.name));
-  if (serviceAccountName !== undefined || volumes.some(({ configMap }) => made.has(configMap?.name)))
+  const weightOf = (one) => Number(one.metadata.annotations?.['helm.sh/hook-weight'] ?? Infinity);
+  const isLater = (kind, name) =>
+    documents.some((one) => one.kind === kind && one.metadata.name === name && weightOf(one) >= weightOf({ metadata }));
+  if (
+    isLater('ServiceAccount', serviceAccountName) ||
+    volumes.some(({ configMap }) => isLater('ConfigMap', configMap?.name))
+  )
     problems.push('it needs what is only made after it');
   return problems;
 }

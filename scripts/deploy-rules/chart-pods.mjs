@@ -43,16 +43,22 @@ function placeholder(name) {
 /** All pod settings that break one of our rules, one sentence each. */
 export function podProblems(documents, facts) {
   return podsOf(documents).flatMap(({ owner, spec }) => {
-    const problems = [...restrictions(spec), ...spec.containers.flatMap((one) => containerProblems(one, spec, facts))];
+    const problems = [
+      ...restrictions(spec, facts),
+      ...spec.containers.flatMap((one) => containerProblems(one, spec, facts)),
+    ];
     return problems.map((problem) => `${owner.kind} ${owner.metadata.name}: ${problem}`);
   });
 }
 
-/** The Pod Security Standard "restricted", and a read-only root. */
-function restrictions(spec) {
+/** The Pod Security Standard "restricted", and a read-only root. A cluster that chooses users itself refuses fixed ones. */
+function restrictions(spec, { choosesUsers }) {
   const problems = [];
   const { securityContext: pod = {} } = spec;
-  if (pod.runAsNonRoot !== true || pod.runAsUser !== 1000) problems.push('it must run as user 1000, and never as root');
+  if (pod.runAsNonRoot !== true || pod.runAsUser !== (choosesUsers ? undefined : 1000))
+    problems.push(`it must run as ${choosesUsers ? 'no fixed user' : 'user 1000'}, and never as root`);
+  if (choosesUsers && (pod.runAsGroup !== undefined || pod.fsGroup !== undefined))
+    problems.push('the cluster chooses its groups');
   if (pod.seccompProfile?.type !== 'RuntimeDefault') problems.push('the seccomp profile must be RuntimeDefault');
   if (spec.automountServiceAccountToken !== false) problems.push('no process of ours needs a token of Kubernetes');
   if (spec.enableServiceLinks !== false)

@@ -78,13 +78,10 @@ LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
 {{- with .Values.worker }}{{ add 1 (ternary .replicas .autoscaling.maxReplicas (eq .autoscaling.mode "none")) }}{{ end }}
 {{- end }}
 
-{{/* Secret settings by reference; (list . required-names optional-names all-of-from). */}}
+{{/* Secret settings by reference; (list . names optional-names). */}}
 {{- define "darkroom.secretEnv" -}}
-{{- $root := index . 0 }}
-{{- $secrets := $root.Values.secrets }}
-{{- $names := concat (index . 1) (index . 2) }}
-{{- if index . 3 }}{{ $names = concat $names (keys $secrets.from) }}{{ end }}
-{{- range $name := $names | uniq | sortAlpha }}
+{{- $secrets := (index . 0).Values.secrets }}
+{{- range $name := index . 1 | uniq | sortAlpha }}
 {{- $place := index $secrets.from $name }}
 - name: {{ $name }}
   valueFrom:
@@ -98,16 +95,49 @@ LD_PRELOAD: /usr/local/lib/libjemalloc.so.2
 {{- end }}
 {{- end }}
 
-{{/* The environment of API, worker or doctor; (list . computed-settings own-settings optional-secrets). */}}
+{{/* What extraEnv adds, as a YAML list; a component's own entry replaces that of all pods; (list . values). */}}
+{{- define "darkroom.extraEnv" -}}
+{{- $own := (index . 1).extraEnv }}
+{{- $names := list }}
+{{- range $own }}{{ $names = append $names .name }}{{ end }}
+{{- $kept := list }}
+{{- range (index . 0).Values.extraEnv }}
+{{- if not (has .name $names) }}{{ $kept = append $kept . }}{{ end }}
+{{- end }}
+{{- toYaml (concat $kept $own) }}
+{{- end }}
+
+{{/*
+The environment of a container of ours: extraEnv replaces whatever has the same name.
+(list . values settings required-secrets optional-secrets sources)
+*/}}
+{{- define "darkroom.containerEnvironment" -}}
+{{- $root := index . 0 }}
+{{- $extra := include "darkroom.extraEnv" (list $root (index . 1)) | fromYamlArray }}
+{{- $settings := index . 2 }}
+{{- $names := concat (index . 3) (index . 4) }}
+{{- range $extra }}
+{{- $settings = omit $settings .name }}
+{{- $names = without $names .name }}
+{{- end -}}
+env:
+  {{- with include "darkroom.secretEnv" (list $root $names (index . 4)) | trim }}{{ . | nindent 2 }}{{ end }}
+  {{- with include "darkroom.plain" $settings | trim }}{{ . | nindent 2 }}{{ end }}
+  {{- with $extra }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- with concat (index . 5) $root.Values.extraEnvFrom (index . 1).extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The environment of API, worker or doctor; (list . values computed-settings own-settings optional-secrets). */}}
 {{- define "darkroom.environment" -}}
 {{- $root := index . 0 }}
 {{- $required := list "DATABASE_URL" "REDIS_URL" "SECRET_KEY" "S3_ACCESS_KEY_ID" "S3_SECRET_ACCESS_KEY" }}
-{{- $settings := mergeOverwrite (index . 1 | fromYaml) (deepCopy $root.Values.settings) (deepCopy (index . 2)) -}}
-env:
-  {{- include "darkroom.secretEnv" (list $root $required (index . 3) true) | trim | nindent 2 }}
-  {{- include "darkroom.plain" $settings | trim | nindent 2 }}
-{{- with $root.Values.secrets.providerKeys }}
-envFrom:
-  - secretRef: { name: {{ . }} }
-{{- end }}
+{{- $optional := index . 4 }}
+{{- $settings := mergeOverwrite (index . 2 | fromYaml) (deepCopy $root.Values.settings) (deepCopy (index . 3)) }}
+{{- $sources := list }}
+{{- with $root.Values.secrets.providerKeys }}{{ $sources = list (dict "secretRef" (dict "name" .)) }}{{ end }}
+{{- $names := concat $required (keys $root.Values.secrets.from) }}
+{{- include "darkroom.containerEnvironment" (list $root (index . 1) $settings $names $optional $sources) }}
 {{- end }}

@@ -19,6 +19,9 @@
 {{- $root := index . 0 -}}
 {{ include "darkroom.selectorLabels" . }}
 app.kubernetes.io/version: {{ $root.Values.image.tag | default $root.Chart.AppVersion | trunc 63 | quote }}
+{{- with $root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 app.kubernetes.io/managed-by: {{ $root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 }}
 {{- end }}
@@ -31,10 +34,17 @@ app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
-{{/* Labels of a pod; (list . component values). */}}
-{{- define "darkroom.podLabels" -}}
-{{- $labels := include "darkroom.selectorLabels" . | fromYaml }}
-{{- toYaml (mergeOverwrite (deepCopy (index . 2).podLabels) $labels) }}
+{{/* Labels and annotations of a pod; (list . component values). */}}
+{{- define "darkroom.podMetadata" -}}
+{{- $root := index . 0 -}}
+{{- $values := index . 2 -}}
+{{- $labels := include "darkroom.selectorLabels" . | fromYaml -}}
+labels:
+  {{- toYaml (mergeOverwrite (deepCopy $root.Values.podLabels) (deepCopy $values.podLabels) $labels) | nindent 2 }}
+{{- with mergeOverwrite (deepCopy $root.Values.podAnnotations) (deepCopy $values.podAnnotations) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- define "darkroom.image" -}}
@@ -47,45 +57,62 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if .Values.serviceAccount.create }}{{ default (include "darkroom.fullname" .) .Values.serviceAccount.name }}{{ else }}{{ default "default" .Values.serviceAccount.name }}{{ end }}
 {{- end }}
 
-{{/* Restrictions of all pods: the Pod Security Standard "restricted", and more. */}}
+{{/* For Jobs before the first install, when no other object of the chart exists yet. */}}
+{{- define "darkroom.jobServiceAccountName" -}}
+{{- if .Values.serviceAccount.create }}{{ include "darkroom.serviceAccountName" . }}-jobs{{ else }}{{ include "darkroom.serviceAccountName" . }}{{ end }}
+{{- end }}
+
+{{/*
+The spec of any pod, besides its own containers and volumes; (list . component values). Lists of a component are added to
+those of all pods, maps of strings are merged, and everything else replaces the value of all pods.
+*/}}
 {{- define "darkroom.podBasics" -}}
+{{- $root := index . 0 -}}
+{{- $values := index . 2 -}}
+{{- $all := $root.Values -}}
 automountServiceAccountToken: false
 # Kubernetes' variables for Services look like our settings.
 enableServiceLinks: false
+{{- with default $all.podSecurityContext $values.podSecurityContext }}
 securityContext:
-  runAsNonRoot: true
-  runAsUser: 1000
-  runAsGroup: 1000
-  fsGroup: 1000
-  seccompProfile: { type: RuntimeDefault }
-{{- with .Values.imagePullSecrets }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $all.imagePullSecrets }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- end }}
-
-{{/* Scheduling of a Deployment's pods; (list . component values). */}}
-{{- define "darkroom.scheduling" -}}
-{{- $values := index . 2 -}}
-{{- with $values.priorityClassName }}
+{{- with default $all.priorityClassName $values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with $values.nodeSelector }}
+{{- with default $all.dnsPolicy $values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with default $all.dnsConfig $values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with concat $all.hostAliases $values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with mergeOverwrite (deepCopy $all.nodeSelector) (deepCopy $values.nodeSelector) }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with $values.tolerations }}
+{{- with concat $all.tolerations $values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with $values.affinity }}
+{{- with default $all.affinity $values.affinity }}
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- $spread := default $all.topologySpreadConstraints $values.topologySpreadConstraints }}
+{{- if $spread }}
 topologySpreadConstraints:
-{{- if $values.topologySpreadConstraints }}
-  {{- toYaml $values.topologySpreadConstraints | nindent 2 }}
-{{- else }}
+  {{- toYaml $spread | nindent 2 }}
+{{- else if has (index . 1) (list "api" "worker") }}
+topologySpreadConstraints:
 {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - maxSkew: 1
     topologyKey: {{ . }}
@@ -97,57 +124,58 @@ topologySpreadConstraints:
     matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end }}
+{{- with concat $all.initContainers $values.initContainers }}
+initContainers:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with mergeOverwrite (deepCopy $all.extraPodSpec) (deepCopy $values.extraPodSpec) }}
+{{ toYaml . }}
+{{- end }}
 {{- end }}
 
-{{/* Common to all containers. */}}
+{{/* Containers beside ours; (list . values). */}}
+{{- define "darkroom.extraContainers" -}}
+{{- with concat (index . 0).Values.extraContainers (index . 1).extraContainers }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Common to all containers of ours; (list . values). */}}
 {{- define "darkroom.containerBasics" -}}
-image: {{ include "darkroom.image" . }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- $all := (index . 0).Values -}}
+image: {{ include "darkroom.image" (index . 0) }}
+imagePullPolicy: {{ $all.image.pullPolicy }}
+{{- with default $all.containerSecurityContext (index . 1).containerSecurityContext }}
 securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: { drop: [ALL] }
-{{- end }}
-
-{{- define "darkroom.volumeMounts" -}}
-volumeMounts:
-  - { name: tmp, mountPath: /tmp }
-{{- if include "darkroom.modelsConfigMap" . }}
-  # The whole folder, because a file mounted with subPath is never updated.
-  - { name: models, mountPath: /etc/darkroom, readOnly: true }
-{{- end }}
-{{- with .Values.extraVolumeMounts }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
+{{/* (list . values with-the-catalog); Jobs before the first install go without it, because it does not exist yet. */}}
+{{- define "darkroom.volumeMounts" -}}
+volumeMounts:
+  - { name: tmp, mountPath: /tmp }
+{{- if and (index . 2) (include "darkroom.modelsConfigMap" (index . 0)) }}
+  # The whole folder, because a file mounted with subPath is never updated.
+  - { name: models, mountPath: /etc/darkroom, readOnly: true }
+{{- end }}
+{{- with concat (index . 0).Values.extraVolumeMounts (index . 1).extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* (list . values with-the-catalog) */}}
 {{- define "darkroom.volumes" -}}
 volumes:
   - name: tmp
     emptyDir: { sizeLimit: 256Mi }
-{{- with include "darkroom.modelsConfigMap" . }}
+{{- if index . 2 }}
+{{- with include "darkroom.modelsConfigMap" (index . 0) }}
   - name: models
     configMap: { name: {{ . }} }
 {{- end }}
-{{- with .Values.extraVolumes }}
-  {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- end }}
-
-{{/* For Jobs before the first install: without the catalog, which does not exist yet. */}}
-{{- define "darkroom.hookMounts" -}}
-volumeMounts:
-  - { name: tmp, mountPath: /tmp }
-{{- with .Values.extraVolumeMounts }}
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- end }}
-
-{{- define "darkroom.hookVolumes" -}}
-volumes:
-  - name: tmp
-    emptyDir: { sizeLimit: 64Mi }
-{{- with .Values.extraVolumes }}
+{{- with concat (index . 0).Values.extraVolumes (index . 1).extraVolumes }}
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
@@ -161,4 +189,9 @@ volumes:
 {{- if not (index . 0).Values.trustedProxies }}
 {{- fail (printf "%s.enabled needs trustedProxies: the network of %s pods, or all callers count as one" (index . 1) (index . 2)) }}
 {{- end }}
+{{- end }}
+
+{{/* Path of publicUrl, without a slash at its end: empty, or for example /images. */}}
+{{- define "darkroom.publicPath" -}}
+{{- get (urlParse .Values.publicUrl) "path" | trimSuffix "/" }}
 {{- end }}
