@@ -4,9 +4,10 @@ import { defaultClientConditions, defineConfig } from 'vite';
 const folder = import.meta.dirname;
 
 // Vite compiles JSX itself, so a build needs no plugin.
-export default defineConfig({
+export default defineConfig(({ command }) => ({
   root: folder,
-  base: '/console/',
+  // The path is known to the server only: it completes the page's links, and scripts and styles are relative to theirs.
+  base: command === 'build' ? './' : '/console/',
   oxc: { jsx: { runtime: 'automatic' } },
   server: { proxy: { '/console/api': 'http://127.0.0.1:8080', '/files': 'http://127.0.0.1:8080' } },
   // Uses the TypeScript sources of libs/contract.
@@ -26,4 +27,4 @@ export default defineConfig({
       },
     },
   },
-});
+}));

@@ -44,20 +44,20 @@ export function submittedResponse(taskId: string): SubmittedResponse {
   return { code: 200, data: [{ status: 'submitted', task_id: taskId }] };
 }
 
-/** Path of a task, relative to the service's URL. */
-export function pollUrl(taskId: string): string {
-  return `/v1/tasks/${taskId}`;
+/** Path of a task on the service's host; `publicPath` is the path of PUBLIC_URL. */
+export function pollUrl(taskId: string, publicPath = ''): string {
+  return `${publicPath}/v1/tasks/${taskId}`;
 }
 
 /** The response to a caller that does not wait, with the task id in every place that clients read. */
-export function taskAcceptance(task: ResultTask): TaskAcceptance {
+export function taskAcceptance(task: ResultTask, publicPath: string): TaskAcceptance {
   return {
     ...submittedResponse(task.id),
     id: task.id,
     task_id: task.id,
     object: 'image.generation.task',
     status: 'pending',
-    poll_url: pollUrl(task.id),
+    poll_url: pollUrl(task.id, publicPath),
     created: unixSeconds(task.createdAt),
   };
 }

@@ -25,7 +25,7 @@ describe('the pages of the console', () => {
     await writeFile(join(folder, 'assets', 'index-abc123.js'), 'console.log(1);'.repeat(100));
     await writeFile(join(folder, 'assets', 'index.js.map'), '{}');
     server = Fastify();
-    serveConsole(server, folder, ['https://pictures.example']);
+    serveConsole(server, { folder, path: '', imageOrigins: ['https://pictures.example'] });
     address = await server.listen({ port: 0, host: '127.0.0.1' });
   });
   afterAll(async () => {

@@ -165,6 +165,12 @@ it('is found by the doctor at its public URL or not, and in its data folder or n
     0,
   ]);
   expect(await unanswered('http://images.invalid')).toEqual([[expect.stringMatching(/^fail /)], 1]);
+  // The API answers under any spelling of its address and under any path that a proxy removes, with links to its own.
+  expect(await unanswered(`http://localhost:${port}`)).toEqual([[expect.stringMatching(/another PUBLIC_URL/)], 1]);
+  const misplaced = await run(process.execPath, [MAIN, 'doctor'], {
+    env: { PUBLIC_URL: `http://127.0.0.1:${port}/v1` },
+  });
+  expect([misplaced.output, misplaced.code]).toEqual([expect.stringContaining('begins with /v1'), 1]);
   const nothing = join(folder, 'nothing');
   const alone = await run(process.execPath, [MAIN, 'doctor'], { env: { DATA_DIR: nothing } });
   expect(alone.output.match(/^fail .*/gm)).toEqual([expect.stringContaining(`nothing runs on ${nothing}`)]);

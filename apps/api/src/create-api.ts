@@ -20,7 +20,7 @@ import { serveConsole } from './console/serve-console.js';
 import { prepareDocs, serveDocs } from './docs/serve-docs.js';
 import { serveHome } from './docs/serve-home.js';
 import { logRequests } from './common/fastify/access-log.js';
-import { ApiConfig, publicUrlOf } from './common/api.config.js';
+import { ApiConfig, publicPathOf, publicUrlOf } from './common/api.config.js';
 import { BodyMemory } from './common/fastify/body-memory.js';
 import { countRequests } from './common/fastify/count-requests.js';
 import { traceRequests } from './common/fastify/trace-requests.js';
@@ -28,6 +28,7 @@ import { ConnectionCap } from './common/fastify/connection-cap.js';
 import { Draining } from './common/draining.js';
 import { KnownRoutes } from './common/known-routes.js';
 import { cleanPathIds } from './common/fastify/path-ids.js';
+import { PublicPath } from './common/fastify/public-path.js';
 import { createAdapter, prepareServer } from './common/fastify/server.js';
 import './fastify-types.js';
 import { ConsoleCaller } from './console/tasks/console-caller.js';
@@ -40,8 +41,11 @@ const CONSOLE_PAGES = join(PACKAGE_ROOT, 'dist', 'dashboard');
 /** The whole API, ready to listen. Throws ConfigError for missing or invalid settings. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
   const module = ApiModule.forRoot(env);
-  const [{ trustedProxies }] = loadConfig([ApiConfig], env);
-  const app = await NestFactory.create<NestFastifyApplication>(module, createAdapter(trustedProxies), {
+  const [config] = loadConfig([ApiConfig], env);
+  const path = publicPathOf(config);
+  const publicPath = new PublicPath(path);
+  const adapter = createAdapter(config.trustedProxies, publicPath);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     ...START_OPTIONS,
     bodyParser: false,
   });
@@ -50,6 +54,7 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   app.flushLogs();
   const server = app.getHttpAdapter().getInstance();
   await app.register(cookie, { hook: false });
+  publicPath.watch(server);
   prepareDocs(server);
   markConsole(server);
   sendStrictTransport(server, app.get(ApiConfig));
@@ -65,8 +70,9 @@ export async function createApi(env: Readonly<Record<string, string | undefined>
   limitRequests(server, app.get(RequestLimits), (session) => consoleCallers.of(session));
   logRequests(server, logger);
   traceRequests(server);
-  serveDocs(app, CONSOLE_PAGES);
+  serveDocs(app, { pages: CONSOLE_PAGES, path });
   serveHome(server, publicUrlOf(app.get(ApiConfig)));
-  serveConsole(server, CONSOLE_PAGES, [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat());
+  const imageOrigins = [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat();
+  serveConsole(server, { folder: CONSOLE_PAGES, path, imageOrigins });
   return app;
 }

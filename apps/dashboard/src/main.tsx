@@ -10,6 +10,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient, sessionQuery } from './api/queries.ts';
 import { RequestError } from './api/request.ts';
+import { CONSOLE, movesToPath } from './app/place.ts';
 import { router } from './app/router.tsx';
 import { theme } from './app/theme.ts';
 
@@ -27,7 +28,7 @@ function leaveWhenSignedOut(error: Error): void {
   if (error.code !== 'not_signed_in') return;
   if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
   sessionStorage.setItem(ENDED, 'yes');
-  location.replace('/console/sign-in');
+  location.replace(`${CONSOLE}/sign-in`);
 }
 queryClient.getQueryCache().config.onError = leaveWhenSignedOut;
 queryClient.getMutationCache().config.onError = leaveWhenSignedOut;
@@ -42,13 +43,17 @@ if (sessionStorage.getItem(ENDED) !== null) {
 
 const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no place for the console.');
-createRoot(root).render(
-  <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <MantineProvider theme={theme} defaultColorScheme="auto">
-        <Notifications position="bottom-right" />
-        <RouterProvider router={router} />
-      </MantineProvider>
-    </QueryClientProvider>
-  </StrictMode>,
-);
+if (!movesToPath()) render(root);
+
+function render(place: HTMLElement): void {
+  createRoot(place).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <MantineProvider theme={theme} defaultColorScheme="auto">
+          <Notifications position="bottom-right" />
+          <RouterProvider router={router} />
+        </MantineProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

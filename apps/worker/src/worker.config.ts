@@ -1,4 +1,5 @@
-import { IsBoolean, IsIn, IsIP, IsOptional, IsUrl } from 'class-validator';
+import { IsBoolean, IsIn, IsIP, IsOptional } from 'class-validator';
+import { PublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
 
 /** What one worker runs at once, and how long usage is kept. */
@@ -27,10 +28,12 @@ export class WorkerConfig {
   @IsIP()
   readonly healthHost: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Public base URL of the API, used in links; default http://HOST:PORT.', {
-    unit: 'URL',
-  })
-  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  @Setting(
+    'PUBLIC_URL',
+    'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
+    { unit: 'URL' },
+  )
+  @PublicUrl()
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 
   @Setting('THUMBNAILS', 'Whether to create a thumbnail of each image for the console’s lists.')

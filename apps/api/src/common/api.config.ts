@@ -1,5 +1,6 @@
-import { IsBoolean, IsIn, IsOptional, IsString, IsUrl, ValidateBy } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
+import { pathOfPublicUrl, PublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
@@ -13,11 +14,13 @@ export class ApiConfig {
   @IsString()
   readonly host: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Public base URL of the API, used in links; default http://HOST:PORT.', {
-    unit: 'URL',
-  })
+  @Setting(
+    'PUBLIC_URL',
+    'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
+    { unit: 'URL' },
+  )
   @IsOptional()
-  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  @PublicUrl()
   readonly publicUrl?: string;
 
   @Setting(
@@ -164,6 +167,11 @@ export function bodyMemoryOf({ bodyMemory, jsonBodyLimit }: ApiConfig): number {
 export function publicUrlOf(config: ApiConfig): string {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return (config.publicUrl ?? `http://${host}:${config.port}`).replace(/\/+$/, '');
+}
+
+/** Path of the public address, without a trailing slash: empty, or for example `/images`. */
+export function publicPathOf(config: ApiConfig): string {
+  return pathOfPublicUrl(publicUrlOf(config));
 }
 
 function isNetwork(text: unknown): boolean {

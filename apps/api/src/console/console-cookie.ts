@@ -1,6 +1,7 @@
 import type { CookieSerializeOptions } from '@fastify/cookie';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { pathOfPublicUrl } from '#config/public-url.js';
 
 /** A cookie that scripts can't read; sent only for the console's paths where possible. */
 export interface ConsoleCookie {
@@ -16,13 +17,17 @@ interface CookieScope {
 
 /**
  * With https, the cookie has the prefix `__Host-`: no other host of the domain, and no plain http connection, can set
- * it. The prefix requires the path `/`; the public API never reads cookies.
+ * it. The prefix requires the path `/`; the public API never reads cookies. Where PUBLIC_URL has a path, the host
+ * belongs to others too, maybe to a second installation, so the cookie is sent below that path only; `__Secure-` is the
+ * prefix that allows it.
  */
 export function consoleCookie(publicUrl: string, name: string, { path, sameSite }: CookieScope): ConsoleCookie {
   const secure = publicUrl.startsWith('https:');
+  const publicPath = pathOfPublicUrl(publicUrl);
+  const sharesHost = publicPath !== '';
   return {
-    name: secure ? `__Host-${name}` : name,
-    attributes: { path: secure ? '/' : path, httpOnly: true, secure, sameSite },
+    name: secure ? `${sharesHost ? '__Secure-' : '__Host-'}${name}` : name,
+    attributes: { path: secure && !sharesHost ? '/' : publicPath + path, httpOnly: true, secure, sameSite },
   };
 }
 

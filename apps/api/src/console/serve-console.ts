@@ -9,6 +9,8 @@ import { sendError } from '../common/error-reply.js';
 const compress = promisify(gzip);
 
 const PAGE = 'index.html';
+/** Tells the page's scripts the path of PUBLIC_URL. */
+const PATH_MARK = '<meta name="darkroom-path" content=""';
 /** Vite's folder of files with a hash in their names. */
 const HASHED = /^assets\//;
 const TYPES: Readonly<Record<string, string>> = {
@@ -31,12 +33,21 @@ interface PageFile {
   readonly compressible: boolean;
 }
 
+/** The built pages, and where they are served. */
+interface Pages {
+  readonly folder: string;
+  /** Path of PUBLIC_URL; may be empty. */
+  readonly path: string;
+  /** Other origins that images are loaded from. */
+  readonly imageOrigins: readonly string[];
+}
+
 /**
  * Serves the built pages at /console from memory, so that no request can name a file on disk. Paths without a file get
- * the single page, which routes them. `imageOrigins`: other origins that images are loaded from.
+ * the single page, which routes them.
  */
-export function serveConsole(server: FastifyInstance, folder: string, imageOrigins: readonly string[]): void {
-  const files = readFiles(folder);
+export function serveConsole(server: FastifyInstance, { folder, path: publicPath, imageOrigins }: Pages): void {
+  const files = readFiles(folder, publicPath);
   const policy = policyOf(imageOrigins);
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { '*': path = '' } = request.params as { '*'?: string };
@@ -66,7 +77,7 @@ function isAddressOfPage(path: string): boolean {
 }
 
 /** Empty when the pages are not built: the rest of the service works without them. */
-function readFiles(folder: string): ReadonlyMap<string, PageFile> {
+function readFiles(folder: string, publicPath: string): ReadonlyMap<string, PageFile> {
   const found = new Map<string, PageFile>();
   for (const entry of entriesOf(folder)) {
     if (!entry.isFile()) continue;
@@ -75,15 +86,28 @@ function readFiles(folder: string): ReadonlyMap<string, PageFile> {
     const type = TYPES[extension];
     if (type === undefined) continue;
     const name = relative(folder, path).split(sep).join('/');
-    found.set(name, { type, bytes: readFileSync(path), gzip: undefined, compressible: COMPRESSED.has(extension) });
+    const bytes = name === PAGE ? placed(readFileSync(path, 'utf8'), publicPath) : readFileSync(path);
+    found.set(name, { type, bytes, gzip: undefined, compressible: COMPRESSED.has(extension) });
   }
   return found;
 }
 
+/**
+ * The page for its path. The build leaves its files relative, because it does not know the path, but the page is served
+ * at URLs of different depths. Scripts and styles find each other by their own URLs.
+ */
+function placed(page: string, publicPath: string): Buffer {
+  return Buffer.from(
+    page
+      .replaceAll('="./', `="${publicPath}/console/`)
+      .replace(PATH_MARK, `<meta name="darkroom-path" content="${publicPath}"`),
+  );
+}
+
 /** URL of the pages' font; undefined when they are not built. */
-export function consoleFont(folder: string): string | undefined {
+export function consoleFont(folder: string, publicPath: string): string | undefined {
   const font = entriesOf(folder).find(({ name }) => /^inter-latin-.*\.woff2$/.test(name));
-  return font === undefined ? undefined : `/console/assets/${font.name}`;
+  return font === undefined ? undefined : `${publicPath}/console/assets/${font.name}`;
 }
 
 function entriesOf(folder: string) {

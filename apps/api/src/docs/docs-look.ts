@@ -57,9 +57,9 @@ html.dark-mode, .swagger-ui, html.dark-mode .swagger-ui { background: none !impo
 
 /**
  * Sets the color scheme, fixes accessibility problems, and accepts a newly created key from a console page. The key
- * stays in this page's memory: it is neither stored nor part of a URL.
+ * stays in this page's memory: it is neither stored nor part of a URL. `path`: the path of PUBLIC_URL.
  */
-export const DOCS_SCRIPT = `(() => {
+export const docsScript = (path: string): string => `(() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const dress = () => {
     const chosen = localStorage.getItem('mantine-color-scheme-value');
@@ -99,14 +99,14 @@ export const DOCS_SCRIPT = `(() => {
   mend();
 
   const link = (href, text) => Object.assign(document.createElement('a'), { href, textContent: text });
-  const mark = Object.assign(document.createElement('img'), { src: '/docs/darkroom.svg', alt: '', width: 28, height: 28 });
+  const mark = Object.assign(document.createElement('img'), { src: '${path}/docs/darkroom.svg', alt: '', width: 28, height: 28 });
   const name = document.createElement('strong');
   name.append(mark, 'Darkroom');
   const hint = document.createElement('span');
   hint.setAttribute('role', 'status');
-  hint.append('To send requests from here, ', link('/console/keys', 'create a key'), ' and choose Authorize.');
+  hint.append('To send requests from here, ', link('${path}/console/keys', 'create a key'), ' and choose Authorize.');
   const head = Object.assign(document.createElement('header'), { className: 'docs-head' });
-  head.append(name, hint, link('/console/', 'Console'));
+  head.append(name, hint, link('${path}/console/', 'Console'));
   document.body.prepend(head);
 
   const authorize = (key, tries) => {

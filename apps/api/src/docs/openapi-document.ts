@@ -28,14 +28,17 @@ const TAGS = {
   Webhooks: 'Events sent to your endpoints.',
 };
 
-/** The public API's OpenAPI document, generated from the controllers and the contract's classes. */
-export function openApiDocument(app: INestApplication): OpenAPIObject {
+/**
+ * The public API's OpenAPI document, generated from the controllers and the contract's classes. `path`: where the API is
+ * on its host, if not at the root.
+ */
+export function openApiDocument(app: INestApplication, path = ''): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Darkroom')
     .setDescription(DESCRIPTION)
     .setVersion(VERSION)
-    .addServer('/')
+    .addServer(path === '' ? '/' : path)
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' });
   for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
   const config = builder.build();

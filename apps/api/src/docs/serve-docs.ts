@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
 import type { FastifyInstance, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
-import { DOCS_MARK, DOCS_SCRIPT, DOCS_STYLE } from './docs-look.js';
+import { DOCS_MARK, DOCS_STYLE, docsScript } from './docs-look.js';
 import { consoleFont } from '../console/serve-console.js';
 import { openApiDocument } from './openapi-document.js';
 
@@ -55,25 +55,28 @@ function keepText(route: RouteOptions): void {
   route.onSend = [route.onSend ?? [], keep].flat();
 }
 
-/**
- * Serves the document and its reference page; both are generated on the first request and cached. `pages`: folder of
- * the console, whose font the page uses.
- */
-export function serveDocs(app: NestFastifyApplication, pages: string): void {
+/** What the reference page refers to: the console's folder, whose font it uses, and the path of PUBLIC_URL. */
+interface DocsPlace {
+  readonly pages: string;
+  readonly path: string;
+}
+
+/** Serves the document and its reference page; both are generated on the first request and cached. */
+export function serveDocs(app: NestFastifyApplication, { pages, path }: DocsPlace): void {
   let bytes: Buffer | undefined;
   const server = app.getHttpAdapter().getInstance();
   server.get(DOCUMENT, (_request, reply) => {
-    bytes ??= Buffer.from(JSON.stringify(openApiDocument(app)));
+    bytes ??= Buffer.from(JSON.stringify(openApiDocument(app, path)));
     return reply.type('application/json; charset=utf-8').send(bytes);
   });
-  server.get(SCRIPT, (_request, reply) => reply.type('text/javascript; charset=utf-8').send(DOCS_SCRIPT));
+  server.get(SCRIPT, (_request, reply) => reply.type('text/javascript; charset=utf-8').send(docsScript(path)));
   server.get(MARK, (_request, reply) => reply.type('image/svg+xml').send(DOCS_MARK));
-  SwaggerModule.setup(DOCS, app, () => openApiDocument(app), {
+  SwaggerModule.setup(DOCS, app, () => openApiDocument(app, path), {
     raw: false,
     customSiteTitle: 'Darkroom API',
-    customCss: fontFace(consoleFont(pages)) + DOCS_STYLE,
-    customJs: SCRIPT,
-    customfavIcon: MARK,
+    customCss: fontFace(consoleFont(pages, path)) + DOCS_STYLE,
+    customJs: path + SCRIPT,
+    customfavIcon: path + MARK,
     swaggerOptions: { validatorUrl: null, tryItOutEnabled: true, defaultModelsExpandDepth: -1 },
   });
 }

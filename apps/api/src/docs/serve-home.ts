@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { pathOfPublicUrl } from '#config/public-url.js';
 
 /** The response to a program at the root URL. */
 interface Home {
@@ -22,6 +23,6 @@ export function serveHome(server: FastifyInstance, publicUrl: string): void {
   server.get('/', { config: { public: true } }, (request, reply) => {
     void reply.header('vary', 'Accept');
     const isBrowser = /\btext\/html\b/i.test(request.headers.accept ?? '');
-    return isBrowser ? reply.redirect('/console') : reply.send(home);
+    return isBrowser ? reply.redirect(`${pathOfPublicUrl(publicUrl)}/console`) : reply.send(home);
   });
 }

@@ -5,6 +5,7 @@ import { imageResponse } from '#contract/image-response.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
 import type { Task, TaskSummary } from '#tasks/row/task.js';
 import { TaskLinks } from '#answers/task-links.js';
+import { ApiConfig, publicPathOf } from '../common/api.config.js';
 import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, stillRunning } from './answer-parts.js';
 import { base64Body, BASE64_PLACE } from './base64-body.js';
@@ -22,12 +23,17 @@ const FIRST_POLL_SECONDS = '5';
 /** Responds to an accepted image request with the image, the task, or an error. */
 @Injectable()
 export class AnswerImage {
+  private readonly publicPath: string;
+
   constructor(
     private readonly calls: HeldCalls,
     private readonly images: OpenImages,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
-  ) {}
+    config: ApiConfig,
+  ) {
+    this.publicPath = publicPathOf(config);
+  }
 
   /** Throws the AppError of a failed task, or of one that still runs after the wait. */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, mode: CallMode): Promise<void> {
@@ -35,7 +41,7 @@ export class AnswerImage {
     nameTask(request, reply, accepted);
     if (mode.asynchronous && mode.waitMs === 0) {
       this.marks.watch(reply, accepted, true);
-      acceptTask(task, reply, mode);
+      this.acceptTask(task, reply, mode);
       return;
     }
     const settled = await this.calls.settled(accepted, reply, mode.waitMs, mode.asynchronous);
@@ -44,8 +50,18 @@ export class AnswerImage {
     if (settled === undefined && !mode.asynchronous) throw stillRunningError(request, reply, task);
     const send = settled === undefined ? undefined : await this.outcome(settled, accepted, reply, mode);
     this.marks.watch(reply, accepted, send === undefined);
-    if (send === undefined) acceptTask(task, reply, mode);
+    if (send === undefined) this.acceptTask(task, reply, mode);
     else send();
+  }
+
+  private acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
+    if (mode.preferred) void reply.header('preference-applied', 'respond-async');
+    void reply
+      .code(202)
+      .header('location', pollUrl(task.id, this.publicPath))
+      .header('retry-after', FIRST_POLL_SECONDS)
+      .header('cache-control', 'no-store')
+      .send(taskAcceptance(task, this.publicPath));
   }
 
   /** The response for keys with submit mode `apimart`: the task id at once, with status 200. */
@@ -83,16 +99,6 @@ export class AnswerImage {
     const body = base64Body(answer, ...(await this.images.open(task, accepted, reply)));
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
-}
-
-function acceptTask(task: Task, reply: FastifyReply, mode: CallMode): void {
-  if (mode.preferred) void reply.header('preference-applied', 'respond-async');
-  void reply
-    .code(202)
-    .header('location', pollUrl(task.id))
-    .header('retry-after', FIRST_POLL_SECONDS)
-    .header('cache-control', 'no-store')
-    .send(taskAcceptance(task));
 }
 
 /**

@@ -1,6 +1,7 @@
+import { CONSOLE } from '../app/place.ts';
 import type { Schema } from './generated/schema.ts';
 
-const BASE = '/console/api';
+const BASE = `${CONSOLE}/api`;
 const TIMEOUT_MS = 60_000;
 
 /** An error from the API, with its message and the request id for the log. */

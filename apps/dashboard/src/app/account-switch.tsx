@@ -7,13 +7,14 @@ import { forgetDraft } from '../api/kept-draft.ts';
 import { useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import { ROLE_NAMES } from '../pages/team/role-choice.tsx';
+import { CONSOLE } from './place.ts';
 
 /** The session has one account at a time, so other tabs have to switch as well. */
 const CHANNEL = 'darkroom.account';
 
 /** Reloads, so that no page keeps data of the previous account. */
 function reopen(): void {
-  location.assign('/console/');
+  location.assign(`${CONSOLE}/`);
 }
 
 /** Switches to another account of the user; renders nothing if there is only one. */

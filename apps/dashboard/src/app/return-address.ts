@@ -1,12 +1,14 @@
+import { CONSOLE } from './place.ts';
+
 const NAME = 'darkroom.return-address';
 const INVITATION = 'darkroom.invitation';
 /** Pages of the console, without the sign-in pages. */
-const PAGE = /^\/console\/(?!sign-in|first-run|invite|reset-password)[^/\\]/;
+const PAGE = /^\/(?!sign-in|first-run|invite|reset-password)[^/\\]/;
 
 /** Remembers the page that this tab requested before the sign-in. */
 export function keepReturnAddress(): void {
   const { pathname, search } = location;
-  if (PAGE.test(pathname)) sessionStorage.setItem(NAME, pathname + search);
+  if (isPage(pathname)) sessionStorage.setItem(NAME, pathname + search);
 }
 
 /** Keeps the token of an invitation to accept after signing in, in this tab only. */
@@ -26,8 +28,12 @@ export function forgetInvitation(): void {
 
 /** Returns the requested page and forgets it. */
 export function takeReturnAddress(): string | undefined {
-  if (keptInvitation() !== '') return '/console/invite';
+  if (keptInvitation() !== '') return `${CONSOLE}/invite`;
   const kept = sessionStorage.getItem(NAME);
   sessionStorage.removeItem(NAME);
-  return kept !== null && PAGE.test(kept) ? kept : undefined;
+  return kept !== null && isPage(kept) ? kept : undefined;
+}
+
+function isPage(address: string): boolean {
+  return address.startsWith(`${CONSOLE}/`) && PAGE.test(address.slice(CONSOLE.length));
 }

@@ -13,6 +13,7 @@ import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/by
 import { Inside } from '../pages/sign-in/inside.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
+import { CONSOLE } from './place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
@@ -194,7 +195,7 @@ export const router = createRouter({
       unknown,
     ]),
   ]),
-  basepath: '/console',
+  basepath: CONSOLE,
   // Values of the URL stay strings, even if they look like numbers.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {

@@ -1,3 +1,5 @@
+import { serviceUrl } from '../app/place.ts';
+
 /** The parameters of an image request, named as in the public API. */
 export interface SnippetRequest {
   readonly model: string;
@@ -29,19 +31,19 @@ export const MASK_FILE = 'mask.png';
 const SECRET = 'YOUR_KEY';
 
 /** The same request in three languages; `secret` is filled in if known. */
-export function snippetsOf(request: SnippetRequest, secret = SECRET, origin = location.origin): Record<string, string> {
+export function snippetsOf(request: SnippetRequest, secret = SECRET, service = serviceUrl()): Record<string, string> {
   const edits = request.files !== undefined && request.files.length > 0;
   const isOne = (request.n ?? 1) === 1;
   const answer = request.answeredByTask === true ? 'data[0]' : 'data[0].url';
   const parts = edits ? editOf(request) : generationOf(request);
   return {
-    curl: `curl ${origin}/v1/images/${edits ? 'edits' : 'generations'} \\
+    curl: `curl ${service}/v1/images/${edits ? 'edits' : 'generations'} \\
   -H "Authorization: Bearer ${secret}" \\
 ${parts.curl}`,
     Node: `${edits ? "import fs from 'node:fs';\n" : ''}import OpenAI from 'openai';
 
 const client = new OpenAI({
-  baseURL: '${origin}/v1',
+  baseURL: '${service}/v1',
   apiKey: '${secret}',
 });
 const image = await client.images.${edits ? 'edit' : 'generate'}({
@@ -51,7 +53,7 @@ ${isOne ? `console.log(image.${answer});` : 'for (const { url } of image.data) c
     Python: `from openai import OpenAI
 
 client = OpenAI(
-    base_url="${origin}/v1",
+    base_url="${service}/v1",
     api_key="${secret}",
 )
 image = client.images.${edits ? 'edit' : 'generate'}(

@@ -328,7 +328,19 @@ async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<st
   });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`${address} answers with status ${answer.status}`);
+  await assertSameUrl(new URL('.', address).href);
   return url;
+}
+
+/** What answers there must be this service, which says how it is reached; a proxy may lead only part of a path to it. */
+async function assertSameUrl(home: string): Promise<void> {
+  const headers = { accept: 'application/json' };
+  const answer = await fetch(home, { headers, signal: AbortSignal.timeout(5_000) });
+  const told = (await answer.json().catch(() => undefined)) as { name?: unknown; api?: unknown } | undefined;
+  if (told?.name !== 'Darkroom')
+    throw new Error(`${home} answers, but not as Darkroom: is the path led to it as a whole?`);
+  if (told.api !== `${home}v1`)
+    throw new Error(`the API at ${home} has another PUBLIC_URL: it names ${String(told.api)}`);
 }
 
 /** No checks when there is no OpenID Connect provider. */

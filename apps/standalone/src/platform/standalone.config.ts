@@ -1,4 +1,5 @@
-import { IsIn, IsOptional, IsString, IsUrl, Matches, MinLength, Validate } from 'class-validator';
+import { IsIn, IsOptional, IsString, Matches, MinLength, Validate } from 'class-validator';
+import { PublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
 import { DatabaseUrl } from '#database/database.config.js';
 import { RedisUrl } from '#redis/redis.config.js';
@@ -13,11 +14,13 @@ export class StandaloneConfig {
   @IsString()
   readonly host: string = '127.0.0.1';
 
-  @Setting('PUBLIC_URL', 'Public base URL of the API, used in links; default http://HOST:PORT.', {
-    unit: 'URL',
-  })
+  @Setting(
+    'PUBLIC_URL',
+    'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
+    { unit: 'URL' },
+  )
   @IsOptional()
-  @IsUrl({ require_tld: false, require_protocol: true, protocols: ['http', 'https'] })
+  @PublicUrl()
   readonly publicUrl?: string;
 
   @Setting('DATA_DIR', 'Folder for all persistent data of this machine.', { unit: 'path' })

@@ -15,6 +15,7 @@ import { discardBody, discardRest } from '../request-stream.js';
 import type { KnownRoutes } from '../known-routes.js';
 import { plainAddresses } from '../network-of.js';
 import { boundPipelining } from './pipelining.js';
+import { PublicPath } from './public-path.js';
 
 const MAX_HEADER_BYTES = 16_384;
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -28,7 +29,7 @@ const SMALL_LIMIT = 1_048_576;
  * only the caller's address is used, and only from trusted proxies; PUBLIC_URL decides whether links and cookies use
  * https.
  */
-export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
+export function createAdapter(trustedProxies: string[] = [], publicPath = new PublicPath('')): FastifyAdapter {
   const options: FastifyHttpOptions<Server> & { skipMiddie: true } = {
     logger: false,
     skipMiddie: true,
@@ -47,7 +48,7 @@ export function createAdapter(trustedProxies: string[] = []): FastifyAdapter {
     rewriteUrl: (request: IncomingMessage) => {
       const forwarded = request.headers['x-forwarded-for'];
       if (typeof forwarded === 'string') request.headers['x-forwarded-for'] = plainAddresses(forwarded);
-      return readableUrl(request.url ?? '/');
+      return readableUrl(publicPath.strip(request.url ?? '/'));
     },
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       beginReply(request, reply);

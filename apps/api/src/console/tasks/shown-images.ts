@@ -21,7 +21,7 @@ export class ShownImages {
     private readonly source: CatalogSource,
     config: ApiConfig,
   ) {
-    this.origin = publicUrlOf(config);
+    this.origin = new URL(publicUrlOf(config)).origin;
   }
 
   /** The public API's view; links of favorites stay valid as long as their images are kept. */

@@ -1,12 +1,13 @@
 import { Group, Select, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { clientRecipe, RECIPE_NAMES } from '#contract/client-recipes.js';
+import { serviceUrl } from '../../app/place.ts';
 import { CodeBlock, CopyIconButton } from '../../parts/copy.tsx';
 
 /** Settings for common clients, filled in with a new key. */
 export function ClientSetup({ secret, model }: { readonly secret: string; readonly model: string }) {
   const [name, setName] = useState<string | null>(null);
-  const recipe = name === null ? undefined : clientRecipe(name, { address: location.origin, key: secret, model });
+  const recipe = name === null ? undefined : clientRecipe(name, { address: serviceUrl(), key: secret, model });
   return (
     <>
       <Select

@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery } from '../../api/queries.ts';
+import { PUBLIC_PATH } from '../../app/place.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { CodeTabs, ShownOnce } from '../../parts/copy.tsx';
 import { ClientSetup } from './client-setup.tsx';
@@ -51,7 +52,7 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
 
 /** Opens the API reference and passes it the secret by message, so that it is in no URL and no storage. */
 function openReference(secret: string): void {
-  const opened = window.open('/docs');
+  const opened = window.open(`${PUBLIC_PATH}/docs`);
   if (opened === null) return;
   const answer = ({ origin, source, data }: MessageEvent) => {
     if (origin !== location.origin || source !== opened || data !== 'darkroom-docs-ready') return;
