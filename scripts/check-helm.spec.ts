@@ -102,8 +102,8 @@ const charts: readonly (readonly Fault[])[] = [
     ],
     [
       MIGRATE,
-      '"darkroom.extraContainers"',
-      '"darkroom.name" . | default',
+      '{{- with include "darkroom.extraContainers" (list . .Values.migrate) }}',
+      '{{- with "" }}',
       'migrate: extraContainers does not reach it',
     ],
     [POLICIES, 'policyTypes: [Ingress, Egress]', 'policyTypes: [Ingress]', 'both directions must be closed'],
