@@ -68,14 +68,22 @@ describe('H1, M2 to M5: what protects is on by default:', () => {
     expect(readFileSync('deploy/haproxy.cfg', 'utf8')).toMatch(
       /presetenv SOURCE_CONNECTIONS 400\n\s+presetenv SOURCE_REQUESTS 2000\n/,
     );
+    expect(rows?.find(({ names }) => names.includes('NETWORK_CONNECTIONS'))?.shown).toBe('800, 4,000');
+    expect(readFileSync('deploy/haproxy.cfg', 'utf8')).toMatch(
+      /presetenv BALANCER_CONNECTIONS 4000\n[^]*presetenv NETWORK_CONNECTIONS 800\n/,
+    );
     const compose = readFileSync('docker-compose.yml', 'utf8');
     expect(compose).toContain('SOURCE_CONNECTIONS: ${SOURCE_CONNECTIONS:-400}\n');
     expect(compose).toContain('SOURCE_REQUESTS: ${SOURCE_REQUESTS:-2000}\n');
+    expect(compose).toContain('NETWORK_CONNECTIONS: ${NETWORK_CONNECTIONS:-800}\n');
+    expect(compose).toContain('BALANCER_CONNECTIONS: ${BALANCER_CONNECTIONS:-4000}\n');
   });
 
   it('docker compose changes none of them', () => {
     const compose = readFileSync('docker-compose.yml', 'utf8');
-    const names = (rows ?? []).flatMap(({ names }) => names).filter((name) => !name.startsWith('SOURCE_'));
+    const names = (rows ?? [])
+      .flatMap(({ names }) => names)
+      .filter((name) => !/^(SOURCE|NETWORK|BALANCER)_/.test(name));
     expect(names.length).toBeGreaterThan(25);
     expect(names.filter((name) => compose.includes(`${name}:`))).toEqual([]);
   });

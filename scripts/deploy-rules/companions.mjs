@@ -71,11 +71,23 @@ function sourceLimitProblems(text) {
   const problems = [];
   if (!/^tcp-request session track-sc0 src,ipmask\(32,64\)$/m.test(text))
     problems.push('sources must be counted by IPv4 address and by IPv6 /64');
+  if (!/^tcp-request session track-sc1 src,ipmask\(24,48\) table networks$/m.test(text))
+    problems.push('wider networks must be counted: an IPv4 /24, and an IPv6 /48, of which one line has many /64');
+  for (const [name, fetch] of [
+    ['a source', 'sc0_conn_cur'],
+    ['a network', 'sc1_conn_cur'],
+  ]) {
+    const rule = new RegExp(`^tcp-request session reject if crowded \\{ ${fetch},mul\\(\\d+\\) gt `, 'm');
+    if (!rule.test(text)) problems.push(`when few connections are left, ${name} that has many must get no more`);
+  }
+  const headSeconds = Number(/^timeout http-request (\d+)s$/m.exec(text)?.[1] ?? Infinity);
+  if (headSeconds > 10) problems.push('timeout http-request must be 10 s at most: a half-sent head holds a connection');
   if (!/^option disable-h2-upgrade$/m.test(text))
     problems.push('option disable-h2-upgrade is needed: one HTTP/2 connection carries many requests past the limits');
   for (const [name, fetch] of [
     ['SOURCE_CONNECTIONS', 'sc0_conn_cur'],
     ['SOURCE_REQUESTS', 'sc0_http_req_rate'],
+    ['NETWORK_CONNECTIONS', 'sc1_conn_cur'],
   ]) {
     if (!new RegExp(`^presetenv ${name} [1-9]\\d*$`, 'm').test(text)) problems.push(`${name} needs a default above 0`);
     const rule = new RegExp(

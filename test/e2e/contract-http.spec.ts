@@ -189,8 +189,8 @@ describe('connections without a key', () => {
   it('are bounded for each address; one that shows a key, or ends, is counted no more', async () => {
     const api = await startApi({ ...platform.settings, UNAUTHENTICATED_CONNECTIONS: '4' });
     const sockets: Socket[] = [];
-    const open = (): Socket => {
-      const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+    const open = (localAddress = '127.0.0.1'): Socket => {
+      const socket = connect({ port: Number(new URL(api.url).port), host: '127.0.0.1', localAddress });
       socket.on('error', () => undefined);
       sockets.push(socket);
       return socket;
@@ -235,6 +235,12 @@ describe('connections without a key', () => {
     expect(await ask(unknown[1] as Socket, '/v1/models', platform.key)).toBe('200');
     expect(await ask(open(), '/healthz')).toBe('200');
     expect(await ask(open(), '/healthz')).toBe('closed');
+
+    // All addresses of a wider network, of which one line or company has many, have twice as many together.
+    const served: string[] = [];
+    for (let address = 1; address <= 12; address++) served.push(await ask(open(`127.8.8.${address}`), '/healthz'));
+    expect(served).toEqual([...Array<string>(8).fill('200'), ...Array<string>(4).fill('closed')]);
+    expect(await ask(open('127.8.9.1'), '/healthz')).toBe('200');
     for (const socket of sockets) socket.destroy();
     await api.stop();
   });

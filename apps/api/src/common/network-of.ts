@@ -30,6 +30,18 @@ export function networkOf(address: string | undefined): string {
   return `${parts.join(':')}::/64`;
 }
 
+/**
+ * The wider network that a caller's networks belong to: an IPv4 /24, or an IPv6 /48, because one line has many /64 and a
+ * company a whole /48.
+ */
+export function wideNetworkOf(address: string | undefined): string {
+  if (address === undefined || !ipaddr.isValid(address)) return 'unknown wide';
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return `${parsed.toString().replace(/\.\d+$/, '')}.0/24`;
+  const parts = (parsed as ipaddr.IPv6).parts.slice(0, 3).map((part) => part.toString(16));
+  return `${parts.join(':')}::/48`;
+}
+
 /** Tests whether an address is in a list of addresses and networks (10.0.0.0/8). */
 export function networksMatcher(networks: readonly string[]): (address: string | undefined) => boolean {
   const known = networks.map((text) => {

@@ -3,15 +3,18 @@ import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 import { Logger } from '#telemetry/logger.js';
 import { ApiConfig } from '../api.config.js';
-import { networkOf, networksMatcher } from '../network-of.js';
+import { networkOf, networksMatcher, wideNetworkOf } from '../network-of.js';
+
+/** How many times the limit of one network all networks of a wider one have together: one line has many of them. */
+const WIDE_FACTOR = 2;
 
 /**
- * Limits the unauthenticated connections of one network. A connection counts from when it is accepted until its first
+ * Limits the unauthenticated connections of one network, and of the wider one it belongs to. A connection counts from when it is accepted until its first
  * request with a valid key, or its end.
  */
 @Injectable()
 export class ConnectionCap {
-  private readonly counted = new Map<Socket, string>();
+  private readonly counted = new Map<Socket, readonly string[]>();
   private readonly counts = new Map<string, number>();
   private readonly refused = new Set<string>();
   /** 0 = unlimited. */
@@ -39,30 +42,35 @@ export class ConnectionCap {
 
   private admit(socket: Socket): void {
     if (this.isProxy(socket.remoteAddress)) return;
-    const name = networkOf(socket.remoteAddress);
-    const count = this.counts.get(name) ?? 0;
-    if (count >= this.limit) {
+    const [own, wide] = [networkOf(socket.remoteAddress), wideNetworkOf(socket.remoteAddress)];
+    const full = [own, wide].find((name) => (this.counts.get(name) ?? 0) >= this.limitOf(name, wide));
+    if (full !== undefined) {
       // A client with this many connections would not read a response either.
       socket.destroy();
-      if (!this.refused.has(name)) this.logger.warn('connections.refused', { count: this.limit });
-      this.refused.add(name);
+      if (!this.refused.has(full)) this.logger.warn('connections.refused', { count: this.limitOf(full, wide) });
+      this.refused.add(full);
       return;
     }
-    this.counts.set(name, count + 1);
-    this.counted.set(socket, name);
+    for (const name of [own, wide]) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    this.counted.set(socket, [own, wide]);
     socket.once('close', () => this.release(socket));
   }
 
+  private limitOf(name: string, wide: string): number {
+    return name === wide ? this.limit * WIDE_FACTOR : this.limit;
+  }
+
   private release(socket: Socket): void {
-    const name = this.counted.get(socket);
-    if (name === undefined) return;
+    const names = this.counted.get(socket);
     this.counted.delete(socket);
-    const left = (this.counts.get(name) ?? 1) - 1;
-    if (left > 0) {
-      this.counts.set(name, left);
-      return;
+    for (const name of names ?? []) {
+      const left = (this.counts.get(name) ?? 1) - 1;
+      if (left > 0) {
+        this.counts.set(name, left);
+        continue;
+      }
+      this.counts.delete(name);
+      this.refused.delete(name);
     }
-    this.counts.delete(name);
-    this.refused.delete(name);
   }
 }
