@@ -10,7 +10,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient, sessionQuery } from './api/queries.ts';
 import { RequestError } from './api/request.ts';
-import { CONSOLE, movesToPath } from './app/place.ts';
+import { CONSOLE, movesToPath } from './api/place.ts';
 import { router } from './app/router.tsx';
 import { theme } from './app/theme.ts';
 

@@ -101,7 +101,7 @@ export class ApiConfig {
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
-    'Maximum connections without an API key from one IP address (IPv6: one /64) to an API process, and half of those of one wider network (IPv4: one /24, IPv6: one /48), not counting TRUSTED_PROXIES; 0 = unlimited.',
+    'Maximum connections without an API key from one IP address (IPv6: one /64) to an API process; one wider network (IPv4 /24, IPv6 /48) may have twice as many. TRUSTED_PROXIES don’t count; 0 = unlimited.',
   )
   @Within(0, 1_000_000)
   readonly unauthenticatedConnections: number = 4_096;

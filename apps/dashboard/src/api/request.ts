@@ -1,4 +1,4 @@
-import { CONSOLE } from '../app/place.ts';
+import { CONSOLE } from './place.ts';
 import type { Schema } from './generated/schema.ts';
 
 const BASE = `${CONSOLE}/api`;

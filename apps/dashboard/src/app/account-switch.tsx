@@ -7,7 +7,7 @@ import { forgetDraft } from '../api/kept-draft.ts';
 import { useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import { ROLE_NAMES } from '../pages/team/role-choice.tsx';
-import { CONSOLE } from './place.ts';
+import { CONSOLE } from '../api/place.ts';
 
 /** The session has one account at a time, so other tabs have to switch as well. */
 const CHANNEL = 'darkroom.account';

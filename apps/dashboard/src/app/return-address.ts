@@ -1,4 +1,4 @@
-import { CONSOLE } from './place.ts';
+import { CONSOLE } from '../api/place.ts';
 
 const NAME = 'darkroom.return-address';
 const INVITATION = 'darkroom.invitation';

@@ -13,7 +13,7 @@ import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/by
 import { Inside } from '../pages/sign-in/inside.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
-import { CONSOLE } from './place.ts';
+import { CONSOLE } from '../api/place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';

@@ -1,4 +1,4 @@
-import { serviceUrl } from '../app/place.ts';
+import { serviceUrl } from '../api/place.ts';
 
 /** The parameters of an image request, named as in the public API. */
 export interface SnippetRequest {

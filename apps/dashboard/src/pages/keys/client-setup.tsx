@@ -1,7 +1,7 @@
 import { Group, Select, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { clientRecipe, RECIPE_NAMES } from '#contract/client-recipes.js';
-import { serviceUrl } from '../../app/place.ts';
+import { serviceUrl } from '../../api/place.ts';
 import { CodeBlock, CopyIconButton } from '../../parts/copy.tsx';
 
 /** Settings for common clients, filled in with a new key. */

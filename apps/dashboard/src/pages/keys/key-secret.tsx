@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { modelsQuery } from '../../api/queries.ts';
-import { PUBLIC_PATH } from '../../app/place.ts';
+import { PUBLIC_PATH } from '../../api/place.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
 import { CodeTabs, ShownOnce } from '../../parts/copy.tsx';
 import { ClientSetup } from './client-setup.tsx';
