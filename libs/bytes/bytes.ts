@@ -82,3 +82,26 @@ export class ByteCollector {
     this.filled = 0;
   }
 }
+
+/** The first bytes of a body, `length` if it has so many, and the body from its beginning. */
+export async function begun(
+  source: AsyncIterable<Buffer>,
+  length: number,
+): Promise<{ readonly head: Buffer; readonly whole: AsyncGenerator<Buffer> }> {
+  const pieces = source[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < length) {
+    const next = await pieces.next();
+    if (next.done === true) break;
+    head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
+  }
+  async function* whole(): AsyncGenerator<Buffer> {
+    try {
+      if (head.length > 0) yield head;
+      for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
+    } finally {
+      await pieces.return?.();
+    }
+  }
+  return { head, whole: whole() };
+}

@@ -4,6 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { readCappedBody } from './capped-body.js';
 import { checkedAgent } from './checked-agent.js';
 import type { Network } from './checked-connect.js';
+import { decodedBody } from './decoded-body.js';
 import { EgressConfig } from './egress.config.js';
 import { assertPublicUrlShape } from './public-url.js';
 import { resolveHost } from './resolve-host.js';
@@ -24,6 +25,15 @@ export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
   /** Limit of the body, in bytes; EGRESS_MAX_BYTES applies if it is lower or this is absent. */
   readonly maxBytes?: number;
+  /**
+   * Decodes a body that is encoded although this was not requested, as one that has been paid for; absent: refuses it.
+   */
+  readonly decode?: boolean;
+}
+
+interface HopLimits {
+  readonly maxBytes: number;
+  readonly decode: boolean;
 }
 
 /**
@@ -48,7 +58,7 @@ export class PublicFetcher {
     const signal = timeLimit(this.config.totalTimeoutMs, options.signal);
     const maxBytes = Math.min(options.maxBytes ?? Infinity, this.config.maxBytes);
     try {
-      return await this.follow(url, signal, maxBytes);
+      return await this.follow(url, signal, { maxBytes, decode: options.decode ?? false });
     } catch (error) {
       options.signal?.throwIfAborted();
       throw new AppError('failed_to_download_image', 'The image could not be downloaded from its URL.', {
@@ -57,10 +67,10 @@ export class PublicFetcher {
     }
   }
 
-  private async follow(start: URL, signal: AbortSignal, maxBytes: number): Promise<Buffer> {
+  private async follow(start: URL, signal: AbortSignal, limits: HopLimits): Promise<Buffer> {
     let url = start;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const answer = await this.hop(url, signal, maxBytes);
+      const answer = await this.hop(url, signal, limits);
       if (Buffer.isBuffer(answer)) return answer;
       const next = new URL(answer.location, url);
       url = assertPublicUrlShape(next.href, this.config, { httpsOnly: url.protocol === 'https:' });
@@ -69,7 +79,11 @@ export class PublicFetcher {
   }
 
   /** Sends one request on its own connection, and closes it afterwards. */
-  private async hop(url: URL, signal: AbortSignal, maxBytes: number): Promise<Buffer | { location: string }> {
+  private async hop(
+    url: URL,
+    signal: AbortSignal,
+    { maxBytes, decode }: HopLimits,
+  ): Promise<Buffer | { location: string }> {
     const { connectTimeoutMs, totalTimeoutMs } = this.config;
     const agent = checkedAgent(this.config, this.network, { connectTimeoutMs, bodyTimeoutMs: totalTimeoutMs });
     try {
@@ -78,8 +92,11 @@ export class PublicFetcher {
       answer.body.on('error', () => undefined);
       const location = answer.headers['location'];
       if (REDIRECTS.has(answer.statusCode) && typeof location === 'string') return { location };
-      assertWholePlainAnswer(answer, maxBytes);
-      return await readCappedBody(answer.body, { ...this.config, maxBytes });
+      assertWholeAnswer(answer, maxBytes);
+      if (!decode) assertPlain(answer);
+      // What is decoded counts, so a body can't become larger than it may be.
+      const body = decode ? decodedBody(answer.body, answer.headers['content-encoding'], true) : answer.body;
+      return await readCappedBody(body, { ...this.config, maxBytes });
     } finally {
       await agent.destroy();
     }
@@ -98,10 +115,13 @@ export class PublicFetcher {
   }
 }
 
-/** Rejects an encoded body instead of decompressing it: it was not requested, and it may decompress to any size. */
-function assertWholePlainAnswer({ statusCode, headers }: Dispatcher.ResponseData, maxBytes: number): void {
+function assertWholeAnswer({ statusCode, headers }: Dispatcher.ResponseData, maxBytes: number): void {
   if (statusCode !== 200) throw new Error(`the answer has status ${statusCode}`);
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw new Error('the body is too long');
+}
+
+/** It was not requested. */
+function assertPlain({ headers }: Dispatcher.ResponseData): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (String(encoding).toLowerCase() !== 'identity') throw new Error('the answer is encoded');
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw new Error('the body is too long');
 }

@@ -5,7 +5,10 @@ import type { ProviderEntry, ProviderKey } from './provider-entry.js';
 
 /** Downloads an image from a URL in a provider's response. Throws AppError, or the signal's reason. */
 export interface ImageFetcher {
-  get(url: string, options: { readonly signal: AbortSignal; readonly maxBytes: number }): Promise<Buffer>;
+  get(
+    url: string,
+    options: { readonly signal: AbortSignal; readonly maxBytes: number; readonly decode: true },
+  ): Promise<Buffer>;
 }
 
 /** What adapters need besides their entry. */

@@ -13,6 +13,13 @@ interface ProviderErrorFate {
   readonly param?: string;
   /** The key was rejected or has reached its limit (401, 402, 403, 429); another key may work. */
   readonly keyRefused?: boolean;
+  /**
+   * The provider answered, and rejected this request (400, 413, 422, ...): no sign of an outage, and another key of the
+   * same provider would get the same answer.
+   */
+  readonly isAboutRequest?: boolean;
+  /** Why it rejected the request, in its own words, for the caller: without secrets and addresses. */
+  readonly reason?: string | undefined;
   /** HTTP status of the vendor's response, or the one in its body; absent if it is 200 or there was no response. */
   readonly status?: number | undefined;
   /** The vendor's own message, redacted by `providerMessage`. */
@@ -23,7 +30,8 @@ interface ProviderErrorFate {
 
 /**
  * A vendor's failure, classified where its cause is known. The message is safe to show to callers. `providerMessage` is
- * only for operators: it is stored in the task's row, and never put in a log, response, webhook, metric, or span.
+ * only for operators: it is stored in the task's row, and never put in a log, response, webhook, metric, or span. `reason`
+ * is only for the caller of the request, and never put in a log, metric, or span.
  */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
@@ -32,6 +40,8 @@ export class ProviderError extends Error {
   readonly retryAfter: number | undefined;
   readonly param: string | undefined;
   readonly keyRefused: boolean;
+  readonly isAboutRequest: boolean;
+  readonly reason: string | undefined;
   readonly status: number | undefined;
   readonly providerMessage: string | undefined;
 
@@ -46,6 +56,8 @@ export class ProviderError extends Error {
     this.retryAfter = fate.retryAfter;
     this.param = fate.param;
     this.keyRefused = fate.keyRefused ?? false;
+    this.isAboutRequest = fate.isAboutRequest ?? false;
+    this.reason = fate.reason;
     this.status = fate.status;
     this.providerMessage = fate.providerMessage;
   }

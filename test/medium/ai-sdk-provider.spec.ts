@@ -237,6 +237,31 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       expect((await generate({ width: 1_024, height: 1_536 })).sentSize).toBe('2:3');
     });
 
+    it('V3: takes the finished image, not the drafts that the model draws while it thinks', async () => {
+      const part = (bytes: Buffer, more: object = {}): object => ({
+        inlineData: { mimeType: 'image/png', data: bytes.toString('base64') },
+        ...more,
+      });
+      const answered = (parts: object[], finishReason = 'STOP'): Script =>
+        json({ candidates: [{ content: { role: 'model', parts }, finishReason }] });
+      const draft = part(Buffer.from('draft'), { thought: true });
+      const thoughts = [{ text: 'Hmm.', thought: true }, draft, draft];
+      for (const parts of [
+        [...thoughts, { text: 'Here it is.' }, part(png)],
+        [...thoughts, part(Buffer.from('first')), part(png), { text: 'Done.' }],
+        [...thoughts, { inline_data: { mime_type: 'image/png', data: png.toString('base64') } }],
+      ]) {
+        vendor.plan({ order: answered(parts) });
+        const made = await generate();
+        expect([made.images.length, (await bytesOf(made)).equals(png)]).toEqual([1, true]);
+      }
+      vendor.plan({ order: answered(thoughts, 'IMAGE_PROHIBITED_CONTENT') });
+      expect(await failureOf(generate())).toMatchObject({ code: 'moderation_blocked', charged: 'maybe' });
+      // Words instead of an image say nothing about the vendor.
+      vendor.plan({ order: answered([{ text: 'I can’t draw that.' }]) });
+      expect(await failureOf(generate())).toMatchObject({ isAboutRequest: true });
+    });
+
     it('speaks to Imagen too', async () => {
       const imagen = { model: 'imagen-4.0-generate-001', width: 1_024, height: 1_536 };
       vendor.plan({ order: json({ predictions: [{ bytesBase64Encoded: png.toString('base64') }] }) });

@@ -107,6 +107,26 @@ describe('ordering a picture', () => {
       ]);
     });
 
+    it('V1: takes a rejected request for no outage, and shows no other key the same request', async () => {
+      const keys = CATALOG.replace('env: KEY }] }', 'env: KEY }, { name: other-key, env: KEY }] }');
+      const prompt = 'a lighthouse at night';
+      const reason = `No such thing as ${prompt}.`;
+      const rejected = { retryable: false, charged: 'no', isAboutRequest: true, reason } as const;
+      const reject: Generate = () => Promise.reject(new ProviderError('upstream_error', 'Rejected.', rejected));
+      const outcomes: CallOutcome[] = [];
+      const limiter: Limiter = {
+        enter: () =>
+          Promise.resolve({ end: (outcome: CallOutcome) => void outcomes.push(outcome), park: () => undefined }),
+      };
+      const id = await accepted({ prompt });
+      await worker({ first: reject, second: reject }, keys, limiter).run(id);
+      expect((await callsOf(id)).map(({ provider }) => provider)).toEqual(['first', 'second']);
+      expect(outcomes).toEqual(['neutral', 'neutral']);
+      const { status, error } = await read(id);
+      expect(status).toBe('failed');
+      expect(error?.message).toBe('Rejected. The provider said: No such thing as [prompt].');
+    });
+
     it.each([
       ['one that may have been charged', failing('maybe'), { code: 'upstream_error' }],
       [

@@ -8,6 +8,8 @@ import type {
   ProviderImageRequest,
   ProviderImageResult,
 } from '../image-provider.js';
+import { errorWords } from '../http/error-body.js';
+import { isModeration } from '../http/moderation.js';
 import { ProviderError } from '../provider-error.js';
 import { blocked, libraryFailed, withoutImage } from './failures.js';
 import { GuardedFetch } from './guarded-fetch.js';
@@ -53,13 +55,15 @@ export class AiSdkProvider implements ImageProvider {
     context.signal.throwIfAborted();
     context.onProgress(1);
     const { upstream, fetcher } = this;
-    const ways = { upstream, baseUrl: this.settings.baseUrl, fetcher, vendor };
+    const { baseUrl, imagePatienceMs } = this.settings;
+    const ways = { upstream, baseUrl, fetcher, vendor, imagePatienceMs };
     const guarded = new GuardedFetch(ways, request.n, context.signal);
     const answer = await this.ask(request, order, guarded, context.signal);
+    if (answer instanceof ProviderError) return this.foundIn(guarded, answer, order, context);
     const shown = answer.images.slice(0, request.n).filter((_, index) => !vendor.isWithheld(answer, index));
     if (vendor.isBlocked(answer) || (shown.length === 0 && answer.images.length > 0)) throw blocked();
     const images = shown.map((image) => guarded.imageOf(image)).filter((image) => image !== undefined);
-    if (images.length === 0) throw guarded.failure ?? withoutImage();
+    if (images.length === 0) return this.foundIn(guarded, guarded.failure ?? this.missing(guarded), order, context);
     context.onProgress(100);
     const usage = usageOf(answer);
     return {
@@ -70,12 +74,31 @@ export class AiSdkProvider implements ImageProvider {
     };
   }
 
+  /** The image of a response in which the library found none. Throws `failure` if there is none either. */
+  private async foundIn(
+    guarded: GuardedFetch,
+    failure: ProviderError,
+    { size, warnings }: LibraryOrder,
+    context: ProviderCallContext,
+  ): Promise<ProviderImageResult> {
+    const images = await guarded.found();
+    if (images.length === 0 && isModeration(200, errorWords(guarded.value))) throw blocked();
+    if (images.length === 0) throw failure;
+    context.onProgress(100);
+    return { images: images.map((image) => Readable.from(image)), sentSize: size, warnings };
+  }
+
+  private missing({ value }: GuardedFetch): ProviderError {
+    return withoutImage(this.settings.vendor.isWorded?.(value) ?? false);
+  }
+
+  /** Returns a ProviderError when the library can't read the response. */
   private async ask(
     { model, prompt, n }: ProviderImageRequest,
     { call }: LibraryOrder,
     guarded: GuardedFetch,
     signal: AbortSignal,
-  ): Promise<LibraryAnswer> {
+  ): Promise<LibraryAnswer | ProviderError> {
     const { vendor, baseUrl } = this.settings;
     const named = (file: LibraryFile): LibraryFile =>
       'data' in file && Buffer.isBuffer(file.data) ? { ...file, data: guarded.placeholders.put([file.data]) } : file;
@@ -88,7 +111,10 @@ export class AiSdkProvider implements ImageProvider {
         .doGenerate({ prompt, n, providerOptions: {}, ...unset, ...call, files, mask, abortSignal: signal });
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof ProviderError ? error : libraryFailed(error, guarded.hasOrdered);
+      if (error instanceof ProviderError) throw error;
+      const failure = libraryFailed(error, guarded.hasOrdered);
+      if (guarded.value === undefined) throw failure;
+      return failure;
     }
   }
 }

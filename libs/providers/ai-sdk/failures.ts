@@ -10,9 +10,9 @@ export function blocked(): ProviderError {
   });
 }
 
-/** The call succeeded, but the response has no image. */
-export function withoutImage(): ProviderError {
-  return unusable('no', new Error('the answer has no image'));
+/** The call succeeded, but the response has no image. `isAboutRequest`: it answers the request in words. */
+export function withoutImage(isAboutRequest: boolean): ProviderError {
+  return unusable('no', new Error('the answer has no image'), isAboutRequest);
 }
 
 /**
@@ -29,10 +29,11 @@ export function libraryFailed(error: unknown, hasOrdered: boolean): ProviderErro
   });
 }
 
-function unusable(charged: 'no' | 'maybe', cause: Error): ProviderError {
+function unusable(charged: 'no' | 'maybe', cause: Error, isAboutRequest = false): ProviderError {
   return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {
     retryable: true,
     charged,
     cause,
+    isAboutRequest,
   });
 }

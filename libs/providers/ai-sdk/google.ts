@@ -47,6 +47,12 @@ export const google: LibraryVendor = {
       retryAfter: wait.find((seconds) => seconds >= 0),
     };
   },
+  readable: (value) => {
+    const candidates = valueAt(value, 'candidates');
+    if (!Array.isArray(candidates)) return value;
+    return { ...(value as object), candidates: (candidates as unknown[]).map(withoutDrafts) };
+  },
+  isWorded: (value) => partsOf(valueAt(value, 'candidates', 0)).some((part) => textAt(part, 'text') !== undefined),
   isBlocked: (answer) => answer.images.length === 0 && 'isRetryable' in answer && answer.isRetryable === false,
   isWithheld: () => false,
 };
@@ -79,4 +85,23 @@ function tierFor(wanted: Size, ratio: Ratio): '1K' | '2K' | '4K' {
 function detailsOf(body: unknown): readonly unknown[] {
   const details = valueAt(body, 'error', 'details');
   return Array.isArray(details) ? details : [];
+}
+
+function partsOf(candidate: unknown): readonly unknown[] {
+  const parts = valueAt(candidate, 'content', 'parts');
+  return Array.isArray(parts) ? parts : [];
+}
+
+/**
+ * Gemini 3 draws drafts while it thinks, and sends them before the image, marked as thoughts; the library hands out all
+ * of them alike. If several images are left, the last one is the finished one.
+ */
+function withoutDrafts(candidate: unknown): unknown {
+  const parts = partsOf(candidate).filter((part) => valueAt(part, 'thought') !== true);
+  if (parts.length === 0 && partsOf(candidate).length === 0) return candidate;
+  const isImage = (part: unknown): boolean =>
+    (valueAt(part, 'inlineData') ?? valueAt(part, 'inline_data')) !== undefined;
+  const last = parts.findLastIndex(isImage);
+  const kept = parts.filter((part, index) => index === last || !isImage(part));
+  return { ...(candidate as object), content: { ...(valueAt(candidate, 'content') as object), parts: kept } };
 }

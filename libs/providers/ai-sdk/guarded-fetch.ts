@@ -1,9 +1,21 @@
 import { ResponseTooLarge } from '../http/base64-sink.js';
+import { errorBody } from '../http/error-body.js';
 import { refusal, unusable } from '../http/failures.js';
-import { fetchImage, lengthOf, MAX_IMAGE_BYTES, maxAnswerBytes, maxImageBytes } from '../http/fetch-image.js';
+import {
+  fetchImage,
+  fetchImages,
+  lengthOf,
+  MAX_IMAGE_BYTES,
+  maxAnswerBytes,
+  maxImageBytes,
+  untilPatienceEnds,
+  type ImageDownload,
+} from '../http/fetch-image.js';
+import { imagesIn } from '../http/found-images.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { readJsonResponse, type JsonResponse } from '../http/json-response.js';
-import { errorBody, type Upstream, type UpstreamResponse } from '../http/upstream.js';
+import { valueOf } from '../http/json-value.js';
+import { type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import type { Fetch, LibraryVendor } from './library-vendor.js';
 import { ImagePlaceholders } from './image-placeholders.js';
@@ -17,6 +29,8 @@ interface FetchDependencies {
   readonly baseUrl: string;
   readonly fetcher: ImageFetcher;
   readonly vendor: LibraryVendor;
+  /** As in UpstreamSettings. */
+  readonly imagePatienceMs: number | undefined;
 }
 
 /**
@@ -30,10 +44,14 @@ export class GuardedFetch {
   readonly placeholders = new ImagePlaceholders();
   /** Why an image could not be downloaded. */
   failure: ProviderError | undefined;
+  /** The vendor's JSON as the library reads it, with placeholders for its images. */
+  value: unknown;
   private answer: JsonResponse | undefined;
   /** Number of images that the library requested, and how many bytes the next ones may have. */
   private fetched = 0;
   private left: number;
+  /** When failed downloads are no longer tried again; set by the first download. */
+  private until: number | undefined;
   private last: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -61,6 +79,13 @@ export class GuardedFetch {
     const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
     if (text === '') return undefined;
     return this.placeholders.find(text) ?? this.answer?.bytesOf(text);
+  }
+
+  /** The images of a response that the library can't read, at most `n`; none if it has already fetched some. */
+  async found(): Promise<readonly (readonly Buffer[])[]> {
+    if (this.answer === undefined || this.fetched > 0) return [];
+    const named = imagesIn(this.value, this.answer).slice(0, this.n);
+    return named.length === 0 ? [] : fetchImages(this.download(), named);
   }
 
   /**
@@ -105,13 +130,26 @@ export class GuardedFetch {
 
   private async read(answer: UpstreamResponse): Promise<Response> {
     if (answer.status >= 300) throw await this.refusalOf(answer);
-    this.answer = await readJsonResponse(answer.body, MAX_IMAGE_BYTES).catch((error: unknown) => {
+    const answerJson = await readJsonResponse(answer.body, MAX_IMAGE_BYTES).catch((error: unknown) => {
       if (error instanceof ProviderError) throw error;
       throw error instanceof ResponseTooLarge
         ? unusable('the image is too large', 'yes')
         : unusable('no JSON', 'maybe');
     });
-    return new Response(this.answer.text, { headers: { 'content-type': answer.contentType } });
+    this.answer = answerJson;
+    return new Response(this.readable(answerJson), { headers: { 'content-type': 'application/json' } });
+  }
+
+  private readable(answer: JsonResponse): string {
+    const { readable } = this.dependencies.vendor;
+    try {
+      const value = valueOf(answer);
+      this.value = readable === undefined ? value : readable(value);
+    } catch {
+      // The library says what is wrong with it.
+      return answer.text;
+    }
+    return readable === undefined ? answer.text : JSON.stringify(this.value);
   }
 
   private async refusalOf({ status, retryAfter, body }: UpstreamResponse): Promise<ProviderError> {
@@ -119,8 +157,8 @@ export class GuardedFetch {
     const { isJson, value } = await errorBody(body);
     const said = vendor.refusal(status, isJson ? value : undefined);
     return refusal({
-      ...{ status, meaning: said.status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter },
-      providerMessage: upstream.messageIn(value),
+      ...{ status, meaning: said.status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter, body: value },
+      said: upstream.said(value),
     });
   }
 
@@ -128,6 +166,12 @@ export class GuardedFetch {
     if (this.answer !== undefined && (url.startsWith('data:') || this.answer.isLong(url))) {
       return this.answer.bytesOf(url);
     }
-    return [await fetchImage(this.dependencies.fetcher, url, this.signal, Math.min(this.left, MAX_IMAGE_BYTES))];
+    return [await fetchImage(this.download(), url, Math.min(this.left, MAX_IMAGE_BYTES))];
+  }
+
+  private download(): ImageDownload {
+    const { fetcher, baseUrl, imagePatienceMs } = this.dependencies;
+    this.until ??= untilPatienceEnds(imagePatienceMs);
+    return { fetcher, baseUrl, signal: this.signal, until: this.until };
   }
 }

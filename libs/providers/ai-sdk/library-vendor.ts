@@ -1,5 +1,5 @@
 import type { createFal } from '@ai-sdk/fal';
-import type { ErrorFields } from '../http/failures.js';
+import type { ErrorFields } from '../http/error-body.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 
 /** A model in the library; the version of its specification is `v3`. */
@@ -37,6 +37,10 @@ export interface LibraryVendor {
   /** Throws ProviderError for anything that the model can't take. */
   readonly order: (request: ProviderImageRequest, takes: readonly ModelInput[]) => LibraryOrder;
   readonly refusal: (status: number, body: unknown) => VendorRefusal;
+  /** The JSON of a response as the library should read it, for example without drafts that it would take for images. */
+  readonly readable?: (value: unknown) => unknown;
+  /** Whether a response without an image answers this request in words, so that it says nothing about the vendor. */
+  readonly isWorded?: (value: unknown) => boolean;
   /** Whether the image is missing because the request was blocked. */
   readonly isBlocked: (answer: LibraryAnswer) => boolean;
   /** Whether an image is black because it was blocked. */

@@ -1,9 +1,10 @@
 import { ByteCollector, sha256Of } from '#bytes/bytes.js';
 import { ResponseTooLarge } from '../http/base64-sink.js';
 import { UnusableResponse } from '../http/json-response.js';
+import { errorBody } from '../http/error-body.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { errorBody, Upstream, type UpstreamResponse, type UpstreamSettings } from '../http/upstream.js';
+import { Upstream, type UpstreamResponse, type UpstreamSettings } from '../http/upstream.js';
 import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { unusable } from '../http/failures.js';
 import type { ProviderInputImage } from '../image-provider.js';

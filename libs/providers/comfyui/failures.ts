@@ -23,11 +23,11 @@ export function refused(
   value: unknown,
   providerMessage: string | undefined,
 ): ProviderError {
-  if (status !== 400) return refusal({ status, fields: undefined, retryAfter, providerMessage });
+  if (status !== 400) return refusal({ status, fields: undefined, retryAfter, said: { providerMessage } });
   const faults = nodeFaults(value);
   const shown = faults.map(({ node, kind }) => `${kind} at node ${node}`).join(', ');
   const cause = new Error(`the workflow was refused: ${textAt(value, 'error', 'type') ?? 'no reason'} ${shown}`.trim());
-  const outcome = { retryable: false, charged: 'no', cause, status, providerMessage } as const;
+  const outcome = { retryable: false, charged: 'no', cause, status, providerMessage, isAboutRequest: true } as const;
   if (faults.length > 0 && faults.every(({ isImage }) => isImage)) {
     return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', outcome);
   }

@@ -1,12 +1,7 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
-
-/** The fields of an error body, except its message, which may quote the key, the host, or the prompt. */
-export interface ErrorFields {
-  readonly type?: string | undefined;
-  readonly code?: string | undefined;
-  readonly param?: string | undefined;
-}
+import { errorWords, fieldsOf, type ErrorFields, type ErrorWords } from './error-body.js';
+import { isModeration } from './moderation.js';
 
 interface RefusalDetails {
   /** Status of the response. */
@@ -15,15 +10,29 @@ interface RefusalDetails {
   readonly meaning?: number | undefined;
   /** Undefined if the body did not have the API's format, for example a proxy's page. */
   readonly fields: ErrorFields | undefined;
+  /** The whole body, parsed if it is JSON, in which the reason is searched. */
+  readonly body?: unknown;
   /** Seconds. */
   readonly retryAfter?: number | undefined;
-  /** For operators, from `Upstream.messageIn`. */
-  readonly providerMessage?: string | undefined;
+  /** From `Upstream.said`. */
+  readonly said?: SaidMessage | undefined;
+  /** Whether a moderated request may have been charged, because the image was generated before it was blocked. */
+  readonly blockedCharge?: 'no' | 'maybe';
 }
 
-const MODERATION = /moderation|content_policy|safety|content_filter/;
+/** A server's message about a failure, without secrets. */
+export interface SaidMessage {
+  /** For operators. */
+  readonly providerMessage?: string | undefined;
+  /** For the caller whose request was rejected: without addresses. */
+  readonly reason?: string | undefined;
+}
+
 const BAD_IMAGE = /^(invalid_image|image_parse_error|unsupported_image|invalid_image_file|image_.*)/;
-const NO_CREDIT = /insufficient_quota|billing|insufficient_.*(balance|credit|funds)|quota_exceeded/;
+const NO_CREDIT =
+  /insufficient_?\w*(quota|balance|credit|fund)|billing|quota_exceeded|exceeded_quota|arrear|overdue|out_of_credit|payment_required/i;
+const NO_CREDIT_TEXT =
+  /insufficient (?:account )?(?:balance|credit|quota|fund)|(?:exhausted|negative) balance|out of credits|exceeded your current quota|billing hard limit|overdue|arrear|余额不足|额度不足|欠费/i;
 /** Request fields whose value the caller chooses. */
 const CALLER_FIELDS =
   /^(prompt|size|quality|background|moderation|output_format|output_compression|input_fidelity|user)$/;
@@ -35,34 +44,40 @@ const NOT_REACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530])
 const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 
 /**
- * What a status other than 200 means; see the table in docs/operations.md ("Providers"). All messages are our own, so
- * that the vendor's text never reaches callers.
+ * What a status other than 200 means; see the table in docs/operations.md ("Providers"). The vendor's own text reaches
+ * callers only as the reason why their request was rejected, without secrets and addresses.
  */
 export function refusal(facts: RefusalDetails): ProviderError {
-  const { fields, retryAfter, providerMessage } = facts;
+  const { fields, retryAfter, said } = facts;
   const status = facts.meaning ?? facts.status;
-  const said = { type: fields?.type ?? '', code: fields?.code ?? '' };
-  const cause = new Error(`the provider answered ${status} ${plainWord(said.code)}`.trim());
-  const make = (code: ErrorCode, text: string, retryable: boolean, charged: 'no' | 'maybe' = 'no', param?: string) =>
+  const words = errorWords(facts.body ?? { error: fields });
+  const named = { type: fields?.type ?? '', code: fields?.code ?? '' };
+  const hasNoCredit = status === 402 || isWithoutCredit(status, named, words);
+  const cause = new Error(`the provider answered ${status} ${plainWord(named.code)}`.trim());
+  const make: Make = (code, text, retryable, more = {}) =>
     new ProviderError(code, text, {
       retryable,
-      charged,
+      charged: 'no',
       cause,
       status: facts.status < 300 ? undefined : facts.status,
-      providerMessage,
-      keyRefused: KEY_REFUSED.has(status) || NO_CREDIT.test(`${said.type} ${said.code}`),
+      providerMessage: said?.providerMessage,
+      keyRefused: KEY_REFUSED.has(status) || hasNoCredit,
       ...(retryAfter === undefined ? {} : { retryAfter }),
-      ...(param === undefined ? {} : { param }),
+      ...more,
     });
 
+  if (hasNoCredit) {
+    return make('upstream_error', 'The provider is not accepting requests from this service right now.', false);
+  }
+  if (isBlocked(status, named, words)) {
+    const blocked = { charged: facts.blockedCharge ?? 'no', param: 'prompt', keyRefused: false } as const;
+    return make('moderation_blocked', BLOCKED, false, blocked);
+  }
   if (status >= 500) {
     // An error body in the API's own format means that the vendor generated nothing; a proxy's page does not.
     const unknown = status === 504 || status === 524 || (GAVE_UP.has(status) && fields === undefined);
     const text = NOT_REACHED.has(status) ? 'The provider could not be reached' : 'The provider failed';
-    return make('upstream_error', `${text} (${status}).`, true, unknown ? 'maybe' : 'no');
-  }
-  if (NO_CREDIT.test(`${said.type} ${said.code}`) || status === 402) {
-    return make('upstream_error', 'The provider is not accepting requests from this service right now.', false);
+    return make('upstream_error', `${text} (${status}).`, true, { charged: unknown ? 'maybe' : 'no' });
   }
   if (status === 408 || status === 409 || status === 425) {
     return make('upstream_error', `The provider asked to try again (${status}).`, true);
@@ -71,8 +86,14 @@ export function refusal(facts: RefusalDetails): ProviderError {
   if (status === 401 || status === 403) {
     return make('upstream_error', `The provider denied access (${status}).`, false);
   }
-  if (status === 404) return make('upstream_error', 'The provider does not offer this model or call (404).', false);
-  if (status >= 400) return badRequest(said, fields?.param, status, make);
+  if (status === 404 || status === 405) {
+    // A page means a wrong address, which is so for every request; an error body is about this model.
+    const isAboutRequest = fields !== undefined;
+    return make('upstream_error', `The provider does not offer this model or call (${status}).`, false, {
+      isAboutRequest,
+    });
+  }
+  if (status >= 400) return badRequest(named, fields?.param, status, said?.reason, make);
   return make('upstream_error', `The provider returned an unexpected response (${status}).`, false);
 }
 
@@ -80,34 +101,77 @@ type Make = (
   code: ErrorCode,
   text: string,
   retryable: boolean,
-  charged?: 'no' | 'maybe',
-  param?: string,
+  more?: Partial<ConstructorParameters<typeof ProviderError>[2]>,
 ) => ProviderError;
 
+/** A rejected request says nothing about the provider, nor about other requests. */
 function badRequest(
-  said: { type: string; code: string },
+  named: { type: string; code: string },
   param: string | undefined,
   status: number,
+  reason: string | undefined,
   make: Make,
 ): ProviderError {
-  if (MODERATION.test(said.code) || (said.type === 'image_generation_user_error' && !BAD_IMAGE.test(said.code))) {
-    return make('moderation_blocked', BLOCKED, false, 'no', 'prompt');
-  }
-  if (BAD_IMAGE.test(said.code)) {
-    return make('invalid_image_file', 'The provider could not use one of the images.', false);
+  const about = { isAboutRequest: true, reason };
+  if (BAD_IMAGE.test(named.code) || BAD_IMAGE.test(named.type)) {
+    return make('invalid_image_file', 'The provider could not use one of the images.', false, about);
   }
   if (param !== undefined && CALLER_FIELDS.test(param)) {
-    return make('invalid_value', `The provider does not accept this value of ${param}.`, false, 'no', param);
+    return make('invalid_value', `The provider does not accept this value of ${param}.`, false, { ...about, param });
   }
-  return make('upstream_error', `The provider did not accept the request (${status}).`, false);
+  return make('upstream_error', `The provider did not accept the request (${status}).`, false, about);
 }
 
-/** An error in a response with status 200 or in a stream's event, classified by its content. */
-export function errorInside(fields: ErrorFields, providerMessage?: string): ProviderError {
-  const text = `${fields.type ?? ''} ${fields.code ?? ''}`;
-  const isRefusal = MODERATION.test(text) || /user_error|invalid_request/.test(text);
-  const meaning = isRefusal ? 400 : /rate_limit/.test(text) ? 429 : 500;
-  return refusal({ status: 200, meaning, fields, providerMessage });
+/** Of 4xx bodies alone, the text counts too: a server that fails may say anything. */
+function isWithoutCredit(
+  status: number,
+  { type, code }: { type: string; code: string },
+  { names, texts }: ErrorWords,
+): boolean {
+  if (NO_CREDIT.test(`${type} ${code}`)) return true;
+  if (status < 400 || status > 403) return false;
+  return names.some((name) => NO_CREDIT.test(name)) || texts.some((text) => NO_CREDIT_TEXT.test(text));
+}
+
+function isBlocked(status: number, { type, code }: { type: string; code: string }, words: ErrorWords): boolean {
+  if (isModeration(status, words)) return true;
+  // OpenAI's type of what its moderation and its checks of images reject.
+  return status === 400 && type === 'image_generation_user_error' && !BAD_IMAGE.test(code);
+}
+
+/**
+ * An error in a response with status 200, in a stream's event, or in the entry of one image, classified by its content;
+ * `body` contains it. `blockedCharge` as in `refusal`.
+ */
+export function errorInside(body: unknown, said: SaidMessage, blockedCharge: 'no' | 'maybe' = 'no'): ProviderError {
+  const fields = fieldsOf(body);
+  return refusal({ status: 200, meaning: meaningOf(fields, errorWords(body)), fields, body, said, blockedCharge });
+}
+
+/** Whether a body without an `error` is one all the same: of moderation, of a missing credit, or with an HTTP status. */
+export function isRefusal(body: unknown): boolean {
+  const words = errorWords(body);
+  return (
+    isModeration(200, words) || isWithoutCredit(400, { type: '', code: '' }, words) || statusIn(words) !== undefined
+  );
+}
+
+function statusIn({ names }: ErrorWords): number | undefined {
+  const number = names.find((name) => /^[45]\d\d$/.test(name));
+  return number === undefined ? undefined : Number(number);
+}
+
+/** The status that an error without one stands for. */
+function meaningOf({ type = '', code = '' }: ErrorFields, words: ErrorWords): number {
+  const number = statusIn(words);
+  if (number !== undefined) return number;
+  const text = `${type} ${code}`;
+  if (/rate_?limit|too_?many|resource_?exhausted/i.test(text)) return 429;
+  if (isModeration(200, words) || /user_error/.test(text)) return 400;
+  if (/invalid_?api_?key|unauthori[sz]ed|unauthenticated|authentication/i.test(text)) return 401;
+  if (/permission|forbidden/i.test(text)) return 403;
+  if (/model_?not_?found|not_?found/i.test(text)) return 404;
+  return /invalid|bad_?request|validation|unsupported|unprocessable/i.test(text) ? 400 : 500;
 }
 
 /**

@@ -30,6 +30,11 @@ export class JsonResponse {
     private readonly long: ReadonlyMap<string, readonly Buffer[]>,
   ) {}
 
+  /** Whether it has strings as long as images. */
+  get hasLong(): boolean {
+    return this.long.size > 0;
+  }
+
   /** Whether a string is the placeholder of a long one. */
   isLong(text: string): boolean {
     return this.long.has(text);
@@ -73,7 +78,8 @@ class AnswerReader {
 
   async end(): Promise<JsonResponse> {
     if (this.current !== undefined) throw new UnusableResponse('the answer breaks off');
-    return new JsonResponse((await this.lean.joined()).toString(), this.long);
+    // Some servers start with a byte order mark, which is not JSON.
+    return new JsonResponse((await this.lean.joined()).toString().replace(/^\uFEFF/, ''), this.long);
   }
 
   /** Reads up to the next string, including its opening quote. */

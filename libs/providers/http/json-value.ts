@@ -17,7 +17,7 @@ export function textAt(value: unknown, ...path: readonly (string | number)[]): s
 }
 
 /** Throws UnusableResponse if it is not JSON. */
-export function valueOf({ text }: JsonResponse): unknown {
+export function valueOf({ text }: Pick<JsonResponse, 'text'>): unknown {
   try {
     return JSON.parse(text);
   } catch {

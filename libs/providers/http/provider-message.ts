@@ -1,4 +1,4 @@
-import { textAt, valueAt } from './json-value.js';
+import { messageOf } from './error-body.js';
 
 /** Length of the kept message, in code points. */
 const MAX_LENGTH = 300;
@@ -7,23 +7,6 @@ const MAX_READ = 4_000;
 /** Shorter secrets are not replaced, because they may be ordinary words. */
 const MIN_SECRET_LENGTH = 6;
 const REDACTED = '[redacted]';
-
-/**
- * Paths of the message in error bodies: OpenAI's and Google's, then those of frameworks, then older ones of vendors.
- */
-const PLACES = [
-  ['error', 'message'],
-  ['error', 'detail'],
-  ['error'],
-  ['message'],
-  ['detail', 0, 'msg'],
-  ['detail', 'message'],
-  ['detail'],
-  ['msg'],
-  ['data', 'error', 'message'],
-  ['data', 'error'],
-  ['exception_message'],
-] as const;
 
 const CUTS: readonly (readonly [RegExp, string])[] = [
   [/\bdata:[\w.+/-]*[;,]\S*/gi, '[data]'],
@@ -47,7 +30,7 @@ const RANDOM_PART = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{16,}/;
  * that looks like a key or token, query strings, and image bytes. Undefined if there is no message.
  */
 export function providerMessage(body: unknown, secrets: readonly string[]): string | undefined {
-  const said = typeof body === 'string' ? plainText(body) : PLACES.map((path) => textIn(body, path)).find(Boolean);
+  const said = messageOf(body);
   if (said === undefined) return undefined;
   // A secret that was cut in two would not be found, so drop the last word.
   const read = said.length > MAX_READ ? said.slice(0, MAX_READ).replace(/\S+$/, '') : said;
@@ -65,12 +48,22 @@ export function providerMessage(body: unknown, secrets: readonly string[]): stri
   return text === '' ? undefined : text;
 }
 
-function textIn(body: unknown, path: readonly (string | number)[]): string | undefined {
-  // A path into a string would return single characters.
-  return typeof valueAt(body, ...path.slice(0, -1)) === 'string' ? undefined : textAt(body, ...path);
-}
+/** Addresses in a message: URLs, IP addresses, names with a port, and names in the usual domains of servers. */
+const ADDRESSES: readonly RegExp[] = [
+  /\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>)\]]+/gi,
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
+  /\[?\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{0,4}\]?(?::\d{1,5})?/gi,
+  /\b[a-z][\w-]*(?:\.[\w-]+)*:\d{2,5}\b/gi,
+  /\b(?:[\w-]+\.)+(?:com|net|org|io|ai|dev|app|cn|co|cloud|run|internal|local|localdomain|lan|svc|test|example|localhost)\b/gi,
+];
 
-/** Excludes HTML pages and truncated JSON. */
-function plainText(body: string): string | undefined {
-  return /^\s*[<{["]/.test(body) ? undefined : body;
+/**
+ * The vendor's message, already redacted by `providerMessage`, as its caller may see it: without the server's name,
+ * and whatever else looks like an address.
+ */
+export function callerReason(message: string | undefined, host: string): string | undefined {
+  if (message === undefined) return undefined;
+  let text = host.length < MIN_SECRET_LENGTH ? message : message.replaceAll(host, '[address]');
+  for (const pattern of ADDRESSES) text = text.replace(pattern, '[address]');
+  return text;
 }

@@ -1,17 +1,15 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { ByteCollector, inSlices } from '#bytes/bytes.js';
+import { inSlices } from '#bytes/bytes.js';
+import { decodedBody } from '#egress/decoded-body.js';
 import { abortableRequest } from '#egress/undici.js';
 import { ProviderError } from '../provider-error.js';
-import { connectionFailure, unusable } from './failures.js';
-import { readJson } from './json-value.js';
+import { connectionFailure, unusable, type SaidMessage } from './failures.js';
 import { providerAgent } from './provider-agent.js';
-import { providerMessage } from './provider-message.js';
+import { callerReason, providerMessage } from './provider-message.js';
 import type { ProviderProxyConfig } from './proxy.config.js';
 import type { RequestBody } from './request-body.js';
-
-/** Maximum bytes read from an error's body; vendors' errors are far shorter. */
-const MAX_ERROR_BYTES = 65_536;
+import { secondsToWait } from './retry-after.js';
 
 /** A vendor's address, the credentials for it, and the time limits of a call. */
 export interface UpstreamSettings {
@@ -27,6 +25,8 @@ export interface UpstreamSettings {
   readonly firstByteTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly totalTimeoutMs: number;
+  /** How long failed downloads of a call's images are tried again, in ms; 20 s if absent. */
+  readonly imagePatienceMs?: number;
 }
 
 /** One call to a vendor. */
@@ -111,6 +111,12 @@ export class Upstream {
     return providerMessage(body, this.secrets);
   }
 
+  /** The same message, for operators and for the caller of a rejected request. */
+  said(body: unknown): SaidMessage {
+    const message = this.messageIn(body);
+    return { providerMessage: message, reason: callerReason(message, new URL(this.base).hostname) };
+  }
+
   private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamResponse> {
     const { apiKey, organization, project, headers: own } = this.settings;
     const sent = call.body;
@@ -140,8 +146,8 @@ export class Upstream {
     return {
       status: statusCode,
       contentType: mediaType(headers['content-type']),
-      retryAfter: secondsOf(headers['retry-after-ms'], headers['retry-after']),
-      body: capped(body, call.maxBytes, signal),
+      retryAfter: secondsToWait(statusCode, headers),
+      body: capped(decodedBody(body, headers['content-encoding'], true), call.maxBytes, signal),
     };
   }
 }
@@ -198,41 +204,4 @@ function codeOf(error: unknown): string | undefined {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
   if (typeof code === 'string') return code;
   return name === 'HTTPParserError' ? name : undefined;
-}
-
-function secondsOf(milliseconds: unknown, text: unknown): number | undefined {
-  if (typeof milliseconds === 'string' && /^\d{1,9}$/.test(milliseconds)) return Number(milliseconds) / 1_000;
-  if (typeof text !== 'string') return undefined;
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  const date = Date.parse(text);
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1_000);
-}
-
-/** The beginning of an error's body, up to the limit. */
-async function* firstBytes(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > MAX_ERROR_BYTES) return;
-    yield chunk;
-  }
-}
-
-/** The body of an error: parsed if it is JSON, else its text; empty if it breaks off. */
-export async function errorBody(
-  body: AsyncIterable<Buffer>,
-): Promise<{ readonly isJson: boolean; readonly value: unknown }> {
-  const collected = new ByteCollector();
-  try {
-    for await (const piece of firstBytes(body)) collected.add(piece);
-    const bytes = await collected.joined();
-    try {
-      return { isJson: true, value: await readJson(Readable.from([bytes])) };
-    } catch {
-      return { isJson: false, value: bytes.toString() };
-    }
-  } catch {
-    // The status is enough.
-    return { isJson: false, value: '' };
-  }
 }

@@ -2,9 +2,10 @@ import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import { ProviderError } from '../provider-error.js';
 import type { ListedModels, ListModels } from '../provider-descriptor.js';
 import { readOptions } from '../provider-options.js';
+import { errorBody } from '../http/error-body.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { ProviderProxyConfig } from '../http/proxy.config.js';
-import { errorBody, Upstream, type UpstreamResponse } from '../http/upstream.js';
+import { Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 
 /** Short, because a user waits for this in a form. */

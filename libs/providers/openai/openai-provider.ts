@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { fetchImages, MAX_IMAGE_BYTES, maxAnswerBytes } from '../http/fetch-image.js';
+import { fetchImages, MAX_IMAGE_BYTES, maxAnswerBytes, untilPatienceEnds } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
 import type {
@@ -58,7 +58,10 @@ export class OpenAiProvider implements ImageProvider {
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
       context.onPartial(image, index);
     });
-    const images = await fetchImages(this.fetcher, answer.images, context.signal);
+    const { baseUrl, imagePatienceMs } = this.settings;
+    const until = untilPatienceEnds(imagePatienceMs);
+    const download = { fetcher: this.fetcher, baseUrl, signal: context.signal, until };
+    const images = await fetchImages(download, answer.images);
     context.onProgress(100);
     return {
       images: images.map((image) => Readable.from(image)),
@@ -80,7 +83,7 @@ export class OpenAiProvider implements ImageProvider {
       return await this.upstream.call({ path, body, accept, idempotencyKey, traceparent, signal, maxBytes }, (answer) =>
         readResponse(answer, {
           ...{ streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial },
-          messageIn: (body) => this.upstream.messageIn(body),
+          said: (body) => this.upstream.said(body),
         }),
       );
     } catch (error) {

@@ -1,13 +1,15 @@
 import type { ImageUsage } from '#contract/image-usage.js';
-import { joined } from '#bytes/bytes.js';
+import { begun, ByteCollector, joined } from '#bytes/bytes.js';
 import { ResponseTooLarge } from '../http/base64-sink.js';
-import { errorInside, refusal, unusable } from '../http/failures.js';
+import { errorBody, errorOf, errorWords, fieldsOf, messageOf, unwrapped } from '../http/error-body.js';
+import { errorInside, isRefusal, refusal, unusable } from '../http/failures.js';
 import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';
+import { isImage } from '../http/found-images.js';
 import { valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
-import { errorBody, type Upstream, type UpstreamResponse } from '../http/upstream.js';
+import { type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
-import { errorOf, readDocument, type ResponseDocument } from './response-document.js';
+import { readDocument, type ResponseDocument } from './response-document.js';
 import { splitEvents } from './response-events.js';
 import { StreamRefused } from './stream-refused.js';
 
@@ -24,20 +26,38 @@ interface ReadingOptions {
   readonly streamed: boolean;
   readonly maxImageBytes: number;
   readonly onPartial: (image: Buffer, index: number) => void;
-  readonly messageIn: Upstream['messageIn'];
+  readonly said: Upstream['said'];
 }
 
 /** Statuses with which servers reject unknown fields. */
 const FIELD_REFUSED: ReadonlySet<number> = new Set([400, 422, 501]);
+/** Words of servers that reject streaming, or fields that they don't know. */
+const ABOUT_STREAMS =
+  /stream|partial|unknown|unrecogni|unexpected|unsupported|not support|extra|additional|not permitted/i;
+/** First bytes that tell an image, events and JSON apart. */
+const HEAD_BYTES = 16;
 
 /** Throws ProviderError if there is no image, and the body's error if it breaks off. */
 export async function readResponse(answer: UpstreamResponse, options: ReadingOptions): Promise<ResponseImages> {
-  if (answer.status !== 200) throw await readRefusal(answer, options);
+  if (answer.status < 200 || answer.status >= 300) throw await readRefusal(answer, options);
   // The response's type decides, not the request: many servers don't support streams and send JSON anyway.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
-  const document = await readOrRefuse(answer.body, options.maxImageBytes);
+  const { head, whole: body } = await begun(answer.body, HEAD_BYTES);
+  if (isImage(head)) return readRawImage(body, options);
+  if (/^\s*(data|event|id|retry)?:/.test(head.toString('latin1'))) return readStream({ ...answer, body }, options);
+  const document = await readOrRefuse({ ...answer, body }, options.maxImageBytes);
   if (document.images.length === 0) return throwNoImage(document, options);
   return { images: document.images.slice(0, options.n), usage: document.usage };
+}
+
+/** Some servers send the image itself. */
+async function readRawImage(body: AsyncIterable<Buffer>, { maxImageBytes }: ReadingOptions): Promise<ResponseImages> {
+  const collected = new ByteCollector();
+  for await (const piece of body) {
+    collected.add(piece);
+    if (collected.bytes > maxImageBytes) throw unusable('the image is too large', 'yes');
+  }
+  return { images: [{ bytes: collected.pieces() }], usage: undefined };
 }
 
 /** Each image is a separate event; if the stream ends early, the images received so far are the result. */
@@ -62,7 +82,7 @@ async function readStream(answer: UpstreamResponse, options: ReadingOptions): Pr
 async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): AsyncGenerator<ResponseDocument> {
   let [partials, images] = [0, 0];
   for await (const event of splitEvents(answer.body)) {
-    const document = await readOrRefuse(event, options.maxImageBytes);
+    const document = await readOrRefuse({ ...answer, body: event }, options.maxImageBytes);
     if (document.type?.endsWith('.partial_image') === true) {
       const index = document.partialIndex ?? partials;
       partials += 1;
@@ -74,7 +94,8 @@ async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): A
       images += 1;
       yield document;
     } else if (document.error !== undefined || document.type === 'error') {
-      throw errorInside(document.error ?? {}, options.messageIn(document.value));
+      const body = document.error ?? document.value;
+      throw errorInside(body, options.said(body), partials === 0 ? 'no' : 'maybe');
     }
   }
   if (images === 0) throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
@@ -89,30 +110,42 @@ function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): Imag
   });
 }
 
-/** An empty image entry means that the image was generated and charged; without an entry, nothing was. */
-function throwNoImage({ error, hasEntry, value }: ResponseDocument, { messageIn }: ReadingOptions): never {
-  if (error !== undefined) throw errorInside(error, messageIn(value));
-  throw unusable('the answer has no image', hasEntry ? 'yes' : 'no');
+/** What a missing image may have cost: an empty entry means that it was generated. */
+const MISSING = { 'empty entry': 'yes', 'not listed': 'no', unknown: 'maybe' } as const;
+
+function throwNoImage({ error, missing, value }: ResponseDocument, { said }: ReadingOptions): never {
+  // A server that blocks one image of several has generated it.
+  const blockedCharge = error === undefined || error === value ? 'no' : 'maybe';
+  if (error !== undefined) throw errorInside(error, said(error), blockedCharge);
+  if (missing !== 'empty entry' && isRefusal(value)) throw errorInside(value, said(value));
+  throw unusable('the answer has no image', MISSING[missing]);
 }
 
 /** Passes network failures on; any other failure means an invalid response. */
-async function readOrRefuse(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<ResponseDocument> {
+async function readOrRefuse({ body, contentType }: UpstreamResponse, maxImageBytes: number): Promise<ResponseDocument> {
   try {
-    return await readDocument(source, maxImageBytes);
+    return await readDocument(body, maxImageBytes);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     if (error instanceof ResponseTooLarge) throw unusable('the image is too large', 'yes');
-    throw unusable('the answer is no JSON');
+    // A page is of something that stands in front of the server; whatever else came may have been the image.
+    throw unusable('the answer is no JSON', contentType === 'text/html' ? 'no' : 'maybe');
   }
 }
 
 async function readRefusal(
   { status, retryAfter, body }: UpstreamResponse,
-  { streamed, messageIn }: ReadingOptions,
+  { streamed, said }: ReadingOptions,
 ): Promise<ProviderError> {
   const { isJson, value } = await errorBody(body);
-  const fields = isJson ? errorOf(valueAt(value, 'error')) : undefined;
-  const error = refusal({ status, fields, retryAfter, providerMessage: messageIn(value) });
+  const isOwnFormat = isJson && errorOf(valueAt(unwrapped(value), 'error')) !== undefined;
+  const isKnown = status < 500 ? isJson : isOwnFormat;
+  const fields = isKnown ? fieldsOf(value) : undefined;
+  const error = refusal({ status, fields, body: value, retryAfter, said: said(value) });
   if (!streamed || !FIELD_REFUSED.has(status) || error.code !== 'upstream_error') return error;
-  return new StreamRefused(fields?.param === 'stream' || fields?.param === 'partial_images', error);
+  const isNamed = fields?.param === 'stream' || fields?.param === 'partial_images';
+  const words = [messageOf(value) ?? '', ...errorWords(value).names].join(' ').trim();
+  // A refusal of the prompt would only be repeated without a stream.
+  if (!isNamed && status !== 501 && words !== '' && !ABOUT_STREAMS.test(words)) return error;
+  return new StreamRefused(isNamed, error);
 }

@@ -5,7 +5,7 @@ export class StreamRefused extends ProviderError {
   /** `isCertain`: the error named the field, so never ask this server for a stream again. */
   constructor(
     readonly isCertain: boolean,
-    { status, providerMessage }: ProviderError,
+    { status, providerMessage, reason }: ProviderError,
   ) {
     super('upstream_error', 'The provider does not send partial images.', {
       retryable: true,
@@ -13,6 +13,8 @@ export class StreamRefused extends ProviderError {
       retryAfter: 0,
       status,
       providerMessage,
+      reason,
+      isAboutRequest: true,
     });
   }
 }

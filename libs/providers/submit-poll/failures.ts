@@ -1,4 +1,6 @@
-import { refusal, unusable } from '../http/failures.js';
+import { errorWords } from '../http/error-body.js';
+import { refusal, unusable, type SaidMessage } from '../http/failures.js';
+import { isModeration } from '../http/moderation.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
 
@@ -12,8 +14,6 @@ export interface VendorError {
 /** The vendor's message, as returned by `Upstream.messageIn` for operators. */
 type OperatorMessage = string | undefined;
 
-const MODERATION =
-  /moderation|content.?policy|safety|content.?filter|sensitive|prohibited|policy.?violation|risk.?control/i;
 const NO_CREDIT = /insufficient|balance|payment.?required|billing/i;
 const BAD_IMAGE = /^(invalid_image|image_)/;
 const BAD_REQUEST = /^(invalid_|unsupported_|bad_request|parameter)/;
@@ -33,17 +33,13 @@ export function vendorError(value: unknown): VendorError | undefined {
 /** A status other than 200, or one in the body. A rejected submit is not charged. */
 export function refused(
   status: number,
-  error: VendorError | undefined,
+  body: unknown,
   retryAfter: number | undefined,
-  providerMessage: OperatorMessage,
+  said: SaidMessage | undefined,
 ): ProviderError {
-  const said = textOf(error);
-  if (status < 500 && MODERATION.test(said)) {
-    const cause = new Error(`the provider answered ${status}`);
-    return blocked(cause, providerMessage, status < 300 ? undefined : status);
-  }
+  const error = vendorError(body);
   const fields = error === undefined ? undefined : { type: error.type, code: error.code };
-  return refusal({ status, fields, retryAfter, providerMessage });
+  return refusal({ status, fields, body, retryAfter, said });
 }
 
 /** A failed job. All three vendors refund what they reserved for it. */
@@ -51,7 +47,7 @@ export function failedJob(error: VendorError | undefined, providerMessage: Opera
   const said = textOf(error);
   const code = error?.code ?? error?.type ?? '';
   const cause = new Error(`the provider's job failed: ${/^[\w.-]{1,64}$/.test(code) ? code : 'without a code'}`);
-  if (MODERATION.test(said)) return blocked(cause, providerMessage);
+  if (isModeration(200, errorWords({ error }))) return blocked(cause, providerMessage);
   const make = (text: string, retryable: boolean): ProviderError =>
     new ProviderError('upstream_error', text, { retryable, charged: 'no', cause, providerMessage });
   if (BAD_IMAGE.test(code)) {
@@ -102,13 +98,12 @@ export function withoutImage(hasEntry: boolean): ProviderError {
   return unusable("the provider's job is complete and has no image", hasEntry ? 'yes' : 'no');
 }
 
-function blocked(cause: Error, providerMessage: OperatorMessage, status?: number): ProviderError {
+function blocked(cause: Error, providerMessage: OperatorMessage): ProviderError {
   return new ProviderError('moderation_blocked', BLOCKED, {
     retryable: false,
     charged: 'no',
     param: 'prompt',
     cause,
-    status,
     providerMessage,
   });
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
-import { fetchImages, type NamedImage } from '../http/fetch-image.js';
+import { fetchImages, untilPatienceEnds, type NamedImage } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { textAt, valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
@@ -140,9 +140,12 @@ export class SubmitPollProvider implements ImageProvider {
     const found = this.settings.dialect.images(task);
     const texts = found.filter((image): image is string => typeof image === 'string' && image !== '').slice(0, n);
     if (texts.length === 0) throw withoutImage(found[0] === '');
-    const named = texts.map((text): NamedImage => (/^https?:/i.test(text) ? { url: text } : { bytes: bytesOf(text) }));
+    const named = texts.map((text): NamedImage =>
+      /^\s*https?:/i.test(text) ? { url: text } : { bytes: bytesOf(text) },
+    );
     try {
-      const images = await fetchImages(this.fetcher, named, signal);
+      const until = untilPatienceEnds(this.settings.imagePatienceMs ?? 0);
+      const images = await fetchImages({ fetcher: this.fetcher, baseUrl: this.settings.baseUrl, signal, until }, named);
       return images.length < named.length && waitedMs < FETCH_PATIENCE_MS ? undefined : images;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;

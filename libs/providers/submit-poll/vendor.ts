@@ -1,11 +1,12 @@
-import { unusable } from '../http/failures.js';
+import { unusable, type SaidMessage } from '../http/failures.js';
 import { ResponseTooLarge } from '../http/base64-sink.js';
 import { MAX_IMAGE_BYTES } from '../http/fetch-image.js';
 import { IMAGES_PATH } from '../http/images-path.js';
 import { readJsonResponse, UnusableResponse, type JsonResponse } from '../http/json-response.js';
+import { errorBody } from '../http/error-body.js';
 import { textAt, valueAt, valueOf } from '../http/json-value.js';
 import { formBody, imagePart, jsonBody, type RequestBody } from '../http/request-body.js';
-import { errorBody, type Upstream, type UpstreamResponse } from '../http/upstream.js';
+import { type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import type { ProviderInputImage } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect } from './dialect.js';
@@ -21,8 +22,7 @@ interface VendorResponse {
   /** Undefined if it was not JSON. */
   readonly value: unknown;
   readonly json: JsonResponse | undefined;
-  /** For operators. */
-  readonly providerMessage: string | undefined;
+  readonly said: SaidMessage | undefined;
 }
 
 /** Result of a status check: the vendor's status, or that it gave none for now. */
@@ -120,15 +120,15 @@ export class Vendor {
   }
 
   private async read({ status, retryAfter, body }: UpstreamResponse): Promise<VendorResponse> {
-    const nothing = { status, retryAfter, value: undefined, json: undefined, providerMessage: undefined };
+    const nothing = { status, retryAfter, value: undefined, json: undefined, said: undefined };
     if (status >= 300) {
       const { isJson, value } = await errorBody(body);
-      return { ...nothing, value: isJson ? value : undefined, providerMessage: this.upstream.messageIn(value) };
+      return { ...nothing, value: isJson ? value : undefined, said: this.upstream.said(value) };
     }
     try {
       const json = await readJsonResponse(body, MAX_IMAGE_BYTES);
       const value = valueOf(json);
-      return { ...nothing, value, json, providerMessage: this.upstream.messageIn(value) };
+      return { ...nothing, value, json, said: this.upstream.said(value) };
     } catch (error) {
       if (error instanceof UnusableResponse || error instanceof ResponseTooLarge) return nothing;
       throw error;
@@ -136,8 +136,8 @@ export class Vendor {
   }
 }
 
-function refusalOf({ status, retryAfter, value, providerMessage }: VendorResponse): ProviderError {
-  return refused(status, vendorError(value), retryAfter, providerMessage);
+function refusalOf({ status, retryAfter, value, said }: VendorResponse): ProviderError {
+  return refused(status, value, retryAfter, said);
 }
 
 function isUnknownJob(value: unknown): boolean {
@@ -146,16 +146,16 @@ function isUnknownJob(value: unknown): boolean {
 }
 
 function asUncharged(failure: ProviderError): ProviderError {
-  const { code, message, retryable, keyRefused, status, retryAfter, cause, providerMessage } = failure;
-  const fate = { retryable, charged: 'no', keyRefused, status, cause, providerMessage } as const;
-  return new ProviderError(code, message, { ...fate, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  const { code, message, retryAfter, param, ...fate } = failure;
+  const told = { ...(retryAfter === undefined ? {} : { retryAfter }), ...(param === undefined ? {} : { param }) };
+  return new ProviderError(code, message, { ...fate, ...told, charged: 'no', cause: failure.cause });
 }
 
-function badImage({ status, providerMessage }: VendorResponse): ProviderError {
+function badImage({ status, said }: VendorResponse): ProviderError {
   return new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
     retryable: false,
     charged: 'no',
     cause: new Error(`the provider answered ${status} to an upload`),
-    providerMessage,
+    providerMessage: said?.providerMessage,
   });
 }

@@ -153,9 +153,9 @@ type Report = readonly [outcome: CallOutcome, retryAfterMs?: number];
 
 const NEUTRAL: Report = ['neutral'];
 
-/** What a failure says about the provider; a bad request says nothing. */
+/** What a failure says about the provider; a request that it rejected says nothing, whatever its reason. */
 function reportOn(error: unknown): Report {
-  if (!(error instanceof ProviderError)) return NEUTRAL;
+  if (!(error instanceof ProviderError) || error.isAboutRequest) return NEUTRAL;
   const { keyRefused, retryAfter } = error;
   if (keyRefused) return retryAfter === undefined ? ['key_refused'] : ['key_refused', retryAfter * 1_000];
   return isOfTheProvider(error) ? ['failed'] : NEUTRAL;

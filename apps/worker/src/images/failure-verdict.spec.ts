@@ -9,7 +9,7 @@ import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 const PAID = { free: false, interrupted: 'fail' } as const;
 const FREE = { free: true, interrupted: 'retry' } as const;
 const BOLD = { free: false, interrupted: 'retry' } as const;
-const facts = { starts: 1, maxStarts: 3, tries: 1, provider: PAID, resumable: false };
+const facts = { starts: 1, maxStarts: 3, tries: 1, provider: PAID, prompt: 'a lighthouse at night', resumable: false };
 
 function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): ProviderError {
   return new ProviderError('upstream_error', 'The provider failed.', { retryable, charged });

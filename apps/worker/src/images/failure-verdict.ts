@@ -51,6 +51,8 @@ interface AttemptFacts {
   readonly tries: number;
   /** The provider of the last call, if there was one. */
   readonly provider: Pick<ImageProvider, 'free' | 'interrupted'> | undefined;
+  /** Kept out of the reasons that providers give, which may quote it. */
+  readonly prompt: string;
   /** The provider has sent a job id, so the job can be fetched without buying again. */
   readonly resumable: boolean;
 }
@@ -102,11 +104,21 @@ function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
     return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
   }
   return fail(
-    new AppError(error.code, error.message, {
+    new AppError(error.code, messageFor(error, facts.prompt), {
       cause: error,
       ...(error.param === undefined ? {} : { param: error.param }),
     }),
   );
+}
+
+/** Shorter prompts are words that a reason may need. */
+const QUOTED_PROMPT = 12;
+
+/** The caller learns why the provider rejected the request, in its own words. */
+function messageFor({ message, reason }: ProviderError, prompt: string): string {
+  if (reason === undefined) return message;
+  const text = prompt.length < QUOTED_PROMPT ? reason : reason.replaceAll(prompt.replace(/\s+/g, ' '), '[prompt]');
+  return `${message} The provider said: ${text}`;
 }
 
 function delayAfter(tries: number): number {

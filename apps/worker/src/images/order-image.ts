@@ -52,6 +52,7 @@ export class OrderImage {
     const inputs = await this.inputs.load(attempt.claimed, attempt.lease.signal);
     for (const candidate of plan) {
       if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
+      if (passed.hasRejected(candidate)) continue;
       const answer = await this.try(attempt, { candidate, inputs, resume: false }, passed);
       if (answer !== undefined) return answer;
     }
@@ -77,7 +78,7 @@ export class OrderImage {
       if (lease.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);
       if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
-      passed.failed(error);
+      passed.failed(error, order.candidate);
       this.starts.failedOver(attempt, error);
     }
     return undefined;
@@ -87,13 +88,20 @@ export class OrderImage {
 /** Why no provider generated the image: retryable reasons take precedence. */
 class FailedCandidates {
   private failure: ProviderError | undefined;
+  private readonly rejecting = new Set<string>();
   private retryAfterMs = Infinity;
 
   get hasFailed(): boolean {
     return this.failure !== undefined;
   }
 
-  failed(error: ProviderError): void {
+  /** Another key of a provider that rejected the request itself would only repeat the request. */
+  hasRejected({ provider, model }: Candidate): boolean {
+    return this.rejecting.has(`${provider.name} ${model}`);
+  }
+
+  failed(error: ProviderError, { provider, model }: Candidate): void {
+    if (error.isAboutRequest && !error.retryable) this.rejecting.add(`${provider.name} ${model}`);
     if (this.failure === undefined || error.retryable) this.failure = error;
   }
 

@@ -46,6 +46,7 @@ export class SettleAttempt {
       maxStarts: this.config.maxProviderStarts,
       tries: claimed.tries,
       provider: call?.provider,
+      prompt: claimed.prompt,
       resumable: attempt.resumable,
     });
     const end = attempt.endWith(error);
