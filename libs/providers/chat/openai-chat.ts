@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { decodedBody } from '#egress/decoded-body.js';
 import { providerAgent } from '../http/provider-agent.js';
 import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry } from '../provider-entry.js';
@@ -56,7 +57,11 @@ export class OpenAiChat implements ChatProvider {
         call.signal.throwIfAborted();
         throw wasNeverSent(error) ? new ChatNotSent('the provider could not be reached', { cause: error }) : error;
       });
-    return { status: statusCode, headers, body };
+    // Callers get the response as they asked for it, and its usage is read.
+    const { 'content-encoding': encoding, ...rest } = headers;
+    if (encoding === undefined) return { status: statusCode, headers, body };
+    const { 'content-length': _encodedLength, ...plain } = rest;
+    return { status: statusCode, headers: plain, body: decodedBody(body, encoding) };
   }
 
   async close(): Promise<void> {

@@ -123,7 +123,8 @@ export class CallUpstreams {
       signal: context.signal,
     });
     if (answer.status >= 200 && answer.status < 300) return { attempt, answer, permit };
-    const refusal = await readRefusal(answer);
+    const hidden = [...(provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname]), key?.secret ?? ''];
+    const refusal = await readRefusal(answer, hidden);
     endPermit(permit, refusal);
     return { attempt, refusal };
   }

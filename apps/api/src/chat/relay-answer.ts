@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { ByteCollector } from '#bytes/bytes.js';
 import { AppError } from '#contract/app-error.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
@@ -97,20 +98,41 @@ async function relayWhole(
     return;
   }
   const length = answer.headers['content-length'];
-  let tail = held.bytes.subarray(-TAIL);
+  const tail = new Tail();
+  tail.add(held.bytes);
   if (!reply.raw.destroyed) {
     beginAnswer(reply, answer, typeof length === 'string' ? { 'content-length': length } : {});
     reply.raw.write(held.bytes);
   }
   const map = (chunk: Buffer): Buffer => {
     output.push(chunk);
-    tail = chunk.length >= TAIL ? chunk.subarray(-TAIL) : Buffer.concat([tail, chunk]).subarray(-TAIL);
+    tail.add(chunk);
     return chunk;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
-  relayed.usage = usageInTail(tail.toString('utf8'));
+  relayed.usage = usageInTail(tail.text());
   relayed.whole = true;
   endAnswer(reply);
+}
+
+/** The last bytes of a response, copied a constant number of times however small its pieces are. */
+class Tail {
+  private readonly buffer = Buffer.allocUnsafe(2 * TAIL);
+  private bytes = 0;
+
+  add(chunk: Buffer): void {
+    const piece = chunk.subarray(-TAIL);
+    if (this.bytes + piece.length > this.buffer.length) {
+      this.buffer.copyWithin(0, this.bytes - TAIL, this.bytes);
+      this.bytes = TAIL;
+    }
+    piece.copy(this.buffer, this.bytes);
+    this.bytes += piece.length;
+  }
+
+  text(): string {
+    return this.buffer.toString('utf8', Math.max(0, this.bytes - TAIL), this.bytes);
+  }
 }
 
 /** Throws when the caller has disconnected. */
@@ -126,17 +148,16 @@ function hold(
   output: OutputMeter,
 ): Promise<{ whole: boolean; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const held = new ByteCollector();
     const stop = (whole: boolean): void => {
       body.off('data', onData).off('end', onEnd).off('error', reject);
-      resolve({ whole, bytes: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks) });
+      const pieces = held.pieces();
+      resolve({ whole, bytes: pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces) });
     };
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
+      held.add(chunk);
       output.push(chunk);
-      bytes += chunk.length;
-      if (bytes <= MAX_HELD && memory.tryReserve(chunk.length)) return;
+      if (held.bytes <= MAX_HELD && memory.tryReserve(chunk.length)) return;
       body.pause();
       stop(false);
     };

@@ -1,26 +1,38 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Readable } from 'node:stream';
 import type { ErrorBody } from '#contract/app-error.js';
-import { redact } from '#telemetry/logger.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
+import { errorText, errorWords, fieldsOf, messageOf, parsedError, unwrapped } from '#providers/http/error-body.js';
+import { isModeration, isModerationCode } from '#providers/http/moderation.js';
+import { secondsToWait as secondsIn } from '#providers/http/retry-after.js';
+import { redact } from '#telemetry/logger.js';
 import { passedHeaders } from './answer-headers.js';
 
-/** Bytes of a refusal that are read; a longer body is not an error body. */
-const MAX_REFUSAL = 65_536;
 /** Characters of its message that are passed on. */
 const MAX_MESSAGE = 2_000;
 const WORD = /^[A-Za-z0-9_.[\]-]{1,64}$/;
+/** Shorter names may be ordinary words. */
+const MIN_HIDDEN = 6;
 
-/** A provider's error response, read to its end. */
+/** A provider's error response, with the beginning of its body. */
 export interface Refusal {
   readonly status: number;
   readonly headers: ChatResponse['headers'];
   readonly text: string;
+  /** Names that callers must not see: of the provider's host and key. */
+  readonly hidden?: readonly string[];
 }
 
-/** Reads an error response. Throws connection errors. */
-export async function readRefusal({ status, headers, body }: ChatResponse): Promise<Refusal> {
-  return { status, headers, text: await readCapped(body) };
+/**
+ * Reads an error response. A prompt that moderation blocks with 403 is a bad request: it says nothing about the key, and
+ * another provider is no way around it.
+ */
+export async function readRefusal(
+  { status, headers, body }: ChatResponse,
+  hidden: readonly string[],
+): Promise<Refusal> {
+  const text = (await errorText(body)).toString();
+  const isBlocked = status === 403 && isModeration(status, errorWords(parsedError(text).value));
+  return { status: isBlocked ? 400 : status, headers, text, hidden };
 }
 
 /** Statuses of a proxy that gave up on the server behind it; GATEWAY_TIMEOUT whatever the body. */
@@ -36,7 +48,12 @@ export function mayAskAnother(refusal: Refusal): boolean {
 /** Whether a proxy gave up on a provider that may still be generating, so that the chat may be charged. */
 export function isUnclear({ status, text }: Refusal): boolean {
   // The provider's own error body means that the call failed; a proxy's error page does not.
-  return GATEWAY_TIMEOUT.has(status) || (GATEWAY_ERROR.has(status) && Object.keys(errorIn(text)).length === 0);
+  return GATEWAY_TIMEOUT.has(status) || (GATEWAY_ERROR.has(status) && !hasOwnError(text));
+}
+
+function hasOwnError(text: string): boolean {
+  const value = unwrapped(parsedError(text).value);
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }
 
 /** Whether the provider rejects our key or account, or redirects: of no use to the caller. */
@@ -44,10 +61,10 @@ export function isOurFault(status: number): boolean {
   return status === 401 || status === 402 || status === 403 || status < 400;
 }
 
-/** The provider's Retry-After in seconds; undefined when it is missing or not a number. */
-export function secondsToWait({ headers }: Refusal): number | undefined {
-  const seconds = Number(headers['retry-after'] ?? NaN);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds : undefined;
+/** The seconds that the provider asked to wait; undefined when it named none. */
+export function secondsToWait({ status, headers }: Refusal): number | undefined {
+  const seconds = secondsIn(status, headers);
+  return seconds !== undefined && seconds > 0 ? seconds : undefined;
 }
 
 /** Sends the provider's status and message in the contract's error body. */
@@ -56,6 +73,9 @@ export function sendRefusal(refusal: Refusal, request: FastifyRequest, reply: Fa
   const passed = passedHeaders(headers);
   delete passed['content-type'];
   delete passed['content-encoding'];
+  const seconds = secondsToWait(refusal);
+  // Clients read whole seconds only.
+  if (seconds !== undefined) passed['retry-after'] = String(Math.ceil(seconds));
   void reply
     .code(status > 599 ? 502 : status)
     .headers(passed)
@@ -72,56 +92,37 @@ type RefusalBody = Omit<ErrorBody, 'error'> & {
  * The contract's error body with the provider's own message, redacted and shortened, and its type, param and code if
  * they are plain identifiers.
  */
-export function refusalBody({ status, text }: Refusal, requestId: string): RefusalBody {
-  const said = errorIn(text);
+export function refusalBody({ status, text, hidden = [] }: Refusal, requestId: string): RefusalBody {
+  const { value } = parsedError(text);
+  const { type, code, param } = fieldsOf(value);
+  const message = messageOf(value);
+  const said = message === undefined ? undefined : redact(withoutNames(message, hidden)).trim();
+  const isBlocked = isModeration(status, errorWords(value)) && !isModerationCode(code ?? '');
   return {
     type: 'error',
     error: {
-      type: wordOr(said['type']) ?? typeOf(status),
-      code: wordOr(said['code']) ?? null,
-      message: redact(textOr(said['message']) ?? `The provider returned status ${status}.`).slice(0, MAX_MESSAGE),
-      param: wordOr(said['param']) ?? null,
+      type: wordOr(type) ?? typeOf(status),
+      code: isBlocked && /^\d*$/.test(code ?? '') ? 'moderation_blocked' : (wordOr(code) ?? null),
+      message: (said || `The provider returned status ${status}.`).slice(0, MAX_MESSAGE),
+      param: wordOr(param) ?? null,
     },
     request_id: requestId,
   };
 }
 
-function errorIn(text: string): Record<string, unknown> {
-  try {
-    const body = JSON.parse(text) as { error?: unknown } | null;
-    const error = body?.error ?? body;
-    if (typeof error === 'string') return { message: error };
-    return typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
+function withoutNames(message: string, hidden: readonly string[]): string {
+  return hidden
+    .filter(({ length }) => length >= MIN_HIDDEN)
+    .reduce((text, name) => text.replaceAll(name, '[redacted]'), message);
 }
 
 /** Anything but a plain identifier could be a key, an address, or text. */
-function wordOr(value: unknown): string | undefined {
-  const text = textOr(value);
+function wordOr(text: string | undefined): string | undefined {
   return text !== undefined && WORD.test(text) && redact(text) === text ? text : undefined;
-}
-
-/** Some servers send numbers where OpenAI sends names. */
-function textOr(value: unknown): string | undefined {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 function typeOf(status: number): string {
   if (status === 429) return 'rate_limit_error';
   if (status === 404) return 'not_found_error';
   return status < 500 ? 'invalid_request_error' : 'upstream_error';
-}
-
-async function readCapped(body: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_REFUSAL) return '';
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { UsageFilter } from './usage-filter.js';
 
 const event = (data: string, end = '\n\n'): string => `data: ${data}${end}`;
@@ -31,6 +32,35 @@ describe('UsageFilter', () => {
     const spaced = event('{"choices": [], "usage" : {"prompt_tokens": 3}}', '\r\n\r\n');
     expect(through(TEXT + spaced + DONE, true, 11)).toEqual({ text: TEXT + DONE, input: 3 });
     expect(through(TEXT + USAGE.trimEnd(), true, 11)).toEqual({ text: TEXT, input: 3 });
+  });
+
+  it('V9: hides usage without choices, which we asked for ourselves, but no error', () => {
+    for (const choices of ['', '"choices":null,']) {
+      const alone = event(`{${choices}"usage":{"prompt_tokens":3}}`);
+      expect(through(TEXT + alone + DONE, true, 7)).toEqual({ text: TEXT + DONE, input: 3 });
+    }
+    const error = event('{"error":{"message":"No."},"usage":{"prompt_tokens":3}}');
+    expect(through(error + DONE, true, 7)).toEqual({ text: error + DONE, input: 3 });
+  });
+
+  it('M2: copies and searches each byte of a stream of single bytes a constant number of times', () => {
+    const text = event(`{"choices":[{"delta":{"content":"${'x'.repeat(60_000)}"}}]}`);
+    const bytes = Buffer.from(text.repeat(3));
+    const copied = jest.spyOn(Buffer.prototype, 'copy');
+    const searched = jest.spyOn(Buffer.prototype, 'indexOf');
+    try {
+      const filter = new UsageFilter(true);
+      let passed = 0;
+      for (let at = 0; at < bytes.length; at++) passed += filter.push(bytes.subarray(at, at + 1)).length;
+      expect([passed, filter.heldBytes]).toEqual([bytes.length, 0]);
+      const lengthOf = (of: unknown): number => (of as Buffer).length;
+      // One copy of each byte, and those of a buffer that doubles.
+      expect(copied.mock.contexts.reduce<number>((sum, of) => sum + lengthOf(of), 0)).toBeLessThan(4 * bytes.length);
+      expect(searched.mock.contexts.reduce<number>((sum, of) => sum + lengthOf(of), 0)).toBeLessThan(4 * bytes.length);
+    } finally {
+      copied.mockRestore();
+      searched.mockRestore();
+    }
   });
 
   it.each([

@@ -5,53 +5,87 @@ const NOTHING: Buffer = Buffer.alloc(0);
 const USAGE = Buffer.from('"usage"');
 /** In bytes; the event with the usage is shorter. */
 const MAX_HELD = 65_536;
+const MIN_BUFFER = 512;
+
+/** The members of an event that are read. */
+interface EventData {
+  readonly usage?: unknown;
+  readonly choices?: unknown;
+  readonly error?: unknown;
+}
 
 /**
  * Finds the usage in a streamed chat's events, and hides the event that contains only usage from callers who did not
  * ask for it. All other bytes pass unchanged: at once when nothing is hidden, otherwise as soon as their event is
- * complete.
+ * complete. However small its pieces are, each byte is copied and searched a constant number of times.
  */
 export class UsageFilter {
   usage: TokenUsage | undefined;
-  private held: Buffer = NOTHING;
+  private readonly held = new HeldBytes();
   /** Inside an event that is too long to be the usage event. */
   private passing = false;
+  /** Of a blank line, what has arrived: 1 after a line break, 2 after a line break and a carriage return. */
+  private breaks: 0 | 1 | 2 = 0;
 
   constructor(private readonly hiding: boolean) {}
 
+  /** Bytes that are held back, for an event that is not complete. */
+  get heldBytes(): number {
+    return this.held.bytes;
+  }
+
   /** Returns the bytes that may be sent now. */
   push(chunk: Buffer): Buffer {
-    if (this.held.length === 0 && !this.passing && endsEvent(chunk) && !tellsUsage(chunk)) return chunk;
-    const kept = this.take(this.held.length === 0 ? chunk : Buffer.concat([this.held, chunk]));
+    const isBetween = this.held.bytes === 0 && !this.passing && this.breaks === 0;
+    if (isBetween && endsEvent(chunk) && !tellsUsage(chunk)) return chunk;
+    const kept = this.take(chunk);
     return this.hiding ? kept : chunk;
   }
 
   /** Returns the remaining bytes at the end of the stream. */
   end(): Buffer {
-    const rest = this.held;
-    this.held = NOTHING;
+    const rest = this.held.take();
     const hidden = !this.passing && this.isHidden(rest);
     return this.hiding && !hidden ? rest : NOTHING;
   }
 
-  private take(data: Buffer): Buffer {
+  private take(chunk: Buffer): Buffer {
     const kept: Buffer[] = [];
     let start = 0;
-    for (let end = endOfEvent(data, start); end !== -1; end = endOfEvent(data, start)) {
-      const event = data.subarray(start, end);
+    for (let end = this.endOfEvent(chunk, start); end !== -1; end = this.endOfEvent(chunk, start)) {
+      const event = this.held.takeWith(chunk.subarray(start, end));
       if (this.passing || !this.isHidden(event)) kept.push(event);
       this.passing = false;
       start = end;
     }
-    this.held = data.subarray(start);
-    if (this.passing || this.held.length > MAX_HELD) {
-      // The last bytes may be the start of the blank line that ends the event.
-      const breaks = startOfBreaks(this.held);
-      kept.push(this.held.subarray(0, breaks));
-      this.held = this.held.subarray(breaks);
+    if (start < chunk.length) {
+      if (!this.passing) this.held.add(chunk.subarray(start));
+      else kept.push(chunk.subarray(start));
+    }
+    if (this.held.bytes > MAX_HELD) {
+      kept.push(this.held.take());
       this.passing = true;
     }
     return kept.length === 1 ? (kept[0] ?? NOTHING) : Buffer.concat(kept);
+  }
+
+  /** Index after the blank line that ends the event; -1 when it has not arrived yet. */
+  private endOfEvent(chunk: Buffer, start: number): number {
+    let at = start;
+    while (at < chunk.length) {
+      if (this.breaks === 0) {
+        const line = chunk.indexOf(LF, at);
+        if (line === -1) return -1;
+        this.breaks = 1;
+        at = line + 1;
+        continue;
+      }
+      const byte = chunk[at++];
+      const isBlank = byte === LF;
+      this.breaks = !isBlank && byte === CR && this.breaks === 1 ? 2 : 0;
+      if (isBlank) return at;
+    }
+    return -1;
   }
 
   private isHidden(event: Buffer): boolean {
@@ -60,7 +94,41 @@ export class UsageFilter {
     const usage = tokenUsage(chunk?.usage);
     if (usage === undefined) return false;
     this.usage = usage;
-    return this.hiding && Array.isArray(chunk?.choices) && chunk.choices.length === 0;
+    const choices = chunk?.choices ?? [];
+    // Some servers leave out `choices`, which no client expects; an error must reach the caller.
+    return this.hiding && Array.isArray(choices) && choices.length === 0 && (chunk?.error ?? null) === null;
+  }
+}
+
+/** The beginning of an event, in one buffer that grows by doubling. */
+class HeldBytes {
+  bytes = 0;
+  private buffer = NOTHING;
+
+  add(piece: Buffer): void {
+    const needed = this.bytes + piece.length;
+    if (needed > this.buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(MIN_BUFFER, 2 * needed));
+      this.buffer.copy(larger, 0, 0, this.bytes);
+      this.buffer = larger;
+    }
+    piece.copy(this.buffer, this.bytes);
+    this.bytes = needed;
+  }
+
+  /** All bytes, which the caller may keep. */
+  take(): Buffer {
+    const taken = this.buffer.subarray(0, this.bytes);
+    this.buffer = NOTHING;
+    this.bytes = 0;
+    return taken;
+  }
+
+  /** All bytes and one more piece, without a copy if there are no others. */
+  takeWith(piece: Buffer): Buffer {
+    if (this.bytes === 0) return piece;
+    this.add(piece);
+    return this.take();
   }
 }
 
@@ -81,11 +149,11 @@ function skipBlanks(bytes: Buffer, at: number): number {
   return next;
 }
 
-function dataOf(event: Buffer): { usage?: unknown; choices?: unknown } | undefined {
+function dataOf(event: Buffer): EventData | undefined {
   const lines = event.toString('utf8').split(/\r?\n/);
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5));
   try {
-    return JSON.parse(data.join('\n')) as { usage?: unknown; choices?: unknown };
+    return JSON.parse(data.join('\n')) as EventData;
   } catch {
     return undefined;
   }
@@ -94,20 +162,4 @@ function dataOf(event: Buffer): { usage?: unknown; choices?: unknown } | undefin
 function endsEvent(bytes: Buffer): boolean {
   const last = bytes.length - 1;
   return bytes[last] === LF && (bytes[last - 1] === LF || (bytes[last - 1] === CR && bytes[last - 2] === LF));
-}
-
-/** Index of the first of the trailing line breaks. */
-function startOfBreaks(bytes: Buffer): number {
-  let start = bytes.length;
-  while (bytes[start - 1] === LF || bytes[start - 1] === CR) start--;
-  return start;
-}
-
-/** Index after the blank line that ends the event; -1 when it has not arrived yet. */
-function endOfEvent(bytes: Buffer, start: number): number {
-  for (let at = bytes.indexOf(LF, start); at !== -1; at = bytes.indexOf(LF, at + 1)) {
-    if (bytes[at + 1] === LF) return at + 2;
-    if (bytes[at + 1] === CR && bytes[at + 2] === LF) return at + 3;
-  }
-  return -1;
 }
