@@ -8,11 +8,15 @@ export const MAX_REFERENCE_LENGTH = 20_971_520;
 /** Longest http(s) URL, in characters; servers don't accept longer ones. */
 const MAX_ADDRESS_LENGTH = 8_192;
 
-/** Start of a data URI before its data, with any parameters. Other media types are not supported images. */
-const DATA_URI = /^data:image\/(?:png|jpeg|webp)(?:;[\w.+-]+=[\w.+-]*)*;base64,/i;
-const IMAGE_DATA = /^data:image\//i;
+/**
+ * Start of a base64 data URI before its data, as published clients write it: any image type, or one that says nothing,
+ * with any parameters, case, and spaces. The bytes decide what it is, as they do in a form.
+ */
+const DATA_URI =
+  /^\s*data:\s*(?:image\/[\w.+*-]*|(?:application|binary)\/(?:octet-stream|x-binary))?\s*(?:;[^;,]*)*?;\s*base64\s*,\s*/i;
+const IMAGE_DATA = /^\s*data:\s*(?:image\/|;|,)/i;
 /** Number of characters in which the start of a data URI is searched. */
-const MAX_HEAD_LENGTH = 128;
+const MAX_HEAD_LENGTH = 512;
 
 /** Number of characters before the data of a data URI; undefined if the reference is not a data URI. */
 export function dataUriStart(reference: Text): number | undefined {
@@ -43,9 +47,7 @@ export function referenceProblem(value: unknown, name: string): FieldProblem | u
       : { code: 'invalid_base64_image', message: `${name} is a data URI without data` };
   }
   if (IMAGE_DATA.test(head)) {
-    return /^data:image\/(png|jpeg|webp)\b/i.test(head)
-      ? { code: 'invalid_base64_image', message: `${name} must be a base64 data URI: data:image/png;base64,...` }
-      : { code: 'unsupported_image_media_type', message: `${name} must be a PNG, JPEG or WebP image` };
+    return { code: 'invalid_base64_image', message: `${name} must be a base64 data URI: data:image/png;base64,...` };
   }
   if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(addressOf(value))) {
     return {

@@ -10,12 +10,35 @@ const CHARACTER_BYTES = 6;
  * reading it would block the event loop.
  */
 export class LongText {
-  /** `raw` contains the bytes between the quotes, which must be valid there. */
-  constructor(private readonly raw: Buffer) {}
+  /** `raw` contains the bytes between the quotes, which must be valid there; `before` is put in front of them. */
+  constructor(
+    private readonly raw: Buffer,
+    private readonly before = '',
+  ) {}
 
   /** Length in bytes: at least the length in characters, and equal to it for ASCII without escapes. */
   get length(): number {
-    return this.raw.length;
+    return this.before.length + this.raw.length;
+  }
+
+  /** The same text behind this one, without copying it. */
+  behind(text: string): LongText {
+    return new LongText(this.raw, text + this.before);
+  }
+
+  /** Position of an ASCII text without quotes, slashes, and backslashes among the bytes; -1 if there is none. */
+  indexOf(text: string, from = 0): number {
+    return this.raw.indexOf(text, from, 'latin1');
+  }
+
+  /** Like `indexOf`, but the last position. */
+  lastIndexOf(text: string): number {
+    return this.raw.lastIndexOf(text, undefined, 'latin1');
+  }
+
+  /** The part between two positions of `indexOf`, which must not be inside an escape. */
+  part(start: number, end?: number): LongText {
+    return new LongText(this.raw.subarray(start, end));
   }
 
   /** The first characters; decodes only these. */
@@ -42,6 +65,7 @@ export class LongText {
     const decoder = new StringDecoder('utf8');
     const total = this.raw.length;
     let rest = '';
+    if (this.before !== '') yield this.before;
     for (let at = 0; at < total; at += step) {
       if (this.raw.length !== total) throw new Error('the body of the request was given back');
       const text = rest + decoder.write(this.raw.subarray(at, at + step));

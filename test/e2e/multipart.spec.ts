@@ -121,10 +121,9 @@ describe('POST /v1/images/edits', () => {
       ['output_compression', '80'],
       ['quality', ''],
       ['seed', '7'],
-      ['notes', Buffer.from('hello'), 'notes.txt'],
     ]);
     expect(response.status).toBe(200);
-    expect(response.headers.get('x-ignored-params')).toBe('seed, notes, output_compression');
+    expect(response.headers.get('x-ignored-params')).toBe('seed, output_compression');
   });
 
   const file: Part = ['image', Buffer.from('not an image, whatever it is called'), 'a.png'];
@@ -136,6 +135,13 @@ describe('POST /v1/images/edits', () => {
     ['n 2', [['n', '2'], ...rest], 400, 'integer_above_max_value', 'n'],
     ['a second prompt', [['prompt', 'another'], ...rest], 400, 'invalid_value', 'prompt'],
     ['an image as text', [['image', 'https://a.example/b.png'], ...rest], 400, 'invalid_type', 'image'],
+    [
+      'a file that would be left out',
+      [...rest, ['notes', Buffer.from('hello'), 'notes.txt']],
+      400,
+      'unsupported_parameter',
+      'notes',
+    ],
     ['a size against the rules', [...rest, ['size', '1000x300']], 400, 'invalid_value', 'size'],
     ['a prompt too long', [['prompt', 'a'.repeat(32_001)]], 400, 'string_above_max_length', 'prompt'],
     ['a prompt much too long', [['prompt', 'a'.repeat(400_000)]], 400, 'string_above_max_length', 'prompt'],

@@ -23,6 +23,9 @@ const TAKEN = [
     `data:image/jpeg;base64,${bare(bytes)}`,
     `data:image/png;charset=utf-8;base64,${base64(bytes).replace(/.{76}/g, '$&\r\n')}`,
     `DATA:IMAGE/WEBP;BASE64,${base64(bytes)}`,
+    `data:image/jpg; base64, ${base64(bytes)}`,
+    `data:application/octet-stream;name="a b.png";base64,${bytes.toString('base64url')}`,
+    `data:;base64,${encodeURIComponent(base64(bytes))}`,
   ]),
   ...['http://nowhere.invalid/a.png', 'https://nowhere.invalid:443/?a=b#c', 'HTTPS://NOWHERE.INVALID'],
 ];
@@ -32,7 +35,7 @@ const REFUSED: Readonly<Record<string, readonly unknown[]>> = {
   invalid_base64_image: [
     ...['data:image/png;base64,', 'data:image/png,abc', 'data:image/png;base64'],
     ...[`data:image/png;base64,${base64(PNG).slice(0, 41)}`, `data:image/png;base64,${base64(PNG)}*`],
-    ...[`data:image/png;base64, ${base64(PNG)}`, `data:image/png;base64,${base64(PNG)}====`],
+    `data:image/png;base64,${base64(PNG)}====`,
     `data:image/png;base64,${base64(PNG).replace(/.{20}/, '$&%3D')}`,
   ],
   unsupported_image_media_type: [

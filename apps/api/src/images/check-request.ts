@@ -17,7 +17,8 @@ import {
   ImageEditRequest,
   ImageGenerationRequest,
 } from '#contract/image-request.js';
-import { readFields } from '#contract/request-fields.js';
+import { inOwnNames } from '#contract/other-names.js';
+import { fieldsOf, readFields, type ReadFields } from '#contract/request-fields.js';
 import type { RequestIdentity, RequestMark } from '#tasks/intake/task-intake.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
@@ -78,7 +79,10 @@ export class CheckRequest {
     const mark = requestMark(request.headers);
     const isTask = asynchronous || answersWithTask(request.body, caller);
     const requestClass = isTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
-    const { request: fields, ignored: unknown } = readFields<AsyncImageGenerationRequest>(requestClass, request.body);
+    const { request: fields, ignored: unknown } = readTranslated<AsyncImageGenerationRequest>(
+      requestClass,
+      request.body,
+    );
     const ignored = [...unknown, ...normalizeSpelling(fields)];
     assertIgnorable(ignored);
     if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields, this.rules.sizesOf(fields));
@@ -108,7 +112,7 @@ export class CheckRequest {
     const caller = callerOf(request);
     const mark = requestMark(request.headers);
     const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
-    const { request: fields, ignored: unknown } = readFields<AsyncImageEditRequest>(requestClass, request.body);
+    const { request: fields, ignored: unknown } = readTranslated<AsyncImageEditRequest>(requestClass, request.body);
     const ignored = [...unknown, ...normalizeSpelling(fields)];
     assertIgnorable(ignored);
     ignored.push(...this.assertAll('edit', fields, caller, asynchronous));
@@ -141,8 +145,8 @@ export class CheckRequest {
       const hold = new BodyReservation(this.memory, sourceOf(request));
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
-      const { request: fields, ignored: texts } = readFields<AsyncImageEditForm>(requestClass, coerceTexts(form.texts));
-      const ignored = [...texts, ...form.ignored, ...normalizeSpelling(fields)];
+      const { request: fields, ignored: texts } = readFormTexts(requestClass, form.texts);
+      const ignored = [...texts, ...normalizeSpelling(fields)];
       assertIgnorable(ignored);
       ignored.push(...this.assertAll('edit', fields, caller, asynchronous));
       if (form.images.length === 0) {
@@ -208,6 +212,19 @@ async function orDiscard(upload: InputUpload, check: () => Promise<CheckedReques
     await upload.discard();
     throw error;
   }
+}
+
+/** The fields of a body, also under the names of other APIs. Throws AppError for an image in an unknown field. */
+function readTranslated<T extends object>(requestClass: new () => T, body: unknown): ReadFields<T> {
+  return readFields(requestClass, inOwnNames(fieldsOf(requestClass), body));
+}
+
+function readFormTexts(
+  requestClass: new () => AsyncImageEditForm,
+  texts: Readonly<Record<string, string>>,
+): ReadFields<AsyncImageEditForm> {
+  const named = inOwnNames(fieldsOf(requestClass), texts) as Readonly<Record<string, unknown>>;
+  return readFields(requestClass, coerceTexts(named));
 }
 
 /** Even a form with invalid headers is read, so that its sender sees the response. */

@@ -21,7 +21,7 @@ describe('decodeDataUri', () => {
     fc.assert(
       fc.property(fc.array(letters, { minLength: 1, maxLength: 12 }), (list) => {
         const text = list.join('');
-        const whole = text.replaceAll('\n', '');
+        const whole = text.replaceAll('\n', '').replaceAll('-', '+').replaceAll('_', '/').trimStart().trimEnd();
         // Lines may break anywhere. Groups of four; the last may have two or three letters, with or without the padding that fills it up.
         const right = /^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/.test(whole);
         if (right) expect(decode(text)).toEqual(Buffer.from(whole, 'base64'));
@@ -61,9 +61,22 @@ describe('decodeDataUri', () => {
     expect(Buffer.concat(pieces).toString()).toBe('ABC');
   });
 
-  it.each(['A', 'AAAAA', 'AA=A', 'A===', 'AA A', 'AAA*', '====', 'AA-_', 'AAA%3D'])('refuses "%s"', (base64) => {
-    expect(() => decode(base64)).toThrow(/not valid base64/);
+  it('takes the alphabet for URLs and percent-encoded characters, wherever the text is divided', () => {
+    const bytes = Buffer.alloc(400_000, Buffer.from([0xfb, 0xff, 0xfe, 0x3e]));
+    expect(decode(bytes.toString('base64url')).equals(bytes)).toBe(true);
+    for (const offset of ['', 'AAAA', 'AAAAAAAA']) {
+      const encoded = encodeURIComponent(offset + bytes.toString('base64'));
+      expect(decode(encoded).equals(Buffer.from(offset + bytes.toString('base64'), 'base64'))).toBe(true);
+    }
+    expect(decode(' QUJD%0D%0A').toString()).toBe('ABC');
   });
+
+  it.each(['A', 'AAAAA', 'AA=A', 'A===', 'AA A', 'AAA*', '====', 'AAA%', 'AAA%3', 'AAA%ZZ'])(
+    'refuses "%s"',
+    (base64) => {
+      expect(() => decode(base64)).toThrow(/not valid base64/);
+    },
+  );
 
   it('refuses padding in the middle of long data', () => {
     const long = 'A'.repeat(262_143) + '=' + 'AAAA';

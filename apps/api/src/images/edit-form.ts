@@ -1,19 +1,33 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
+import { AsyncImageEditForm } from '#contract/image-request.js';
+import { plainWord } from '#contract/image-shapes.js';
+import { fieldsOf, shownNames } from '#contract/request-fields.js';
 import type { TaskInput } from '#tasks/row/task.js';
-import { passBy, readForm, UNNAMED, type FormParts, type FormSource } from '../common/fastify/read-form.js';
+import {
+  readForm,
+  sentAsFile,
+  UNNAMED,
+  type FormParts,
+  type FormSource,
+  type PartHead,
+} from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
-const IMAGE_PART = /^images?(?:\[(\d{0,6})\])?$/;
+/** Names of images and masks, without case and separators. */
+const IMAGE_PART = /^(?:input|reference|ref)?images?(?:files?)?(?:\[(\d{0,6})\]|(\d{1,6}))?$/;
+const MASK_PART = /^(?:image|input)?masks?(?:images?|files?)?(?:\[0?\]|0)?$/;
+/** What clients write for an option that is not set. */
+const UNSET = /^(?:|null|none|undefined)$/i;
+/** Fields in which these words are text. */
+const FREE_TEXTS = ['prompt', 'user', 'safety_identifier'];
 
 /** A completely read multipart edit: texts as they were sent, files already stored. */
 export interface EditForm {
   readonly texts: Readonly<Record<string, string>>;
   readonly images: readonly TaskInput[];
   readonly mask: TaskInput | null;
-  /** Names of unknown files. */
-  readonly ignored: readonly string[];
 }
 
 interface ReceivedImage {
@@ -34,9 +48,9 @@ class EditParts implements FormParts<EditForm> {
   /** Has no prototype, so that `__proto__` is an ordinary name. */
   private readonly texts = Object.create(null) as Record<string, string>;
   private readonly images: ReceivedImage[] = [];
-  private readonly ignored: string[] = [];
   private readonly storing: Promise<void>[] = [];
   private readonly open = new Set<Readable>();
+  private arrivals = 0;
   private imageCount = 0;
   private maskCount = 0;
   private mask: TaskInput | null = null;
@@ -46,29 +60,30 @@ class EditParts implements FormParts<EditForm> {
     private readonly fail: (error: Error) => void,
   ) {}
 
-  file(name: string, stream: Readable): void {
-    const image = IMAGE_PART.exec(name);
-    if (image === null && name !== 'mask') {
-      this.ignored.push(name);
-      passBy(stream);
-      return;
-    }
+  /** A known text field is a text, however it is sent: some clients give each part a file name, or send bytes. */
+  isFile(head: PartHead): boolean {
+    return sentAsFile(head) && !isTextField(head.name);
+  }
+
+  file(name: string, stream: Readable, fileName: string | undefined): void {
     this.open.add(stream);
     // Its reader gets the same error, but may not have started reading.
     stream.on('error', () => undefined);
-    const stored = image === null ? this.storeMask(stream) : this.storeInput(stream, name, image[1]);
+    const stored = this.take(name, stream, { arrival: this.arrivals++, isUnset: fileName === '' });
     this.storing.push(stored.catch(this.fail).finally(() => this.open.delete(stream)));
   }
 
   text(name: string, value: string, cut: boolean): void {
     const param = name.slice(0, 64);
-    if (IMAGE_PART.test(name) || name === 'mask') {
-      this.fail(new AppError('invalid_type', `${name} must be a file`, { param: name === 'mask' ? name : 'image' }));
+    const place = placeOf(name);
+    const isUnset = UNSET.test(value) && !FREE_TEXTS.includes(name);
+    if (place !== undefined && !isUnset) {
+      this.fail(new AppError('invalid_type', `${param} must be a file`, { param: place.kind }));
     } else if (cut) {
       this.fail(new AppError('string_above_max_length', `The text part ${param} is too long.`, { param }));
     } else if (name in this.texts && !name.endsWith('[]') && name !== UNNAMED) {
       this.fail(new AppError('invalid_value', `The form has more than one ${param}.`, { param }));
-    } else if (value !== '' || name === 'prompt') {
+    } else if (!isUnset && (value !== '' || name === 'prompt')) {
       this.texts[name] = value;
     }
   }
@@ -84,10 +99,23 @@ class EditParts implements FormParts<EditForm> {
   result(): EditForm {
     const inputs = this.images.sort((a, b) => a.position - b.position).map(({ input }) => input);
     const images = inputs.map((input, index) => ({ ...input, param: paramOf(index, inputs.length) }));
-    return { texts: this.texts, images, mask: this.mask, ignored: this.ignored };
+    return { texts: this.texts, images, mask: this.mask };
   }
 
-  private async storeInput(stream: Readable, name: string, position: string | undefined): Promise<void> {
+  /** Throws AppError for a file that would be left out, except a file input in which nothing was chosen. */
+  private async take(name: string, stream: Readable, { arrival, isUnset }: Arrival): Promise<void> {
+    const place = placeOf(name);
+    if (place === undefined && !isUnset) throw unknownFile(name);
+    const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+    const first = await chunks.next();
+    if (first.done === true && isUnset) return;
+    if (place === undefined) throw unknownFile(name);
+    const bytes = allChunks(first, chunks);
+    if (place.kind === 'mask') await this.storeMask(bytes);
+    else await this.storeImage(bytes, name, place.position ?? arrival);
+  }
+
+  private async storeImage(bytes: AsyncIterable<Buffer>, name: string, position: number): Promise<void> {
     const slot = this.imageCount++;
     if (slot >= MAX_REFERENCE_IMAGES) {
       throw new AppError('array_above_max_length', `At most ${MAX_REFERENCE_IMAGES} images are allowed.`, {
@@ -95,14 +123,54 @@ class EditParts implements FormParts<EditForm> {
       });
     }
     const param = slot === 0 && name === 'image' ? 'image' : `image[${slot}]`;
-    const input = await this.upload.add(stream as AsyncIterable<Buffer>, slot, param);
-    this.images.push({ input, position: position ? Number(position) : slot });
+    const input = await this.upload.add(bytes, slot, param);
+    this.images.push({ input, position });
   }
 
-  private async storeMask(stream: Readable): Promise<void> {
+  private async storeMask(bytes: AsyncIterable<Buffer>): Promise<void> {
     if (this.maskCount++ > 0) throw new AppError('invalid_value', 'Only one mask is allowed.', { param: 'mask' });
-    this.mask = await this.upload.add(stream as AsyncIterable<Buffer>, 'mask', 'mask');
+    this.mask = await this.upload.add(bytes, 'mask', 'mask');
   }
+}
+
+interface Arrival {
+  /** Its place among the files of the form. */
+  readonly arrival: number;
+  readonly isUnset: boolean;
+}
+
+/** What a part's name means; `position` is N of `image[N]` and `imageN`. */
+type Place = { readonly kind: 'image'; readonly position: number | undefined } | { readonly kind: 'mask' };
+
+function placeOf(name: string): Place | undefined {
+  const [base = '', ...index] = name.split(/(?=\[)/);
+  const word = base.toLowerCase().replace(/[-_. ]/g, '') + index.join('');
+  if (MASK_PART.test(word)) return { kind: 'mask' };
+  const image = IMAGE_PART.exec(word);
+  if (image === null) return undefined;
+  const position = image[1] || image[2];
+  return { kind: 'image', position: position === undefined ? undefined : Number(position) };
+}
+
+let textFields: ReadonlySet<string> | undefined;
+
+function isTextField(name: string): boolean {
+  textFields ??= new Set(fieldsOf(AsyncImageEditForm).map(plainWord));
+  return textFields.has(plainWord(name));
+}
+
+async function* allChunks(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+function unknownFile(name: string): AppError {
+  const param = shownNames([name])[0] ?? '';
+  const text = `The file ${param} would be left out: send images as image[], and a mask as mask.`;
+  return new AppError('unsupported_parameter', text, { param });
 }
 
 function paramOf(index: number, count: number): string {
@@ -113,11 +181,12 @@ const NUMBERS = ['n', 'output_compression', 'partial_images'];
 const FLAGS = ['stream', 'strict'];
 
 /** Parses text parts as JSON values; a text that can't be parsed stays a string and fails validation. */
-export function coerceTexts(texts: Readonly<Record<string, string>>): Record<string, unknown> {
+export function coerceTexts(texts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const values = Object.create(null) as Record<string, unknown>;
   for (const [name, text] of Object.entries(texts)) {
-    if (NUMBERS.includes(name) && /^-?\d{1,15}(\.\d+)?$/.test(text)) values[name] = Number(text);
-    else if (FLAGS.includes(name) && /^(true|false)$/.test(text)) values[name] = text === 'true';
+    if (typeof text !== 'string') values[name] = text;
+    else if (NUMBERS.includes(name) && /^-?\d{1,15}(\.\d+)?$/.test(text)) values[name] = Number(text);
+    else if (FLAGS.includes(name) && /^(true|false)$/i.test(text)) values[name] = text.toLowerCase() === 'true';
     else values[name] = text;
   }
   return values;

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { discardRest } from '../common/request-stream.js';
-import { readForm, type FormParts, type FormSource } from '../common/fastify/read-form.js';
+import { readForm, sentAsFile, type FormParts, type FormSource, type PartHead } from '../common/fastify/read-form.js';
 
 /** Name of the part with the image, as in APIMart's API. */
 export const FILE_PART = 'file';
@@ -44,6 +44,10 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
     private readonly store: (stream: Readable) => Promise<T>,
     private readonly refuse: (error: Error) => void,
   ) {}
+
+  isFile(head: PartHead): boolean {
+    return sentAsFile(head);
+  }
 
   file(name: string, stream: Readable, fileName: string | undefined): void {
     // A truncated part fails its stream, perhaps before it is read.

@@ -6,7 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import { LongText } from '#contract/long-text.js';
 import { BodyBytes } from './body-bytes.js';
 import { BodyReservation, type BodyMemory } from './body-memory.js';
-import { CHAT_LIMITS, invalidJson, JsonScan, PARSED_LIMITS, type ScanLimits } from './json-scan.js';
+import { CHAT_LIMITS, invalidJson, JsonScan, PARSED_LIMITS, tooMuch, type ScanLimits, type Span } from './json-scan.js';
 import { networkOf } from '../network-of.js';
 import { collectBody, discardRest } from '../request-stream.js';
 
@@ -33,18 +33,35 @@ export class ScannedBody {
    */
   value(limits: Omit<ScanLimits, 'depth'> = PARSED_LIMITS): unknown {
     this.scan.assertWithin(limits);
-    const { images } = this.scan;
-    if (images.length === 0) return parsed(this.bytes.toString('utf8'));
-    // A random placeholder for images, so that no caller's text can be mistaken for one.
+    return this.parse({ start: 0, end: this.bytes.length }, this.scan.images);
+  }
+
+  /**
+   * Parses one value of the text; all long texts in it become `LongText`s. Throws AppError `request_too_large` when it
+   * has more bytes than `rest` besides them.
+   */
+  valueAt(span: Span, rest: number): unknown {
+    const texts = this.scan.longTexts.filter(({ start, end }) => start >= span.start && end <= span.end);
+    if (this.restOf(span, texts) > rest) throw tooMuch(rest);
+    return this.parse(span, texts);
+  }
+
+  private restOf(span: Span, texts: readonly Span[]): number {
+    return texts.reduce((bytes, { start, end }) => bytes - (end - start), span.end - span.start);
+  }
+
+  private parse(span: Span, longTexts: readonly Span[]): unknown {
+    if (longTexts.length === 0) return parsed(this.bytes.toString('utf8', span.start, span.end));
+    // A random placeholder for long texts, so that no caller's text can be mistaken for one.
     const word = randomBytes(16).toString('hex');
     let text = '';
-    let from = 0;
-    for (const [index, { start, end }] of images.entries()) {
+    let from = span.start;
+    for (const [index, { start, end }] of longTexts.entries()) {
       text += `${this.bytes.toString('utf8', from, start)}"${word}${index}"`;
       from = end;
     }
-    const texts = images.map(({ start, end }) => new LongText(this.bytes.subarray(start + 1, end - 1)));
-    return restored(parsed(text + this.bytes.toString('utf8', from)), word, texts);
+    const texts = longTexts.map(({ start, end }) => new LongText(this.bytes.subarray(start + 1, end - 1)));
+    return restored(parsed(text + this.bytes.toString('utf8', from, span.end)), word, texts);
   }
 }
 

@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import { IMAGE_TEXT } from '#contract/image-shapes.js';
 
 /** The position of a value: its first byte, and the byte after its last. */
 export interface Span {
@@ -18,12 +19,22 @@ export interface ScanLimits {
   readonly depth: number;
   /** Bytes outside of long image texts. */
   readonly rest: number;
+  /** How a text begins that is kept as an image; default: as a data URI of an image. */
+  readonly imageStart?: RegExp;
+  /** The outermost member, an array, whose items are kept in `items`. */
+  readonly itemsOf?: string;
 }
 
 /** For bodies that are parsed: a parser's cost grows with these, not with the size of images. */
-export const PARSED_LIMITS: ScanLimits = { tokens: 100_000, members: 1_000, depth: 32, rest: 1_048_576 };
+export const PARSED_LIMITS: ScanLimits = {
+  ...{ tokens: 100_000, members: 1_000, depth: 32, rest: 1_048_576 },
+  imageStart: IMAGE_TEXT,
+};
 /** For chats, which are passed on unparsed. */
-export const CHAT_LIMITS: ScanLimits = { tokens: 1_000_000, members: 1_000_000, depth: 512, rest: Infinity };
+export const CHAT_LIMITS: ScanLimits = {
+  ...{ tokens: 1_000_000, members: 1_000_000, depth: 512, rest: Infinity },
+  itemsOf: 'messages',
+};
 const NO_LIMITS: ScanLimits = { tokens: Infinity, members: Infinity, depth: 10_000, rest: Infinity };
 
 /** Longest member name and longest number, in bytes. */
@@ -32,7 +43,11 @@ const MAX_WORD_BYTES = 1_024;
 const MAX_OUTER_MEMBERS = 1_000;
 /** A text that starts like an image is kept unparsed from this size on, in bytes. */
 const LONG_TEXT_BYTES = 16_384;
-const IMAGE_START = 'data:image';
+const DATA_IMAGE = /^data:image/i;
+/** Bytes of a text that tell whether it is an image. */
+const IMAGE_START_BYTES = 32;
+/** Items that are kept of an array: the last ones, of which a chat's newest messages are the most recent. */
+const MAX_ITEMS = 1_000;
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
@@ -56,6 +71,11 @@ export class JsonScan {
   memberCount = 0;
   /** Long texts that start like images, with their quotes. */
   readonly images: Span[] = [];
+  /** All long texts, with their quotes. */
+  readonly longTexts: Span[] = [];
+  /** The last items of the array `itemsOf`, and how many there are in all. */
+  readonly items: Span[] = [];
+  itemCount = 0;
   /** Start of the outermost value; `end` is the byte after it. */
   start = 0;
   end = 0;
@@ -71,6 +91,7 @@ export class JsonScan {
   private hexLeft = 0;
   private outerName = '';
   private outerStart = 0;
+  private itemStart = 0;
 
   constructor(private readonly limits: ScanLimits = NO_LIMITS) {}
 
@@ -115,6 +136,7 @@ export class JsonScan {
     this.count();
     if (this.open.length === 0) this.start = this.at;
     if (this.open.length === 1) this.outerStart = this.at;
+    if (this.open.length === 2) this.itemStart = this.at;
     this.wordStart = this.at;
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (this.open.length >= this.limits.depth) {
@@ -222,9 +244,11 @@ export class JsonScan {
   }
 
   private endText(bytes: Buffer): void {
+    const text = { start: this.wordStart, end: this.at };
+    if (text.end - text.start > LONG_TEXT_BYTES) this.longTexts.push(text);
     if (this.isImage(bytes, this.at)) {
-      this.images.push({ start: this.wordStart, end: this.at });
-      this.imageBytes += this.at - this.wordStart;
+      this.images.push(text);
+      this.imageBytes += text.end - text.start;
     }
     this.endValue();
   }
@@ -248,6 +272,13 @@ export class JsonScan {
     if (this.open.length === 1 && this.open[0] === true) {
       this.members.set(this.outerName, { start: this.outerStart, end: this.at, isEmpty });
     }
+    if (this.open.length === 2 && this.open[1] === false && this.outerName === this.limits.itemsOf) this.endItem();
+  }
+
+  private endItem(): void {
+    this.itemCount++;
+    this.items.push({ start: this.itemStart, end: this.at });
+    if (this.items.length > 2 * MAX_ITEMS) this.items.splice(0, MAX_ITEMS);
   }
 
   private count(): void {
@@ -257,7 +288,7 @@ export class JsonScan {
   private isImage(bytes: Buffer, end: number): boolean {
     const start = this.wordStart + 1;
     if (end - start < LONG_TEXT_BYTES) return false;
-    return bytes.toString('latin1', start, start + IMAGE_START.length).toLowerCase() === IMAGE_START;
+    return (this.limits.imageStart ?? DATA_IMAGE).test(bytes.toString('latin1', start, start + IMAGE_START_BYTES));
   }
 
   /** Counts an unfinished text too, unless it looks like an image so far. */
@@ -300,6 +331,7 @@ function longName(): AppError {
   );
 }
 
-function tooMuch(limit: number): AppError {
+/** The error for too much content besides images. */
+export function tooMuch(limit: number): AppError {
   return new AppError('request_too_large', `The request body contains more than ${limit} bytes besides its images.`);
 }

@@ -30,8 +30,24 @@ const GATHER_MS = 20;
 /** Name of a part without one, for the list of ignored parts. */
 export const UNNAMED = 'unnamed';
 
+/** What the headers of a part say about it. */
+export interface PartHead {
+  readonly name: string;
+  /** Empty for a file input of a page in which nothing was chosen. */
+  readonly fileName: string | undefined;
+  /** Media type without parameters, in lower case. */
+  readonly type: string;
+}
+
+/** Whether the sender of a part means a file. */
+export function sentAsFile({ fileName, type }: PartHead): boolean {
+  return fileName !== undefined || type === 'application/octet-stream' || type.startsWith('image/');
+}
+
 /** A route's handler for the parts of a form, in their order of arrival. */
 export interface FormParts<T> {
+  /** Whether to read a part as a file; clients send text fields as files, too. */
+  isFile(head: PartHead): boolean;
   /** Must read the stream to its end, or destroy it. */
   file(name: string, stream: Readable, fileName: string | undefined): void;
   /** `cut`: the value exceeded the maximum size and was truncated. */
@@ -80,11 +96,12 @@ function readParts<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const parts = open(fail);
-    const parser = openParser(payload.headers, fail);
+    const { parser, encodingOf } = openParser(payload.headers, fail);
     const pieces = gathered();
     const takeTurns = burstLimiter(payload);
     let received = 0;
     let textBytes = 0;
+    let texts = 0;
     let over = false;
 
     function fail(error: Error): void {
@@ -100,21 +117,39 @@ function readParts<T>(
     if (parser === undefined) return;
     // A chunk may hold many parts, so parts may still arrive after the rejected one.
     // A part's name may be missing, whatever the type says, or empty.
-    parser.on('file', (name: string | undefined, stream, fileName) => {
+    parser.on('file', (given: string | undefined, stream, fileName: string | undefined, _encoding, type) => {
+      const name = given || UNNAMED;
+      const encoding = encodingOf();
+      const head = { name, fileName, type };
       if (over) passBy(stream);
-      else parts.file(name || UNNAMED, stream, fileName);
+      else if (encoding.transfer !== undefined) fail(encodedPart(name, encoding.transfer));
+      else if (parts.isFile(head)) parts.file(name, stream, fileName);
+      else readText(name, stream, encoding.charset);
     });
-    parser.on('field', (name: string | undefined, value, _nameCut, valueCut) => {
-      textBytes += value.length;
-      if (textBytes > MAX_TEXTS_BYTES) fail(textsTooLong());
-      else
+
+    /** Collects a text, up to its limit; a truncated part fails its stream, and also the form. */
+    function readText(name: string, stream: Readable, charset: string): void {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      if (++texts > MAX_TEXTS) fail(tooManyParts());
+      stream.on('error', () => undefined);
+      stream.on('data', (chunk: Buffer) => {
+        if (bytes < MAX_TEXT_BYTES) chunks.push(chunk.subarray(0, MAX_TEXT_BYTES - bytes));
+        bytes += chunk.length;
+        textBytes += chunk.length;
+        if (textBytes > MAX_TEXTS_BYTES) fail(textsTooLong());
+      });
+      stream.on('end', () => {
         refusing(() => {
-          hold.reserve(value.length);
-          parts.text(name || UNNAMED, value, valueCut);
+          hold.reserve(Math.min(bytes, MAX_TEXT_BYTES));
+          const cut = bytes > MAX_TEXT_BYTES;
+          parts.text(name, decoded(Buffer.concat(chunks), charset, { name, cut }), cut);
         });
-    });
+      });
+    }
+
     for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-      parser.on(limit, () => fail(invalidMultipart('The form has too many parts.')));
+      parser.on(limit, () => fail(tooManyParts()));
     }
     parser.on('error', () => fail(invalidMultipart('The multipart body is malformed or incomplete.')));
     parser.on('finish', () => {
@@ -192,17 +227,32 @@ function gathered(): Transform {
   return pieces;
 }
 
-function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void): BusboyInstance | undefined {
+/** How the current part is encoded. */
+interface PartEncoding {
+  /** Of its text. */
+  readonly charset: string;
+  /** A transfer encoding that would have to be undone; undefined for the usual ones. */
+  readonly transfer: string | undefined;
+}
+
+interface OpenParser {
+  readonly parser: BusboyInstance | undefined;
+  readonly encodingOf: () => PartEncoding;
+}
+
+function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void): OpenParser {
   /** Whether the latest part is one that Busboy has not asked about. */
   let unknown = false;
+  let encoding: PartEncoding = { charset: 'utf-8', transfer: undefined };
   try {
     const busboy = new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
       fileHwm: PART_BUFFER_BYTES,
-      limits: { fieldSize: MAX_TEXT_BYTES, fields: MAX_TEXTS, parts: MAX_PARTS, headerPairs: 32, headerSize: 16_384 },
-      isPartAFile: (_name: string | undefined, type: string | undefined, fileName: string | undefined) => {
+      limits: { parts: MAX_PARTS, headerPairs: 32, headerSize: 16_384 },
+      // Every part arrives as bytes: Busboy replaces those of a text that are not in its encoding, without a word.
+      isPartAFile: () => {
         unknown = false;
-        return fileName !== undefined || type === 'application/octet-stream' || (type ?? '').startsWith('image/');
+        return true;
       },
     });
     const failIfSkipped = (): void => {
@@ -211,13 +261,43 @@ function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void):
     allParts(busboy).on('part', (part: Readable) => {
       failIfSkipped();
       unknown = true;
+      // Before Busboy, which then announces the part.
+      part.prependListener('header', (header: PartHeaders) => {
+        encoding = encodingIn(header);
+      });
       part.on('header', failIfSkipped);
     });
-    return busboy.on('finish', failIfSkipped);
+    return { parser: busboy.on('finish', failIfSkipped), encodingOf: () => encoding };
   } catch {
     // Deferred, because `fail` uses the parser, which does not exist yet.
     queueMicrotask(() => fail(invalidMultipart('The multipart body has no valid boundary.')));
-    return undefined;
+    return { parser: undefined, encodingOf: () => encoding };
+  }
+}
+
+type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>;
+
+function encodingIn(header: PartHeaders): PartEncoding {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(header['content-type']?.[0] ?? '')?.[1];
+  const transfer = header['content-transfer-encoding']?.[0]?.trim().toLowerCase();
+  return {
+    charset: charset ?? 'utf-8',
+    transfer: transfer === undefined || /^(?:7bit|8bit|binary|)$/.test(transfer) ? undefined : transfer,
+  };
+}
+
+/** Throws AppError `invalid_value` for bytes that are no text in their encoding: an image of garbage would be bought. */
+function decoded(bytes: Buffer, charset: string, { name, cut }: { name: string; cut: boolean }): string {
+  try {
+    // A text that was cut may end inside a character, and is refused for its length.
+    return new TextDecoder(charset, { fatal: !cut, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    const param = name.slice(0, 64);
+    const known = charset.slice(0, 32).replace(/[^\w.:-]/g, '_');
+    throw new AppError('invalid_value', `The text part ${param} is not valid ${known.toUpperCase()}.`, {
+      param,
+      cause,
+    });
   }
 }
 
@@ -235,6 +315,15 @@ function formTooLarge(maxBytes: number): AppError {
 
 function textsTooLong(): AppError {
   return new AppError('request_too_large', `The text fields of the form are longer than ${MAX_TEXTS_BYTES} bytes.`);
+}
+
+function tooManyParts(): AppError {
+  return invalidMultipart('The form has too many parts.');
+}
+
+function encodedPart(name: string, encoding: string): AppError {
+  const what = `The part ${name.slice(0, 64)} has the transfer encoding ${encoding.slice(0, 32)}; send it as it is.`;
+  return invalidMultipart(what);
 }
 
 function invalidMultipart(message: string): AppError {

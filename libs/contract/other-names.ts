@@ -1,0 +1,163 @@
+import { AppError } from './app-error.js';
+import { carriesImage, imageIn, plainWord } from './image-shapes.js';
+import { isImageSize } from './pixel-table.js';
+import { shownNames } from './request-fields.js';
+
+/** Names of other APIs for the number of images. */
+const COUNTS = ['numimages', 'numberofimages', 'numoutputs', 'imagecount', 'batchsize', 'samples'];
+const REFERENCES = /^(?:input|reference|ref)?images?(?:urls?|uris?|b64|b64json|base64)?$/;
+const MASKS = /^(?:image|input)?masks?(?:image)?(?:urls?|uris?|b64|b64json|base64)?$/;
+/** Further weights and control images: without them, the image would be another one. */
+const REFUSED = /^(?:loras?|loraweights|loramodels?|controlnets?|ipadapters?|embeddings)$/;
+/** `prompt` is required everywhere, so its absence is always reported. */
+const EXACT = ['prompt'];
+
+type Body = Record<string, unknown>;
+type Entry = readonly [name: string, value: unknown];
+
+/**
+ * Translates a body's unknown fields that say something we can do: another spelling of a field (`outputFormat`), or
+ * another API's name for it (`aspect_ratio`, `num_images`, `width` and `height`, `reference_images`). Beside the field
+ * itself they stay unknown. Hints such as `seed` stay unknown too, and the caller learns that they are ignored. Throws
+ * AppError for an image in a field that is none of `known`, because the purchased image would be another one without it.
+ */
+export function inOwnNames(known: readonly string[], body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const given = Object.entries(body).filter(([, value]) => value !== null && value !== undefined);
+  // Has no prototype, so that `__proto__` is an ordinary name.
+  const own = Object.create(null) as Body;
+  for (const [name, value] of given) if (known.includes(name)) own[name] = value;
+  const sizes: Entry[] = [];
+  const unknown: Entry[] = [];
+  for (const entry of given) {
+    if (known.includes(entry[0]) || translate(entry, known, own)) continue;
+    (isSize(entry[0]) ? sizes : unknown).push(entry);
+  }
+  const unused = takeSizes(sizes, own);
+  const left = new Set([...unknown, ...unused].map(([name]) => name));
+  for (const [name, value] of given) if (left.has(name)) own[name] = value;
+  return own;
+}
+
+/** Whether the entry was understood. */
+function translate([name, value]: Entry, known: readonly string[], own: Body): boolean {
+  const word = plainWord(name);
+  const field = known.find((one) => plainWord(one) === word && !EXACT.includes(one));
+  if (field !== undefined && isFree(own, field)) {
+    own[field] = value;
+    return true;
+  }
+  if (COUNTS.includes(word)) return takeCount(value, own);
+  if (!isEmpty(value)) {
+    if (known.includes('image_urls') && REFERENCES.test(word) && isFree(own, 'image_urls')) {
+      own['image_urls'] = [value]
+        .flat()
+        .map((item, at, all) => referenceOf(item, all.length > 1 ? `${name}[${at}]` : name));
+      return true;
+    }
+    if (known.includes('images') && REFERENCES.test(word) && isFree(own, 'images')) {
+      own['images'] = [value]
+        .flat()
+        .map((item, at, all) => ({ image_url: referenceOf(item, all.length > 1 ? `${name}[${at}]` : name) }));
+      return true;
+    }
+    if (known.includes('mask') && MASKS.test(word) && isFree(own, 'mask')) {
+      own['mask'] = { image_url: referenceOf([value].flat().length === 1 ? [value].flat()[0] : value, name) };
+      return true;
+    }
+    if (REFUSED.test(word)) throw refusedOption(name);
+    if (carriesImage(name, value)) throw refusedImage(name, known);
+  }
+  return false;
+}
+
+/** Whether a field has no value yet; an empty list is none. */
+function isFree(own: Body, field: string): boolean {
+  return own[field] === undefined || (Array.isArray(own[field]) && (own[field] as unknown[]).length === 0);
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || value === false || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+}
+
+function referenceOf(value: unknown, name: string): unknown {
+  const found = imageIn(value);
+  const param = shown(name);
+  if (found === undefined) {
+    throw new AppError('invalid_type', `${param} must be an image's URL or data URI`, { param });
+  }
+  if ('reference' in found) return found.reference;
+  const at = param + (found.problem.at ?? '');
+  throw new AppError(found.problem.code, `${at}: ${found.problem.message}`, { param: at });
+}
+
+function takeCount(value: unknown, own: Body): boolean {
+  const count = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  if (own['n'] !== undefined) return own['n'] === count;
+  own['n'] = count;
+  return true;
+}
+
+const SIZES = ['width', 'height', 'imagesize', 'aspectratio'];
+
+function isSize(name: string): boolean {
+  return SIZES.includes(plainWord(name));
+}
+
+/** Returns those that say something else than what is already said. */
+function takeSizes(entries: readonly Entry[], own: Body): Entry[] {
+  const find = (word: string): Entry | undefined => entries.find(([name]) => plainWord(name) === word);
+  const [width, height, size, ratio] = SIZES.map(find);
+  if ((width === undefined) !== (height === undefined) && own['size'] === undefined) {
+    const name = shown((width ?? height)?.[0] ?? '');
+    throw new AppError('unsupported_parameter', `${name} alone says no size: send size, or width and height`, {
+      param: name,
+    });
+  }
+  const said: (readonly [field: 'size' | 'resolution', value: unknown, from: readonly Entry[]])[] = [];
+  if (width !== undefined && height !== undefined) {
+    said.push(['size', pixelsOf(width[1], height[1]), [width, height]]);
+  }
+  if (size !== undefined) {
+    const [field, value] = sizeOf(size[1]);
+    said.push([field, value, [size]]);
+  }
+  if (ratio !== undefined) said.push(['size', ratio[1], [ratio]]);
+  return said.flatMap(([field, value, from]) => {
+    own[field] ??= value;
+    return own[field] === value ? [] : from;
+  });
+}
+
+function pixelsOf(width: unknown, height: unknown): unknown {
+  const isText = [width, height].every((edge) => typeof edge === 'number' || typeof edge === 'string');
+  return isText ? `${String(width)}x${String(height)}` : [width, height];
+}
+
+/** `image_size` is a tier for OpenRouter, pixels for SiliconFlow, and an object for fal. */
+function sizeOf(value: unknown): readonly ['size' | 'resolution', unknown] {
+  if (typeof value === 'object' && value !== null && 'width' in value && 'height' in value) {
+    return ['size', pixelsOf(value.width, value.height)];
+  }
+  if (typeof value !== 'string' || isImageSize(value)) return ['size', value];
+  return /^[\d.]*k$/i.test(value) ? ['resolution', value] : ['size', value.replace(/^(\d+)[X*×](\d+)$/, '$1x$2')];
+}
+
+function shown(name: string): string {
+  return shownNames([name])[0] ?? '';
+}
+
+function refusedOption(name: string): AppError {
+  const param = shown(name);
+  return new AppError('unsupported_parameter', `${param} is not supported, and ignoring it would change the image.`, {
+    param,
+  });
+}
+
+function refusedImage(name: string, known: readonly string[]): AppError {
+  const param = shown(name);
+  const where = known.includes('image_urls')
+    ? 'Send reference images in image_urls, and a mask to /v1/images/edits.'
+    : 'Send the images of an edit in images (JSON) or image (form), and the mask in mask.';
+  return new AppError('unsupported_parameter', `${param} carries an image that would be left out. ${where}`, { param });
+}
