@@ -55,13 +55,23 @@ export class LinkSigner {
    * invalid or expired.
    */
   uploadNamedBy(address: string): string | null | undefined {
+    const id = this.nameIn('u', address);
+    return typeof id === 'string' && !UPLOAD_ID.test(id) ? null : id;
+  }
+
+  /** File name of the result that a link leads to; undefined and null as for uploads. */
+  resultNamedBy(address: string): string | null | undefined {
+    return this.nameIn('i', address);
+  }
+
+  private nameIn(part: 'i' | 'u', address: string): string | null | undefined {
     if (!URL.canParse(address)) return undefined;
-    const [url, folder] = [new URL(address), new URL(`${this.base}/u/`)];
+    const [url, folder] = [new URL(address), new URL(`${this.base}/${part}/`)];
     if (url.origin !== folder.origin || !url.pathname.startsWith(folder.pathname)) return undefined;
-    const id = url.pathname.slice(folder.pathname.length);
-    const [exp, sig] = ['exp', 'sig'].map((name) => url.searchParams.getAll(name));
+    const name = url.pathname.slice(folder.pathname.length);
+    const [exp, sig] = ['exp', 'sig'].map((key) => url.searchParams.getAll(key));
     const once = exp?.length === 1 && sig?.length === 1;
-    return once && UPLOAD_ID.test(id) && this.verify(id, exp[0], sig[0]) === 'ok' ? id : null;
+    return once && this.verify(name, exp[0], sig[0]) === 'ok' ? name : null;
   }
 
   /** `exp` and `sig` are the query's values; missing, repeated, or malformed ones are `invalid`. */

@@ -1,14 +1,28 @@
 import { AppError } from '#contract/app-error.js';
-import { LongText, type Text } from '#contract/long-text.js';
-import { valueOf, type ChatRequest } from './chat-request.js';
+import { ImageGenerationRequest } from '#contract/image-request.js';
+import type { Text } from '#contract/long-text.js';
+import { fieldsOf } from '#contract/request-fields.js';
+import type { ChatRequest } from './chat-request.js';
+import { readTurn } from './chat-turn.js';
 
-/** Options of an image request that a chat may carry under the same names. */
-const OPTIONS = [
-  ...['n', 'size', 'resolution', 'quality', 'background', 'moderation', 'output_format', 'output_compression'],
-  ...['user', 'safety_identifier', 'strict'],
-];
 /** Options with different names in `image_config`, the object that OpenRouter's clients use. */
 const CONFIG_NAMES: Readonly<Record<string, string>> = { aspect_ratio: 'size', image_size: 'resolution' };
+/**
+ * Members of a chat that say how a text is written, sent, or stored. An image has no use for them, so that they are
+ * neither reported as ignored nor refused by `strict`.
+ */
+const ABOUT_TEXT = new Set([
+  ...['model', 'messages', 'stream', 'stream_options', 'partial_images', 'modalities', 'audio', 'response_format'],
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'top_a', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
+  ...['max_tokens', 'max_completion_tokens', 'stop', 'logit_bias', 'logprobs', 'top_logprobs', 'prediction'],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'web_search_options'],
+  ...['reasoning', 'reasoning_effort', 'include_reasoning', 'thinking', 'verbosity'],
+  ...['store', 'metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'usage', 'provider', 'route'],
+]);
+/** Fields of an image request that a chat says in its messages. */
+const IN_MESSAGES = ['prompt', 'image_urls'];
+/** Bytes of all other members together. */
+const MAX_OPTIONS_BYTES = 1_048_576;
 
 /** The image request in a chat with an image model; its options are not validated yet. */
 export interface ChatImageRequest {
@@ -19,28 +33,38 @@ export interface ChatImageRequest {
 }
 
 /**
- * Takes the user's last message: its text is the prompt, its images are reference images. Throws AppError:
- * `invalid_json`, `request_too_large`, or with param `messages` when there is no such message or it has no text.
+ * Takes the user's last message: its text is the prompt, its images, or else the latest of the chat, are reference
+ * images. Every other member is an option of the image request, if only to be reported as ignored. Throws AppError:
+ * `invalid_json`, `request_too_large`, or with a param in `messages` when there is no such message, it has no text, or
+ * a part of it can't be used.
  */
 export function imageRequest(chat: ChatRequest): ChatImageRequest {
-  const value = valueOf(chat);
-  const last = (value['messages'] as unknown[]).findLast((message) => roleOf(message) === 'user');
-  const parts = partsOf((last as { content?: unknown } | undefined)?.content);
-  const prompt = parts.flatMap((part) => (typeof part['text'] === 'string' ? [part['text']] : [])).join('\n');
-  if (prompt.trim() === '') {
-    throw new AppError('invalid_value', 'messages must end with a user message that describes the image', {
-      param: 'messages',
-    });
+  const { prompt, references } = readTurn(chat.body);
+  const options = optionsOf(chat);
+  for (const param of IN_MESSAGES) {
+    if (options[param] === undefined) continue;
+    throw new AppError('unsupported_parameter', `${param} belongs in the user's message`, { param });
   }
-  return {
-    ...onlyOne({
-      ...imageConfig(value['image_config']),
-      ...Object.fromEntries(Object.entries(value).filter(([name, it]) => OPTIONS.includes(name) && it !== null)),
-    }),
-    model: chat.model,
-    prompt,
-    image_urls: parts.flatMap((part) => addressOf(part['image_url']) ?? []),
-  };
+  const { image_config: config, ...direct } = options;
+  const configured = imageConfig(config);
+  // Beside the option itself, the same one in image_config is ignored under its full name.
+  const twice = Object.keys(configured).filter((name) => direct[name] !== undefined);
+  const ignored = twice.map((name) => [`image_config.${configNameOf(name)}`, configured[name]]);
+  const request = { ...configured, ...direct, ...(Object.fromEntries(ignored) as object) };
+  return { ...onlyOne(request), model: chat.model, prompt, image_urls: references };
+}
+
+/** The members that are not about messages and texts, without those that are null. */
+function optionsOf({ body, members }: ChatRequest): Record<string, unknown> {
+  const options = Object.create(null) as Record<string, unknown>;
+  let left = MAX_OPTIONS_BYTES;
+  for (const [name, span] of members) {
+    if (ABOUT_TEXT.has(name)) continue;
+    const value = body.valueAt(span, left);
+    left -= Math.min(left, span.end - span.start);
+    if (value !== null) options[name] = value;
+  }
+  return options;
 }
 
 /** A chat shows one image, whatever its model can return. Throws AppError `integer_above_max_value`. */
@@ -59,8 +83,16 @@ function imageConfig(config: unknown): Readonly<Record<string, unknown>> {
     throw new AppError('invalid_type', 'image_config must be an object', { param: 'image_config' });
   }
   const nameOf = (name: string): string =>
-    CONFIG_NAMES[name] ?? (OPTIONS.includes(name) ? name : `image_config.${name}`);
-  return Object.fromEntries(Object.entries(config).map(([name, option]) => [nameOf(name), option]));
+    CONFIG_NAMES[name] ?? (fieldsOf(ImageGenerationRequest).includes(name) ? name : `image_config.${name}`);
+  return Object.fromEntries(
+    Object.entries(config)
+      .filter(([, option]) => option !== null)
+      .map(([name, option]) => [nameOf(name), option]),
+  );
+}
+
+function configNameOf(field: string): string {
+  return Object.keys(CONFIG_NAMES).find((name) => CONFIG_NAMES[name] === field) ?? field;
 }
 
 /** Translates an image request's error so that it speaks of the chat. */
@@ -77,24 +109,4 @@ export function inChat(error: unknown): unknown {
     ...(taskId === undefined ? {} : { taskId }),
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
-}
-
-type Part = Readonly<Record<string, unknown>>;
-
-function partsOf(content: unknown): Part[] {
-  if (typeof content === 'string') return [{ text: content }];
-  return Array.isArray(content)
-    ? content.filter((part): part is Part => typeof part === 'object' && part !== null)
-    : [];
-}
-
-function roleOf(message: unknown): unknown {
-  return typeof message === 'object' && message !== null ? (message as { role?: unknown }).role : undefined;
-}
-
-/** The image URL: `{url}`, as in OpenAI's API, or a plain string. */
-function addressOf(image: unknown): Text | undefined {
-  if (image instanceof LongText) return image;
-  const address = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image;
-  return typeof address === 'string' || address instanceof LongText ? address : undefined;
 }

@@ -6,6 +6,7 @@ import { findModel } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { chatPrices } from '#billing/quote.js';
 import { AppError } from '#contract/app-error.js';
+import { LinkSigner } from '#storage/signed-link.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
@@ -17,6 +18,7 @@ import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
 import { GenerateInChat } from './generate-in-chat.js';
 import { PassChat } from './pass-chat.js';
+import { assertNoUploadLinks } from './upload-links.js';
 
 /**
  * POST /v1/chat/completions: passes chats on to a provider, and generates an image when the model is an image model.
@@ -30,6 +32,7 @@ export class ChatController {
     private readonly images: GenerateInChat,
     private readonly budget: ChatBudget,
     private readonly memory: BodyMemory,
+    private readonly signer: LinkSigner,
   ) {}
 
   /** A model that the key may not use gets the same response as a nonexistent one. */
@@ -47,6 +50,7 @@ export class ChatController {
       });
     }
     if (model.kind === 'image') return this.images.draw(request, reply, chat);
+    assertNoUploadLinks(chat.body, this.signer);
     const prices = chatPrices(catalog, model, new Date());
     if (prices) assertCovered(chat, prices);
     await this.budget.admit(request.id, caller, chat, prices);

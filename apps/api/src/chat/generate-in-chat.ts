@@ -21,10 +21,10 @@ export class GenerateInChat {
 
   /** Counted, waited for and repeated like an image request. Throws the same AppErrors. */
   async draw(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest): Promise<void> {
+    assertScope(callerOf(request), 'images');
+    await this.limits.admit('submits', callerOf(request), reply);
+    request.body = imageRequest(chat);
     try {
-      assertScope(callerOf(request), 'images');
-      await this.limits.admit('submits', callerOf(request), reply);
-      request.body = imageRequest(chat);
       const accepted = await this.accept.generation(request, false, goneSignal(reply));
       nameTask(request, reply, accepted);
       if (chat.streamed) await this.answers.stream(request, reply, accepted, chat);

@@ -4,23 +4,27 @@ import { addressOf, dataUriStart } from '#contract/image-reference.js';
 import type { Text } from '#contract/long-text.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { uploadKey } from '#storage/object-key.js';
-import type { ObjectStore } from '#storage/object-store.js';
+import { resultOfFileName, uploadKey } from '#storage/object-key.js';
+import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { decodeDataUri } from './data-uri.js';
 import { InputUpload } from './input-upload.js';
+import type { Bytes } from './store-input.js';
 
-/** A checked reference: a finished input, or a data URI whose bytes are not stored yet. */
+/** A checked reference: a finished input, or bytes that are not stored as an input yet. */
 export interface FoundReference {
   readonly param: string;
-  readonly reference: Text;
-  readonly input: TaskInput | undefined;
+  readonly input?: TaskInput;
+  readonly open?: () => Bytes | Promise<Bytes>;
 }
 
-/** Resolves the images that requests refer to: data URIs, external URLs, and links of the account's own uploads. */
+/**
+ * Resolves the images that requests refer to: data URIs, external URLs, and this service's own links, to the account's
+ * uploads and to results.
+ */
 @Injectable()
 export class ReferenceImages {
   constructor(
@@ -37,8 +41,8 @@ export class ReferenceImages {
 
   /**
    * Resolves each reference. External URLs get only a cheap check; the download checks again what their host resolves
-   * to. Throws AppError: `invalid_image_url`, or `failed_to_download_image` for anything wrong with an upload's link,
-   * so that it reveals nothing about other accounts' uploads.
+   * to. Throws AppError: `invalid_image_url`, or `failed_to_download_image` for anything wrong with one of our links,
+   * so that it reveals nothing about other accounts' images.
    */
   async find(
     references: readonly Text[],
@@ -53,24 +57,41 @@ export class ReferenceImages {
     const kept = ids.length === 0 ? undefined : await this.uploads.find(accountId, ids);
     return references.map((reference, index) => {
       const [address, id, param] = [addresses[index], named[index], paramOf(index)];
-      if (address === undefined) return { param, reference, input: undefined };
-      if (id !== undefined) return { param, reference, input: keptInput(id, kept, param) };
+      if (address === undefined) return { param, open: () => decodeDataUri(reference, param) };
+      if (id !== undefined) return { param, input: keptInput(id, kept, param) };
+      const result = this.signer.resultNamedBy(address);
+      if (result !== undefined) return { param, open: this.resultOf(result, param) };
       const problem = publicUrlProblem(address, this.egress);
       if (problem !== undefined) throw new AppError('invalid_image_url', problem, { param });
-      return { param, reference, input: { kind: 'url', url: address, param } };
+      return { param, input: { kind: 'url', url: address, param } };
     });
+  }
+
+  /** Reads a result from the store, as its link would serve it: the API's own address is often a private one. */
+  private resultOf(name: string | null, param: string): () => Promise<Bytes> {
+    const result = name === null ? undefined : resultOfFileName(name);
+    if (result === undefined) throw goneImage(param);
+    return async () => {
+      const stored = await this.objects.open(result.key).catch((cause: unknown) => {
+        if (cause instanceof ObjectNotFound) throw goneImage(param);
+        const text = 'The image cannot be read right now. Please try again shortly.';
+        throw new AppError('server_is_overloaded', text, { retryAfter: 5, cause });
+      });
+      return stored.stream as AsyncIterable<Buffer>;
+    };
   }
 }
 
-/** Stores data URIs one after the other; URLs stay URLs, which the worker downloads. */
+/** Stores data URIs and results one after the other; URLs stay URLs, which the worker downloads. */
 export async function storeReferences(
   found: readonly FoundReference[],
   upload: InputUpload,
   slot?: 'mask',
 ): Promise<TaskInput[]> {
   const inputs: TaskInput[] = [];
-  for (const [index, { reference, param, input }] of found.entries()) {
-    inputs.push(input ?? (await upload.add(decodeDataUri(reference, param), slot ?? index, param)));
+  for (const [index, { param, input, open }] of found.entries()) {
+    if (input !== undefined) inputs.push(input);
+    else if (open !== undefined) inputs.push(await upload.add(await open(), slot ?? index, param));
   }
   return inputs;
 }
@@ -78,8 +99,10 @@ export async function storeReferences(
 /** Reads an upload from the store instead of its URL, because egress rules often forbid the API's own address. */
 function keptInput(id: string | null, kept: ReadonlyMap<string, number> | undefined, param: string): TaskInput {
   const bytes = id === null ? undefined : kept?.get(id);
-  if (id === null || bytes === undefined) {
-    throw new AppError('failed_to_download_image', 'The image could not be downloaded from its URL.', { param });
-  }
+  if (id === null || bytes === undefined) throw goneImage(param);
   return { kind: 'object', key: uploadKey(id), bytes, param };
+}
+
+function goneImage(param: string): AppError {
+  return new AppError('failed_to_download_image', 'The image could not be downloaded from its URL.', { param });
 }
