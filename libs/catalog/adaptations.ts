@@ -42,7 +42,10 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   const references = ask.action === 'edit' ? 'images' : 'image_urls';
   const takes = provider && DESCRIPTORS[provider.type]?.takes;
   if (size !== null && !makesPixels(size, route.sizes, takes)) {
-    add('size', `An image of ${size} pixels is only possible by resizing one of another size.`);
+    add(
+      'size',
+      `An image of ${size} pixels is only possible by resizing one of another size: ${sizeRule(route.sizes, takes)}.`,
+    );
   }
   if (ask.images > 0 && !route.edits) add(references, 'The reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
@@ -66,6 +69,15 @@ function makesPixels(
   if (takes === undefined || takes.size === 'ratio') return true;
   if (takes.size === 'table') return sizeOfPixels(size) !== undefined;
   return textOfSize(gridSize(sizeOf(size), takes.size)) === size;
+}
+
+/** The rule that a size which can't be requested breaks, as part of a sentence. */
+function sizeRule(offered: readonly string[] | undefined, takes: SupportedOptions | undefined): string {
+  if (offered !== undefined && takes?.routeSizes !== false) return `the size must be one of ${offered.join(', ')}`;
+  if (takes === undefined || typeof takes.size === 'string') return 'the size must be one of the sizes of the table';
+  const { step, minPixels, maxPixels } = takes.size;
+  const most = Number.isFinite(maxPixels) ? `, and at most ${maxPixels}` : '';
+  return `edges must be multiples of ${step}, with at least ${minPixels} pixels in all${most}`;
 }
 
 /** Options that providers of this type don't take. */

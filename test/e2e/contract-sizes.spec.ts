@@ -127,7 +127,8 @@ describe('sizes', () => {
   it('in pixels that the model cannot make itself are refused when the request is strict', async () => {
     for (const size of ['1000x1000', '512x512', '1024x1023']) {
       expect(await problem(await generate({ size, strict: true }))).toMatchObject({
-        ...{ status: 400, code: 'unsupported_parameter', param: 'size' },
+        ...{ status: 400, code: 'invalid_value', param: 'size' },
+        message: expect.stringMatching(/multiples of 16, with at least 655360 pixels/),
       });
     }
     const exact = await generate({ size: '1024x1008', strict: true });

@@ -298,16 +298,18 @@ models:
   describe('strict', () => {
     const strict = { ...ORDER, model: 'squares', strict: true };
 
-    it.each<[string, object, string]>([
-      ['a size that only another one could be cut to', { size: '1000x1000', resolution: undefined }, 'size'],
-      ['a field that nobody knows', { seed: 7 }, 'seed'],
-    ])('refuses %s, and keeps nothing', async (_name, changes, param) => {
+    it.each<[string, object, string, string]>([
+      [
+        'a size that only another one could be cut to',
+        { size: '1000x1000', resolution: undefined },
+        'invalid_value',
+        'size',
+      ],
+      ['a field that nobody knows', { seed: 7 }, 'unsupported_parameter', 'seed'],
+    ])('refuses %s, and keeps nothing', async (_name, changes, code, param) => {
       const before = await rowCount();
       const answer = await platform.call(`${GENERATIONS}/async`, { body: { ...strict, ...changes } });
-      expect([answer.status, await answer.json()]).toMatchObject([
-        400,
-        { error: { code: 'unsupported_parameter', param } },
-      ]);
+      expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code, param } }]);
       expect(await rowCount()).toEqual(before);
       const loose = await platform.call(`${GENERATIONS}/async`, { body: { ...strict, ...changes, strict: false } });
       expect(loose.status).toBe(202);

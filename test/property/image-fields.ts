@@ -101,7 +101,7 @@ export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: read
   const pixels = typeof size === 'string' ? /^([1-9]\d*)x([1-9]\d*)$/.exec(size) : null;
   const [, width = 0, height = 0] = pixels?.map(Number) ?? [];
   const isMade = width % 16 === 0 && height % 16 === 0 && width * height >= 655_360;
-  return width > 0 && !isMade ? [...problems, 'unsupported_parameter at size'] : problems;
+  return width > 0 && !isMade ? [...problems, 'invalid_value at size'] : problems;
 }
 
 /** The rule of free sizes, as the contract words it. */

@@ -51,7 +51,7 @@ export class RequestRules {
 
   /**
    * Throws AppError `unsupported_parameter` when a strict request has unknown fields, or none of the model's routes can
-   * fulfill it exactly.
+   * fulfill it exactly; `invalid_value` when that is because of its size.
    */
   assertExact({ model, options, action, inputs, mask }: TaskCommand): void {
     if (options.strict !== true) return;
@@ -79,5 +79,5 @@ export class RequestRules {
 
 function notExact(what: string, param: string): AppError {
   const text = `${what} With strict: true, nothing is adapted or ignored: change the field, or omit strict.`;
-  return new AppError('unsupported_parameter', text, { param });
+  return new AppError(param === 'size' ? 'invalid_value' : 'unsupported_parameter', text, { param });
 }
