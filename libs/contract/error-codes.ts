@@ -78,6 +78,7 @@ export const ERROR_KINDS = {
   upload_quota_exceeded: { status: 413, type: 'invalid_request_error' },
   uri_too_long: { status: 414, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  range_not_satisfiable: { status: 416, type: 'invalid_request_error' },
   idempotency_key_reused: { status: 422, type: 'invalid_request_error' },
   rate_limit_exceeded: { status: 429, type: 'rate_limit_error' },
   concurrency_limit_exceeded: { status: 429, type: 'rate_limit_error' },

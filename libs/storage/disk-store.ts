@@ -5,7 +5,14 @@ import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { IncomingBody } from './incoming-body.js';
 import { assertObjectKey } from './object-key.js';
-import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } from './object-store.js';
+import {
+  ObjectNotFound,
+  RangeNotSatisfiable,
+  StorageError,
+  type ByteRange,
+  type ObjectStore,
+  type StoredObject,
+} from './object-store.js';
 import { probe } from './probe.js';
 import { storedStream } from './stored-stream.js';
 
@@ -40,15 +47,18 @@ export class DiskStore implements ObjectStore {
     }
   }
 
-  async open(key: string, options: { signal?: AbortSignal } = {}): Promise<StoredObject> {
+  async open(key: string, options: { signal?: AbortSignal; range?: ByteRange } = {}): Promise<StoredObject> {
     const path = this.pathOf(key);
     options.signal?.throwIfAborted();
     const handle = await this.openFile(path);
     try {
       const found = await handle.stat();
       if (!found.isFile()) throw new ObjectNotFound('object store: no such object');
-      const stream = storedStream(handle.createReadStream(), { bytes: found.size, signal: options.signal });
-      return { stream, bytes: found.size };
+      const part = options.range && partOf(options.range, found.size);
+      const bytes = part?.bytes ?? found.size;
+      const source = handle.createReadStream(part && { start: part.first, end: part.first + part.bytes - 1 });
+      const stream = storedStream(source, { bytes, signal: options.signal });
+      return { stream, bytes, ...(part && { part: { first: part.first, size: found.size } }) };
     } catch (error) {
       await handle.close();
       throw asStorageError('reading', error);
@@ -183,6 +193,14 @@ export class DiskStore implements ObjectStore {
     assertObjectKey(key);
     return join(this.root, key);
   }
+}
+
+/** Throws RangeNotSatisfiable. */
+function partOf(range: ByteRange, size: number): { first: number; bytes: number } {
+  const first = 'suffix' in range ? Math.max(0, size - range.suffix) : range.first;
+  const last = 'suffix' in range ? size - 1 : Math.min(range.last ?? size - 1, size - 1);
+  if (first > last) throw new RangeNotSatisfiable(size);
+  return { first, bytes: last - first + 1 };
 }
 
 /** Recursive mkdir never returns on file systems that fail every attempt with ENOENT, such as /proc. */

@@ -1,9 +1,15 @@
 import type { Readable } from 'node:stream';
 
-/** An object opened for reading, and its size. */
+/** A part of an object: from `first` to `last` (both included; the end if absent), or its last `suffix` bytes. */
+export type ByteRange = { readonly first: number; readonly last?: number } | { readonly suffix: number };
+
+/** An object, or a part of it, opened for reading. */
 export interface StoredObject {
   readonly stream: Readable;
+  /** Bytes of the stream. */
   readonly bytes: number;
+  /** Where the requested part begins, and the bytes of the whole object. */
+  readonly part?: { readonly first: number; readonly size: number };
 }
 
 /** Where image bytes live. Keys come from object-key.ts, never from a caller. */
@@ -13,8 +19,8 @@ export interface ObjectStore {
    * or StorageError.
    */
   put(key: string, body: Readable, options: { contentType: string; signal?: AbortSignal }): Promise<{ bytes: number }>;
-  /** Throws ObjectNotFound, or StorageError. The caller consumes or destroys the stream. */
-  open(key: string, options?: { signal?: AbortSignal }): Promise<StoredObject>;
+  /** Throws ObjectNotFound, RangeNotSatisfiable, or StorageError. The caller consumes or destroys the stream. */
+  open(key: string, options?: { signal?: AbortSignal; range?: ByteRange }): Promise<StoredObject>;
   /** Deleting an object that does not exist is not an error. */
   delete(key: string): Promise<void>;
   /** Lists the keys below a prefix, in pages of the store's own size. */
@@ -38,6 +44,16 @@ export class StorageForbidden extends StorageError {
     options?: ErrorOptions,
   ) {
     super(message, options);
+  }
+}
+
+/** No byte of the object is in the requested range. */
+export class RangeNotSatisfiable extends StorageError {
+  override readonly name = 'RangeNotSatisfiable';
+
+  /** `size`: bytes of the object. */
+  constructor(readonly size: number) {
+    super('object store: no byte of the object is in the range');
   }
 }
 

@@ -2,6 +2,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
+  S3ServiceException,
   type S3Client,
   type GetObjectCommandOutput,
 } from '@aws-sdk/client-s3';
@@ -10,7 +11,14 @@ import { Readable } from 'node:stream';
 import { IncomingBody } from './incoming-body.js';
 import { assertObjectKey } from './object-key.js';
 import { HiddenObjects } from './hidden-objects.js';
-import { ObjectNotFound, StorageError, type ObjectStore, type StoredObject } from './object-store.js';
+import {
+  ObjectNotFound,
+  RangeNotSatisfiable,
+  StorageError,
+  type ByteRange,
+  type ObjectStore,
+  type StoredObject,
+} from './object-store.js';
 import { probe } from './probe.js';
 import { createS3Client } from './s3-client.js';
 import type { StorageConfig } from './storage.config.js';
@@ -63,12 +71,18 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  async open(key: string, options: { signal?: AbortSignal } = {}): Promise<StoredObject> {
+  async open(key: string, options: { signal?: AbortSignal; range?: ByteRange } = {}): Promise<StoredObject> {
     assertObjectKey(key);
-    const { signal } = options;
-    const found = await this.request('reading', signal, async () => await this.getObject(key, signal)).catch(
+    const { signal, range } = options;
+    const found = await this.request('reading', signal, async () => await this.getObject(key, signal, range)).catch(
       async (error: unknown) => {
-        throw (await this.hidden.explains(error, key)) ? new ObjectNotFound(NOT_FOUND, { cause: error }) : error;
+        if (range === undefined || !isUnsatisfiable(error)) {
+          throw (await this.hidden.explains(error, key)) ? new ObjectNotFound(NOT_FOUND, { cause: error }) : error;
+        }
+        // The store's refusal doesn't say how large the object is.
+        const whole = await this.open(key, signal === undefined ? {} : { signal });
+        whole.stream.destroy();
+        throw new RangeNotSatisfiable(whole.bytes);
       },
     );
     if (!(found.Body instanceof Readable) || found.ContentLength === undefined) {
@@ -77,7 +91,10 @@ export class S3Store implements ObjectStore {
       throw new StorageError('object store: the answer has no length or body');
     }
     const bytes = found.ContentLength;
-    return { bytes, stream: storedStream(found.Body, { bytes, idleTimeoutMs: this.config.s3IdleTimeoutMs, signal }) };
+    const stream = storedStream(found.Body, { bytes, idleTimeoutMs: this.config.s3IdleTimeoutMs, signal });
+    // A store may ignore a range and answer with the whole object.
+    const part = /^bytes (\d+)-\d+\/(\d+)$/.exec(found.ContentRange ?? '');
+    return { bytes, stream, ...(part && { part: { first: Number(part[1]), size: Number(part[2]) } }) };
   }
 
   /** Deletes objects one at a time: bulk deletes need Content-MD5, which not every compatible store supports. */
@@ -108,8 +125,13 @@ export class S3Store implements ObjectStore {
     this.client.destroy();
   }
 
-  private async getObject(key: string, signal: AbortSignal | undefined): Promise<GetObjectCommandOutput> {
-    const command = new GetObjectCommand({ Bucket: this.bucket, Key: key });
+  private async getObject(
+    key: string,
+    signal: AbortSignal | undefined,
+    range: ByteRange | undefined,
+  ): Promise<GetObjectCommandOutput> {
+    const part = range && ('suffix' in range ? `-${range.suffix}` : `${range.first}-${range.last ?? ''}`);
+    const command = new GetObjectCommand({ Bucket: this.bucket, Key: key, ...(part && { Range: `bytes=${part}` }) });
     return await this.client.send(command, signal === undefined ? {} : { abortSignal: signal });
   }
 
@@ -122,6 +144,11 @@ export class S3Store implements ObjectStore {
       throw asStorageError(doing, error);
     }
   }
+}
+
+function isUnsatisfiable(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof S3ServiceException && cause.$metadata.httpStatusCode === 416;
 }
 
 function ignoreMissing(error: unknown): void {

@@ -1,6 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { Metrics } from '#telemetry/metrics.js';
-import { ObjectNotFound, type ObjectStore, type StoredObject } from './object-store.js';
+import {
+  ObjectNotFound,
+  RangeNotSatisfiable,
+  type ByteRange,
+  type ObjectStore,
+  type StoredObject,
+} from './object-store.js';
 
 type Operation = 'put' | 'open' | 'delete' | 'check';
 
@@ -22,7 +28,7 @@ export class TimedStore implements ObjectStore {
     return this.timed('put', this.store.put(key, body, options), options.signal);
   }
 
-  async open(key: string, options?: { signal?: AbortSignal }): Promise<StoredObject> {
+  async open(key: string, options?: { signal?: AbortSignal; range?: ByteRange }): Promise<StoredObject> {
     return this.timed('open', this.store.open(key, options), options?.signal);
   }
 
@@ -48,8 +54,14 @@ export class TimedStore implements ObjectStore {
       observe('ok');
       return result;
     } catch (error) {
-      observe(signal?.aborted === true ? 'aborted' : error instanceof ObjectNotFound ? 'not_found' : 'failed');
+      observe(signal?.aborted === true ? 'aborted' : outcomeOf(error));
       throw error;
     }
   }
+}
+
+/** A range outside of the object is the caller's mistake, not the store's. */
+function outcomeOf(error: unknown): string {
+  if (error instanceof ObjectNotFound) return 'not_found';
+  return error instanceof RangeNotSatisfiable ? 'ok' : 'failed';
 }

@@ -38,12 +38,35 @@ describe('signed links', () => {
     await get.arrayBuffer();
     const unchanged = await fetch(url, { headers: { 'if-none-match': etag } });
     expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
+    for (const known of [`W/${etag}`, `"other", W/${etag}`, '*']) {
+      expect([known, (await fetch(url, { headers: { 'if-none-match': known } })).status]).toEqual([known, 304]);
+    }
   });
 
-  it('say that they are sent whole, and are sent whole whatever Range is asked for', async () => {
-    const response = await fetch(url, { headers: { range: 'bytes=0-9' } });
-    expect([response.status, response.headers.get('accept-ranges')]).toEqual([200, 'none']);
-    expect((await response.arrayBuffer()).byteLength).toBe(Number(response.headers.get('content-length')));
+  it('send the range that is asked for, or say what there is', async () => {
+    const whole = Buffer.from(await (await fetch(url)).arrayBuffer());
+    const size = whole.length;
+    for (const [range, first, last] of [
+      ['bytes=0-9', 0, 9],
+      [`bytes=${size - 5}-${size + 100}`, size - 5, size - 1],
+      ['bytes=100-', 100, size - 1],
+      ['bytes=-20', size - 20, size - 1],
+      [`bytes=-${size * 2}`, 0, size - 1],
+    ] as const) {
+      const response = await fetch(url, { headers: { range } });
+      expect([range, response.status, response.headers.get('content-range')]).toEqual([
+        ...[range, 206, `bytes ${first}-${last}/${size}`],
+      ]);
+      expect(Buffer.from(await response.arrayBuffer()).equals(whole.subarray(first, last + 1))).toBe(true);
+    }
+    for (const range of [`bytes=${size}-`, 'bytes=-0']) {
+      const response = await fetch(url, { headers: { range } });
+      expect([range, response.status, response.headers.get('content-range')]).toEqual([range, 416, `bytes */${size}`]);
+      expect(await response.json()).toMatchObject({ error: { code: 'range_not_satisfiable' } });
+    }
+    const response = await fetch(url, { headers: { range: 'bytes=0-9', 'if-range': '"another"' } });
+    expect([response.status, response.headers.get('accept-ranges')]).toEqual([200, 'bytes']);
+    expect((await response.arrayBuffer()).byteLength).toBe(size);
   });
 
   it('tolerate any Authorization header', async () => {

@@ -17,6 +17,7 @@ const CLASSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   413: { invalid_request_error: 'request_too_large' },
   414: { invalid_request_error: 'uri_too_long' },
   415: { invalid_request_error: 'unsupported_media_type' },
+  416: { invalid_request_error: 'range_not_satisfiable' },
   422: { invalid_request_error: 'idempotency_key_reused' },
   431: { invalid_request_error: 'headers_too_large' },
   503: { overloaded_error: 'server_is_overloaded queue_full' },

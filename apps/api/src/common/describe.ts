@@ -48,6 +48,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   },
   413: { description: 'The request or one of its files is too large.' },
   415: { description: 'The Content-Type is not supported.' },
+  416: { description: 'The image has no byte in the requested range.', headers: { 'content-range': text } },
   422: { description: 'The Idempotency-Key was already used for a different request.' },
   429: { description: 'Too many requests or tasks in flight.', headers: { ...RETRY_AFTER, ...RATE_LIMIT } },
   500: { description: 'Internal server error.', headers: SHOULD_RETRY },

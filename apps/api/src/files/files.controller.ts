@@ -4,10 +4,11 @@ import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { resultOfFileName } from '#storage/object-key.js';
-import { ObjectNotFound, type StoredObject } from '#storage/object-store.js';
+import { ObjectNotFound, RangeNotSatisfiable, type ByteRange, type StoredObject } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { Public } from '../auth/api-key.guard.js';
 import { NameParam } from '../common/params.js';
+import { namesTag, wantedRange } from './conditions.js';
 import { DescribeFile } from './files.openapi.js';
 import { LinkReads } from './link-reads.js';
 
@@ -15,6 +16,13 @@ import { LinkReads } from './link-reads.js';
 class SignatureQuery {
   readonly exp?: unknown;
   readonly sig?: unknown;
+}
+
+/** The headers that decide what of an image is sent. */
+interface LinkHeaders {
+  readonly 'if-none-match'?: string;
+  readonly 'if-range'?: string;
+  readonly range?: string;
 }
 
 /** Serves finished images through signed links; the Authorization header is ignored. */
@@ -32,7 +40,7 @@ export class FilesController {
   async serve(
     @Param() { name }: NameParam,
     @Query() { exp, sig }: SignatureQuery,
-    @Headers('if-none-match') known: string | undefined,
+    @Headers() headers: LinkHeaders,
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const verdict = this.signer.verify(name, exp, sig);
@@ -48,12 +56,17 @@ export class FilesController {
     const tag = `"${name}"`;
     protect(reply, name, Number(exp));
     void reply.header('etag', tag);
-    if (known === tag) {
+    if (namesTag(headers['if-none-match'], tag)) {
       void reply.code(304).send();
       return;
     }
-    const stored = await this.open(result.key, reply);
+    const range = reply.request.method === 'GET' ? wantedRange(headers.range, headers['if-range'], tag) : undefined;
+    const stored = await this.open(result.key, reply, range);
     void reply.type(result.contentType).header('content-length', stored.bytes);
+    if (range !== undefined && stored.part !== undefined) {
+      const { first, size } = stored.part;
+      void reply.code(206).header('content-range', `bytes ${first}-${first + stored.bytes - 1}/${size}`);
+    }
     if (reply.request.method === 'HEAD') {
       stored.stream.destroy();
       // An empty stream keeps the Content-Length; an empty body would set it to 0.
@@ -64,9 +77,13 @@ export class FilesController {
     void reply.send(stored.stream);
   }
 
-  private async open(key: string, reply: FastifyReply): Promise<StoredObject> {
-    return this.reads.read(key, reply).catch((cause: unknown) => {
+  private async open(key: string, reply: FastifyReply, range: ByteRange | undefined): Promise<StoredObject> {
+    return this.reads.read(key, reply, range).catch((cause: unknown) => {
       if (cause instanceof AppError) throw cause;
+      if (cause instanceof RangeNotSatisfiable) {
+        void reply.header('content-range', `bytes */${cause.size}`);
+        throw new AppError('range_not_satisfiable', `The image has only ${cause.size} bytes.`, { param: 'Range' });
+      }
       if (cause instanceof ObjectNotFound) throw missing();
       throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
     });
@@ -77,8 +94,7 @@ export class FilesController {
 function protect(reply: FastifyReply, name: string, expiresAt: number): void {
   const seconds = Math.max(0, expiresAt - Math.ceil(Date.now() / 1000));
   void reply
-    // Images are small enough to fetch again; a Range is ignored, as RFC 9110 allows.
-    .header('accept-ranges', 'none')
+    .header('accept-ranges', 'bytes')
     .header('cache-control', `private, max-age=${seconds}, immutable`)
     .header('content-disposition', `inline; filename="${name}"`)
     .header('content-security-policy', "default-src 'none'; sandbox")

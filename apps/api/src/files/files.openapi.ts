@@ -28,10 +28,16 @@ export function DescribeFile(): MethodDecorator {
       content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES, 'image/gif': BYTES },
     }),
     ApiResponse({
+      status: 206,
+      description: 'The part of the image that Range asks for, if it is one range.',
+      headers: { ...REQUEST_ID_HEADER, 'content-range': { schema: { type: 'string' } } },
+      content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES, 'image/gif': BYTES },
+    }),
+    ApiResponse({
       status: 304,
       description: 'The image still matches If-None-Match.',
       headers: REQUEST_ID_HEADER,
     }),
-    DescribeErrors(403, 404, 405, 429, 500, 503),
+    DescribeErrors(403, 404, 405, 416, 429, 500, 503),
   );
 }

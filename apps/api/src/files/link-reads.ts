@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { ObjectStore, StoredObject } from '#storage/object-store.js';
+import type { ByteRange, ObjectStore, StoredObject } from '#storage/object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { ApiConfig } from '../common/api.config.js';
@@ -41,15 +41,15 @@ export class LinkReads {
   }
 
   /**
-   * Opens an image whose bytes will be this response. Throws ObjectNotFound, StorageError, or AppError
+   * Opens an image, or a range of it, whose bytes will be this response. Throws ObjectNotFound, StorageError, or AppError
    * `concurrency_limit_exceeded` or `server_is_overloaded`.
    */
-  async read(key: string, reply: FastifyReply): Promise<StoredObject> {
+  async read(key: string, reply: FastifyReply, range?: ByteRange): Promise<StoredObject> {
     const network = networkOf(reply.request.ip);
     if (!this.take(network)) await this.turn(network, reply);
     const leave = (): void => this.leave(network);
     try {
-      const stored = await this.store.open(key);
+      const stored = await this.store.open(key, range && { range });
       const timer = this.limitTime(stored.bytes, reply);
       stored.stream.once('close', () => {
         clearTimeout(timer);
