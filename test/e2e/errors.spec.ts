@@ -119,6 +119,20 @@ describe('errors', () => {
   });
 
   it.each([
+    '/v1/responses',
+    '/v1/files',
+    '/v1/batches',
+    '/v1/audio/speech',
+    '/v1/embeddings',
+    '/v1/messages?beta=true',
+  ])('an endpoint that other services have is said not to be offered: %s', async (path) => {
+    const response = await platform.call(path, { body: {} });
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    expect([response.status, error.code]).toEqual([404, 'unknown_url']);
+    expect(error.message).toMatch(/^This service does not offer \/v1\/[a-z]+\. /);
+  });
+
+  it.each([
     [GENERATIONS, 'DELETE', 'POST'],
     ['/v1/images/edits', 'GET', 'POST'],
     ['/v1/tasks', 'POST', 'GET, HEAD'],

@@ -39,8 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
   private notFound(request: FastifyRequest, reply: FastifyReply): AppError {
     const methods = this.routes.methodsOf(request.url);
     if (methods.length === 0 || methods.includes(request.method)) {
-      const text = 'Unknown URL. Check the base URL and the path; the API reference is at /docs.';
-      return new AppError('unknown_url', text);
+      return new AppError('unknown_url', unknownUrl(request.url));
     }
     void reply.header('allow', methods.join(', '));
     return new AppError(
@@ -58,4 +57,16 @@ export class ErrorFilter implements ExceptionFilter {
     }
     this.logger.error('request.failed', { ...fields, error: error.cause instanceof Error ? error.cause : error });
   }
+}
+
+/** Endpoints of OpenAI's and Anthropic's APIs that clients call, and that do not exist here. */
+const NOT_OFFERED =
+  /^\/(?:v1\/)?(?:responses|conversations|files|batches|audio|embeddings|completions|moderations|assistants|threads|vector_stores|fine_tuning|realtime|videos|evals|containers|messages|images\/variations|chat\/completions\/.+)(?=\/|\?|$)/;
+
+/** Says that an endpoint is not offered, so that nobody looks for a mistake in the address. */
+function unknownUrl(url: string): string {
+  const [path] = NOT_OFFERED.exec(url) ?? [];
+  if (path === undefined) return 'Unknown URL. Check the base URL and the path; the API reference is at /docs.';
+  const offered = 'It offers images (/v1/images/generations, /v1/images/edits) and chats (/v1/chat/completions)';
+  return `This service does not offer ${path}. ${offered}; the API reference is at /docs.`;
 }
