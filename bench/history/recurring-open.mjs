@@ -167,7 +167,11 @@ function tasksOf({ database, accountId, store, intake, sweep, lost, redis, redis
       },
     ],
     ['tasks/TaskIntake.adopt', () => intake.adopt(near)],
-    ['tasks/LostCallers.markEqual', () => lost.markEqual('key_1', Buffer.alloc(32))],
+    [
+      'tasks/LostCallers.askOthers',
+      () => lost.askOthers({ apiKeyId: 'key_1', fingerprint: Buffer.alloc(32), windowMs: 120_000 }),
+    ],
+    ['tasks/LostCallers.markGone', () => lost.markGone(['gone'])],
     ['tasks/TaskObjects.markWithoutThumbnail', () => objects.markWithoutThumbnail(near.id)],
     ['tasks/TaskObjects.markDeleted', () => objects.markDeleted(failed.id)],
     [

@@ -336,6 +336,15 @@ function callsOf({ store, intake, transitions, accountId, keyId, database, apiKe
     ],
     ['tasks/TaskIntake.take: a first try', () => take(attempt(randomBytes(32)), { asynchronous: false })],
     ['tasks/TaskIntake.take: a first try, equal to others', () => take(attempt(equal), { asynchronous: false })],
+    [
+      'tasks/TaskIntake.take: a first try after its retry',
+      async () => {
+        const fingerprint = randomBytes(32);
+        await take(attempt(fingerprint, 1), { asynchronous: false });
+        const call = { gone: new AbortController().signal, ageMs: () => 60_000 };
+        await intake.take(command({ asynchronous: false }), 900_000, attempt(fingerprint), call);
+      },
+    ],
     ['tasks/TaskIntake.take: a retry', () => take(attempt(equal, 1), { asynchronous: false })],
     ['tasks/TaskStore.find', () => store.find(accountId, far.id)],
     ['tasks/TaskStore.findAll', () => store.findAll(accountId, [near.id, middle.id, far.id])],

@@ -275,6 +275,9 @@ describe('taking requests in', () => {
           const presence = room.redis.duplicate({ enableOfflineQueue: true });
           await presence.subscribe(lost.channelOf(lost.waiter));
           const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+          presence.on('message', (_channel, text) => {
+            void lost.receive(text, (fingerprint) => intake.settleAsked(fingerprint));
+          });
           return { intake, lost, presence };
         }),
       );

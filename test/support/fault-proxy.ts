@@ -9,6 +9,8 @@ import { setTimeout as delay } from 'node:timers/promises';
  * - `mute`: requests are forwarded, responses wait as in a black hole
  * - `reset`: open and new connections are reset
  * - `half-open`: the far end sees the connection close, and the near end never receives anything again
+ * - `holdAfter`: so many more requests of all connections, or `answers`, are forwarded, then everything of that way waits
+ *   as in a black hole: a stall between two statements
  * - `delayMs`, `bytesPerSecond`: late, slow, both ways
  * - `cutAfter`: both ends are reset after this many bytes of the response
  * - `stallAfter`: after this many bytes, the rest of the response never arrives
@@ -20,11 +22,15 @@ export type Fault =
   | 'mute'
   | 'reset'
   | 'half-open'
+  | { readonly holdAfter: number; readonly way: Way }
   | { readonly delayMs: number }
   | { readonly bytesPerSecond: number }
   | { readonly cutAfter: number }
   | { readonly stallAfter: number }
   | { readonly answer: string };
+
+/** From whom data comes. */
+type Way = 'request' | 'answer';
 
 /** An HTTP response for the fault `answer`. */
 export function httpAnswer(status: number, body = '', type = 'text/html'): { readonly answer: string } {
@@ -41,6 +47,8 @@ export class FaultProxy {
   private readonly links = new Set<Link>();
   private readonly server: Server = createServer({ allowHalfOpen: true }, (near) => this.accept(near));
   private current: Fault = 'pass';
+  /** Chunks since the fault was set, of all connections. */
+  private readonly carried = { request: 0, answer: 0 };
 
   private constructor(
     private target: URL,
@@ -74,6 +82,7 @@ export class FaultProxy {
   /** Applies to all connections without their own fault, including open ones. */
   set fault(fault: Fault) {
     this.current = fault;
+    this.carried.request = this.carried.answer = 0;
     for (const link of this.links) link.suffer(fault);
   }
 
@@ -94,7 +103,9 @@ export class FaultProxy {
 
   private accept(near: Socket): void {
     const fate = this.fates[this.count++];
-    const link = new Link(near, this.target, fate ?? this.current, fate !== undefined, () => this.links.delete(link));
+    const link = new Link(near, this.target, fate ?? this.current, fate !== undefined, this.carried, () =>
+      this.links.delete(link),
+    );
     this.links.add(link);
     link.suffer(fate ?? this.current);
   }
@@ -112,6 +123,7 @@ class Link {
     target: URL,
     private fault: Fault,
     private readonly fixed: boolean,
+    private readonly carried: Record<Way, number>,
     forget: () => void,
   ) {
     this.far = connect({ host: target.hostname, port: Number(target.port || 80), allowHalfOpen: true });
@@ -133,7 +145,7 @@ class Link {
     this.changes.emit('change');
   }
 
-  private async pump(from: Socket, to: Socket, way: 'request' | 'answer'): Promise<void> {
+  private async pump(from: Socket, to: Socket, way: Way): Promise<void> {
     try {
       for await (const chunk of from as AsyncIterable<Buffer>) await this.carry(chunk, to, way);
       await this.whileHeld(way);
@@ -145,10 +157,11 @@ class Link {
     }
   }
 
-  private async carry(chunk: Buffer, to: Socket, way: 'request' | 'answer'): Promise<void> {
+  private async carry(chunk: Buffer, to: Socket, way: Way): Promise<void> {
     await this.whileHeld(way);
+    this.carried[way]++;
     const { fault } = this;
-    if (typeof fault === 'string') return await write(to, chunk);
+    if (typeof fault === 'string' || 'holdAfter' in fault) return await write(to, chunk);
     if ('answer' in fault) return void this.near.end(fault.answer);
     if ('delayMs' in fault) await delay(fault.delayMs);
     else if ('bytesPerSecond' in fault) return await this.trickle(chunk, to, fault.bytesPerSecond);
@@ -177,12 +190,14 @@ class Link {
   }
 
   /** Waits until data may pass this way. Data sent before a close still arrives. */
-  private async whileHeld(way: 'request' | 'answer'): Promise<void> {
+  private async whileHeld(way: Way): Promise<void> {
     while (!this.over && this.leases(way)) await once(this.changes, 'change');
   }
 
-  private leases(way: 'request' | 'answer'): boolean {
+  private leases(way: Way): boolean {
     if (this.fault === 'mute') return way === 'answer';
+    if (typeof this.fault === 'object' && 'holdAfter' in this.fault)
+      return this.fault.way === way && this.carried[way] >= this.fault.holdAfter;
     return this.fault === 'black-hole' || (this.fault === 'half-open' && way === 'answer');
   }
 }

@@ -46,7 +46,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'billing/ChatReserves.releaseDoubtful',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
-    'tasks/RetractTasks.takeBack',
+    'tasks/takeBack',
   ],
 };
 

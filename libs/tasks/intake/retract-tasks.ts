@@ -48,19 +48,22 @@ export class RetractTasks {
     });
     const retracted: string[] = [];
     for (const { id } of found) {
-      if (!(await this.takeBack(id))) continue;
+      if (!(await takeBack(this.prisma, id))) continue;
       retracted.push(id);
       this.logger.warn('task.retracted', { taskId: id });
     }
     return retracted;
   }
+}
 
-  /** One at a time, so that no transaction locks many budgets. False if it was requested again or claimed meanwhile. */
-  private async takeBack(id: string): Promise<boolean> {
-    return this.prisma.$transaction(async (tx) => {
-      const { count } = await tx.task.deleteMany({ where: { id, ...UNWANTED } });
-      if (count > 0) await tx.idempotencyKey.deleteMany({ where: { taskId: id } });
-      return count > 0;
-    });
-  }
+/**
+ * Deletes a task, and its key, unless it was requested again or claimed meanwhile; returns whether it did. One at a
+ * time, so that no transaction locks many budgets.
+ */
+export async function takeBack(prisma: PrismaService, id: string): Promise<boolean> {
+  return prisma.$transaction(async (tx) => {
+    const { count } = await tx.task.deleteMany({ where: { id, ...UNWANTED } });
+    if (count > 0) await tx.idempotencyKey.deleteMany({ where: { taskId: id } });
+    return count > 0;
+  });
 }

@@ -6,6 +6,7 @@ import { inSpan } from '#telemetry/spans.js';
 import { Admission } from '../admission/admission.js';
 import { overloaded } from '../admission/refusals.js';
 import { type RequestIdentity, TaskIntake, type Intake } from './task-intake.js';
+import { CallerGone, type OpenCall } from './open-call.js';
 import { RetractTasks } from './retract-tasks.js';
 import type { Place } from '../admission/task-turns.js';
 import { deadlineOf, TasksConfig } from '../row/tasks.config.js';
@@ -18,6 +19,13 @@ import type { TaskCommand } from '../row/task.js';
 const AT_ONCE = 256;
 /** A request that has waited this long for its turn is refused: Postgres or Redis is stuck. */
 const PATIENCE_MS = 10_000;
+
+interface Submission {
+  readonly command: TaskCommand;
+  readonly identity: RequestIdentity | undefined;
+  /** Undefined for callers that can't disconnect. */
+  readonly call: OpenCall | undefined;
+}
 
 /** Accepts a task, or finds the one that the request repeats: row first, queue second. */
 @Injectable()
@@ -34,16 +42,18 @@ export class SubmitTask {
 
   /**
    * Returns once the row is committed; from then on, the task is sure to end.
-   * Throws AppError: `server_is_overloaded` when Redis is down or Postgres does not answer (then any new row is
+   * Throws CallerGone when the caller of `call` has disconnected before that, and then has accepted nothing; AppError: `server_is_overloaded` when Redis is down or Postgres does not answer (then any new row is
    * deleted); `concurrency_limit_exceeded` and `queue_full` like Admission; `idempotency_key_reused` and
    * `idempotency_in_progress` like TaskIntake.
    */
-  async submit(command: TaskCommand, identity?: RequestIdentity): Promise<Intake> {
+  async submit(command: TaskCommand, identity?: RequestIdentity, call?: OpenCall): Promise<Intake> {
     const { id: taskId, requestId: parent, model, action } = command;
     return inSpan({ name: 'task.accept', parent, fields: { model, action } }, async (span) => {
       const traced = { ...command, traceParent: span.traceparent };
       const since = performance.now();
-      const intake = await this.limit(() => this.accept(traced, identity, performance.now() - since));
+      const intake = await this.limit(() =>
+        this.accept({ command: traced, identity, call }, performance.now() - since),
+      );
       span.set({
         taskId: intake.task.id,
         attached: intake.attached,
@@ -53,13 +63,13 @@ export class SubmitTask {
     });
   }
 
-  private async accept(command: TaskCommand, identity: RequestIdentity | undefined, waitedMs: number): Promise<Intake> {
+  private async accept({ command, identity, call }: Submission, waitedMs: number): Promise<Intake> {
     try {
       if (waitedMs > PATIENCE_MS) throw overloaded();
       const admitted = await this.admission.take(command);
-      if (admitted.place === undefined) return await this.repeated(command, identity, admitted.refusal);
+      if (admitted.place === undefined) return await this.repeated({ command, identity, call }, admitted.refusal);
       const { place } = admitted;
-      const intake = await this.take({ ...command, estimatedMs: place.estimatedMs }, identity);
+      const intake = await this.take({ command: { ...command, estimatedMs: place.estimatedMs }, identity, call });
       if (intake.attached) this.metrics.tasksAttached.inc();
       else {
         this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
@@ -68,6 +78,10 @@ export class SubmitTask {
       }
       return intake;
     } catch (cause) {
+      if (cause instanceof CallerGone) {
+        this.metrics.tasksRefused.inc({ code: 'caller_disconnected' });
+        throw cause;
+      }
       const error = cause instanceof AppError ? cause : overloaded(cause);
       this.metrics.tasksRefused.inc({ code: error.code });
       throw error;
@@ -79,15 +93,15 @@ export class SubmitTask {
     return this.retract.has(taskId);
   }
 
-  private async take(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake> {
+  private async take({ command, identity, call }: Submission): Promise<Intake> {
     let taken = false;
     try {
-      const intake = await this.intake.take(command, deadlineOf(command, this.config), identity);
+      const intake = await this.intake.take(command, deadlineOf(command, this.config), identity, call);
       taken = !intake.attached;
       return intake;
     } catch (error) {
       // The caller is refused, but the row may exist all the same, or may yet be written.
-      if (!(error instanceof AppError)) this.retract.add(command.id);
+      if (!(error instanceof AppError || error instanceof CallerGone)) this.retract.add(command.id);
       throw error;
     } finally {
       if (!taken) this.admission.giveBack(command);
@@ -101,12 +115,8 @@ export class SubmitTask {
   }
 
   /** A request that repeats an accepted one gets that one's task, without a place; others get the refusal. */
-  private async repeated(
-    command: TaskCommand,
-    identity: RequestIdentity | undefined,
-    refusal: AppError,
-  ): Promise<Intake> {
-    const found = await this.intake.find(command, identity);
+  private async repeated({ command, identity, call }: Submission, refusal: AppError): Promise<Intake> {
+    const found = await this.intake.find(command, identity, call);
     if (found === undefined) throw refusal;
     this.metrics.tasksAttached.inc();
     return found;

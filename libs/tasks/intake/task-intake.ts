@@ -4,14 +4,19 @@ import { inTransaction } from '#database/queryable.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { LostCallers } from './lost-callers.js';
+import { assertPresent, CallerGone, readClosedConnections, type OpenCall } from './open-call.js';
+import { takeBack } from './retract-tasks.js';
 import { toTask } from '../row/task-columns.js';
 import type { ProviderCall } from '../row/provider-call.js';
 import {
   FAILURE_REPEATED_MS,
   insertTasks,
+  lockEqualRequests,
   readTasks,
   takeUndelivered,
+  UNDERWAY_MS,
   type AttachingRequest,
+  type FirstTry,
   type KeyedRequest,
 } from '../row/task.sql.js';
 import { TaskStore } from '../reading/task-store.js';
@@ -47,12 +52,31 @@ export interface Intake {
   readonly attached: boolean;
 }
 
+/** A request without a key, on its way to a task. */
+interface Attempt {
+  readonly command: TaskCommand;
+  readonly deadlineMs: number;
+  readonly fingerprint: Buffer;
+  /** Undefined for callers that can't disconnect. */
+  readonly call: OpenCall | undefined;
+}
+
+/** An attempt that this process is accepting. */
+interface Accepting {
+  readonly call: OpenCall;
+  readonly accepted: Promise<unknown>;
+}
+
 /**
  * Inserts tasks, except that a request that repeats another one gets that one's task instead of making a second.
- * The database decides, so this holds for parallel calls at any number of processes.
+ * The database decides, so this holds for parallel calls at any number of processes, and however long anything stalls:
+ * a try that comes too late finds the task of the retry that did not wait for it.
  */
 @Injectable()
 export class TaskIntake {
+  /** By fingerprint. */
+  private readonly accepting = new Map<string, Set<Accepting>>();
+
   constructor(
     private readonly prisma: PrismaService,
     private readonly store: TaskStore,
@@ -62,12 +86,14 @@ export class TaskIntake {
 
   /**
    * Once this returns, the task is sure to end.
-   * Throws AppError: `idempotency_key_reused` when the key belongs to another request, `idempotency_in_progress` when
-   * it belongs to a task that can't be read; `insufficient_quota` and `model_not_allowed` when a budget forbids it;
-   * `already_exists` when the failed task that it retries was retried before.
+   * Throws CallerGone, and then has made no task; AppError: `idempotency_key_reused` when the key belongs to another
+   * request, `idempotency_in_progress` when it belongs to a task that can't be read; `insufficient_quota` and
+   * `model_not_allowed` when a budget forbids it; `already_exists` when the failed task that it retries was retried
+   * before.
    */
-  async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
-    return this.takeOnce(command, deadlineMs, identity).catch((error: unknown) => {
+  async take(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity, call?: OpenCall): Promise<Intake> {
+    const taken = this.known(identity, call, () => this.takeOnce(command, deadlineMs, identity, call));
+    return taken.catch((error: unknown) => {
       throw refusalOf(error) ?? retriedAlready(error) ?? this.left(command, identity, error);
     });
   }
@@ -78,84 +104,218 @@ export class TaskIntake {
     return error;
   }
 
-  private async takeOnce(command: TaskCommand, deadlineMs: number, identity?: RequestIdentity): Promise<Intake> {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const taken = await this.tryTake(command, deadlineMs, identity);
-      if (taken !== undefined) return taken;
+  /** Lets equal requests find out that this process is accepting one. */
+  private async known(
+    identity: RequestIdentity | undefined,
+    call: OpenCall | undefined,
+    take: () => Promise<Intake>,
+  ): Promise<Intake> {
+    const accepted = take();
+    if (identity?.kind !== 'attempt' || call === undefined) return accepted;
+    const fingerprint = identity.fingerprint.toString('hex');
+    const others = this.accepting.get(fingerprint) ?? new Set<Accepting>();
+    const one = { call, accepted };
+    this.accepting.set(fingerprint, others.add(one));
+    try {
+      return await accepted;
+    } finally {
+      others.delete(one);
+      if (others.size === 0) this.accepting.delete(fingerprint);
     }
-    if (identity?.kind === 'key') throw unreadable();
-    return made(await this.store.insert(command, deadlineMs, identity?.fingerprint, this.waiterOf(command)));
   }
 
-  /** Undefined when the task that the request repeats vanished before it could be read. */
-  private async tryTake(
+  /**
+   * Returns once the database knows which callers of equal requests have left this process, also of requests that are
+   * being accepted. Throws what the database throws.
+   */
+  async settle(fingerprint: Buffer): Promise<void> {
+    const equal = [...(this.accepting.get(fingerprint.toString('hex')) ?? [])];
+    await Promise.allSettled(equal.flatMap(({ call, accepted }) => (call.gone.aborted ? accepted : [])));
+    await this.store.settleAbandoned(fingerprint);
+  }
+
+  /** Like `settle`, for a process that asks, also about connections whose end has not been read yet. */
+  async settleAsked(fingerprint: Buffer): Promise<void> {
+    // Twice, because what follows from a closed connection takes some turns, too.
+    await readClosedConnections();
+    await readClosedConnections();
+    await this.settle(fingerprint);
+  }
+
+  private async takeOnce(
     command: TaskCommand,
     deadlineMs: number,
-    identity: RequestIdentity | undefined,
-  ): Promise<Intake | undefined> {
-    if (identity?.kind === 'key') return this.takeKeyed(command, deadlineMs, identity);
-    if (identity !== undefined && identity.retry > 0) {
-      return this.takeRetried(command, deadlineMs, identity.fingerprint);
+    identity?: RequestIdentity,
+    call?: OpenCall,
+  ): Promise<Intake> {
+    if (identity === undefined) return made(await this.store.insert(command, deadlineMs));
+    const since = performance.now();
+    for (let tries = 0; tries < TRIES; tries++) {
+      await assertPresent(call);
+      const taken =
+        identity.kind === 'key'
+          ? await this.takeKeyed(command, deadlineMs, identity)
+          : await this.takeAttempt({ command, deadlineMs, fingerprint: identity.fingerprint, call }, identity.retry);
+      if (taken === undefined) continue;
+      if (performance.now() - since > UNDERWAY_MS) await readClosedConnections();
+      await this.assertWanted(taken, command, identity, call);
+      return taken;
     }
-    if (identity !== undefined) return this.takeFirst(command, deadlineMs, identity.fingerprint);
-    return made(await this.store.insert(command, deadlineMs));
+    if (identity.kind === 'key') throw unreadable();
+    return made(await this.store.insert(command, deadlineMs, identity.fingerprint, this.lost.waiter));
   }
 
   /** The existing task that the request repeats, if any. Throws like `take`. */
-  async find(command: TaskCommand, identity: RequestIdentity | undefined): Promise<Intake | undefined> {
+  async find(
+    command: TaskCommand,
+    identity: RequestIdentity | undefined,
+    call?: OpenCall,
+  ): Promise<Intake | undefined> {
     if (identity === undefined) return undefined;
     if (identity.kind === 'key') return this.findKeyed(command, identity);
-    return this.findEqual(command, identity.retry, identity.fingerprint).catch((error: unknown) => {
+    const attempt = { command, deadlineMs: 0, fingerprint: identity.fingerprint, call };
+    return this.findEqual(attempt, identity.retry).catch((error: unknown) => {
       throw this.left(command, identity, error);
     });
   }
 
-  private async findEqual(command: TaskCommand, retry: number, fingerprint: Buffer): Promise<Intake | undefined> {
-    await this.store.settleAbandoned(fingerprint);
-    if (retry === 0) return this.takeLeft(command, fingerprint);
-    const id = await takeUndelivered(this.prisma.pool, this.attaching(command, fingerprint));
+  private async findEqual(attempt: Attempt, retry: number): Promise<Intake | undefined> {
+    await this.settle(attempt.fingerprint);
+    if (retry === 0) return (await this.takeAbandoned(attempt)) ?? (await this.askOthers(attempt)).taken;
+    const id = await takeUndelivered(this.prisma.pool, this.attaching(attempt));
     return id === undefined ? undefined : this.attach(id);
+  }
+
+  /** Undefined when the task that the request repeats vanished before it could be read. */
+  private async takeAttempt(attempt: Attempt, retry: number): Promise<Intake | undefined> {
+    const since = performance.now();
+    const taken = retry > 0 ? await this.takeRetried(attempt) : await this.takeFirst(attempt);
+    if (taken === undefined) return undefined;
+    // What the statements knew of the request's age may be wrong by as much.
+    const isLate = performance.now() - since > UNDERWAY_MS;
+    return taken.attached || !isLate ? taken : await this.yieldToRetry(attempt, taken);
+  }
+
+  /**
+   * A caller who left while its row was on its way may have sent the request again, perhaps to another process, which
+   * can't know of this one. Takes the row back then, and throws CallerGone; if another request has attached to it, or
+   * this one has to another task, others may get that.
+   */
+  private async assertWanted(
+    { task, attached }: Intake,
+    command: TaskCommand,
+    identity: RequestIdentity,
+    call: OpenCall | undefined,
+  ): Promise<void> {
+    if (call?.gone.aborted !== true) return;
+    if (!attached && (await takeBack(this.prisma, task.id).catch(() => false))) throw new CallerGone();
+    if (identity.kind === 'key') return;
+    await this.store.markAbandoned(task.id, command.requestId, identity.fingerprint).catch(() => undefined);
   }
 
   /**
    * The first try of a call. It checks callers of equal requests at other processes only if there are any, because that
-   * takes another statement and a Redis command.
+   * takes more statements and a message to them.
    */
-  private async takeFirst(command: TaskCommand, deadlineMs: number, fingerprint: Buffer): Promise<Intake | undefined> {
-    await this.store.settleAbandoned(fingerprint);
-    const waiter = this.waiterOf(command);
-    const wanted = { fingerprint, attachWindowMs: this.config.attachWindowMs, waiter };
-    const task = await this.store.insertUnlessFound(command, deadlineMs, { ...wanted, unlessAwayFrom: waiter ?? '' });
+  private async takeFirst(attempt: Attempt): Promise<Intake | undefined> {
+    const { command, deadlineMs, fingerprint, call } = attempt;
+    await this.settle(fingerprint);
+    await assertPresent(call);
+    const found = { fingerprint, waiter: this.lost.waiter };
+    const task = await this.store.insertUnlessFound(command, deadlineMs, {
+      ...found,
+      firstTry: this.firstTry(attempt),
+    });
     if (task !== undefined) return made(task);
-    const left = await this.takeLeft(command, fingerprint);
-    if (left !== undefined) return left;
-    const another = await this.store.insertUnlessFound(command, deadlineMs, wanted);
-    return another && made(another);
+    let seen: readonly string[] = [];
+    for (let tries = 0; tries < TRIES; tries++) {
+      await assertPresent(call);
+      const row = await this.insertAlone(attempt, seen);
+      if (row !== undefined) return made(row);
+      const existing = (await this.takeOfRetry(attempt)) ?? (await this.takeAbandoned(attempt));
+      if (existing !== undefined) return existing;
+      const asked = await this.askOthers(attempt);
+      if (asked.taken !== undefined) return asked.taken;
+      seen = asked.waitedFor;
+    }
+    // So many equal requests come at once that there is always a new one.
+    await assertPresent(call);
+    return made(await this.store.insert(command, deadlineMs, fingerprint, this.lost.waiter));
   }
 
-  private async takeLeft(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
-    const abandoned = await this.takeAbandoned(command, fingerprint);
-    if (abandoned !== undefined || !(await this.lost.markEqual(command.apiKeyId, fingerprint))) return abandoned;
-    return this.takeAbandoned(command, fingerprint);
+  private firstTry({ call }: Attempt, seen: readonly string[] = []): FirstTry {
+    return {
+      attachWindowMs: this.config.attachWindowMs,
+      here: this.lost.waiter ?? '',
+      seen,
+      ageMs: call?.ageMs() ?? 0,
+    };
   }
 
-  /** The process at which the caller waits; undefined when it does not wait. */
-  private waiterOf({ asynchronous }: TaskCommand): string | undefined {
-    return asynchronous ? undefined : this.lost.waiter;
+  /** Inserts the task of a first try after equal requests that are being accepted; undefined like `insertUnlessFound`. */
+  private async insertAlone(attempt: Attempt, seen: readonly string[]): Promise<Task | undefined> {
+    const { command, deadlineMs, fingerprint } = attempt;
+    const [row] = await inTransaction(this.prisma.pool, async (client) => {
+      await lockEqualRequests(client, { fingerprint, apiKeyId: command.apiKeyId });
+      const found = { fingerprint, waiter: this.lost.waiter, firstTry: this.firstTry(attempt, seen) };
+      return await insertTasks(client, [{ command, deadlineMs, ...found }]);
+    });
+    return row && toTask(row);
   }
 
-  private attaching(command: TaskCommand, fingerprint: Buffer): AttachingRequest {
+  /**
+   * The task that a later try of the same call made, or attached to, because this one was late. Its caller waits for
+   * that one, so this request only reads it.
+   */
+  private async takeOfRetry({ command, fingerprint, call }: Attempt): Promise<Intake | undefined> {
+    if (call === undefined) return undefined;
+    const { apiKeyId } = command;
+    const arrived = (await this.prisma.now()).getTime() - call.ageMs();
+    const found = await this.prisma.task.findFirst({
+      where: {
+        ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId, id: { not: command.id } },
+        ...{
+          attachedBy: { not: null, notIn: [command.requestId] },
+          createdAt: { gt: new Date(arrived - UNDERWAY_MS) },
+        },
+        OR: [{ finishedAt: null }, { createdAt: { gt: new Date(arrived) } }],
+      },
+      orderBy: { createdAt: 'asc' },
+      select: { id: true },
+    });
+    return found === null ? undefined : this.attach(found.id);
+  }
+
+  /** The task of a later try, if there is one and nothing has happened to this one's yet, which is then deleted. */
+  private async yieldToRetry(attempt: Attempt, taken: Intake): Promise<Intake | undefined> {
+    const other = await this.takeOfRetry(attempt);
+    if (other === undefined || !(await takeBack(this.prisma, taken.task.id))) return taken;
+    return other;
+  }
+
+  /**
+   * Asks the other processes where callers of equal requests wait whether they still do. `taken`: the task of one that
+   * does not; `waitedFor`: the tasks of those that do.
+   */
+  private async askOthers(attempt: Attempt): Promise<{ taken: Intake | undefined; waitedFor: readonly string[] }> {
+    const { command, fingerprint } = attempt;
+    const asked = { apiKeyId: command.apiKeyId, fingerprint, windowMs: this.config.attachWindowMs };
+    const waitedFor = await this.lost.askOthers(asked);
+    return { taken: await this.takeAbandoned(attempt), waitedFor };
+  }
+
+  private attaching({ command, fingerprint, call }: Attempt): AttachingRequest {
     const { apiKeyId, requestId } = command;
-    return { fingerprint, apiKeyId, requestId, waiter: this.waiterOf(command) };
+    return { fingerprint, apiKeyId, requestId, waiter: this.lost.waiter, ageMs: call?.ageMs() ?? 0 };
   }
 
   /**
    * An equal request's task: the one that was abandoned last, or else one whose failure may have been charged;
-   * insertTasks uses the same rule. Of several simultaneous requests, one gets an abandoned task.
+   * first_try_may_insert has the same rule. Of several simultaneous requests, one gets an abandoned task.
    */
-  private async takeAbandoned(command: TaskCommand, fingerprint: Buffer): Promise<Intake | undefined> {
+  private async takeAbandoned({ command, fingerprint }: Attempt): Promise<Intake | undefined> {
     const { apiKeyId, requestId } = command;
-    const waiter = this.waiterOf(command) ?? null;
+    const waiter = this.lost.waiter ?? null;
     const now = (await this.prisma.now()).getTime();
     const found = await this.prisma.task.findMany({
       where: {
@@ -237,18 +397,19 @@ export class TaskIntake {
   }
 
   /**
-   * Serializes retries of one request, because a later one must see an earlier one's row. Has its own connection: with
-   * one of Prisma's, the insert would need a second one, from a pool that retries may have exhausted.
+   * Serializes equal requests, because a later one must see an earlier one's row. Has its own connection: with one of
+   * Prisma's, the insert would need a second one, from a pool that retries may have exhausted.
    */
-  private async takeRetried(
-    command: TaskCommand,
-    deadlineMs: number,
-    fingerprint: Buffer,
-  ): Promise<Intake | undefined> {
-    const wanted = this.attaching(command, fingerprint);
+  private async takeRetried(attempt: Attempt): Promise<Intake | undefined> {
+    const { command, deadlineMs, fingerprint, call } = attempt;
+    const wanted = this.attaching(attempt);
+    const { requestId: attachedBy } = command;
     const taken = await inTransaction(this.prisma.pool, async (client) => {
       const earlier = (await takeUndelivered(client, wanted)) ?? (await takeUndelivered(client, wanted));
-      const [row] = earlier === undefined ? await insertTasks(client, [{ command, deadlineMs, ...wanted }]) : [];
+      if (earlier !== undefined) return { earlier, row: undefined };
+      await assertPresent(call);
+      const found = { fingerprint, waiter: this.lost.waiter, attachedBy };
+      const [row] = await insertTasks(client, [{ command, deadlineMs, ...found }]);
       return { earlier, row };
     });
     if (taken.earlier !== undefined) return this.attach(taken.earlier);

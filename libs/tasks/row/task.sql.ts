@@ -21,6 +21,12 @@ import type { Lease, TaskCommand, TaskError, TaskImage } from './task.js';
 /** How long an equal request gets a failure that may have been charged instead of a new task, in ms. */
 export const FAILURE_REPEATED_MS = 60_000;
 
+/**
+ * A statement may have been on its way for this long when Postgres receives it, in ms, so that the age of its request is
+ * wrong by as much. One that took longer is followed by a second look (TaskIntake).
+ */
+export const UNDERWAY_MS = 250;
+
 /** A caller's Idempotency-Key, with the fingerprint of its request. */
 export interface KeyedRequest {
   readonly key: string;
@@ -52,20 +58,6 @@ const callsEnded = (end: string): string =>
  */
 const NOT_DURABLE = `set_config('synchronous_commit', 'off', true) IS NOT NULL`;
 
-/**
- * True when no equal request has a task for a new one to get, or a caller waiting at another process. A task can be had
- * if it has not failed and its last caller left without the outcome within `attach_window_ms`, or if it failed in the
- * last minute and may have been charged; TaskIntake has the same rule in Prisma. Each part has its own index and order:
- * otherwise Postgres, expecting an early match, would scan all tasks when thousands of equal requests do not match.
- */
-const EQUAL = 'FROM tasks WHERE fingerprint = new.fingerprint AND api_key_id = new.api_key_id';
-const NO_EQUAL_REQUEST = `NOT EXISTS ((SELECT 1 ${EQUAL} AND abandoned_at > now() - new.attach_window_ms * interval '1 millisecond'
-        AND delivered_at IS NULL AND status IN ('pending', 'completed') ORDER BY abandoned_at LIMIT 1)
-      UNION ALL (SELECT 1 ${EQUAL} AND status = 'failed' AND finished_at > now() - interval '${FAILURE_REPEATED_MS} milliseconds'
-        AND calls->-1->>'free' = 'false' AND COALESCE(calls->-1->>'charged', 'maybe') <> 'no' ORDER BY finished_at LIMIT 1)
-      UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter < new.unless_away_from ORDER BY waiter LIMIT 1)
-      UNION ALL (SELECT 1 ${EQUAL} AND status = 'pending' AND waiter > new.unless_away_from ORDER BY waiter LIMIT 1))`;
-
 // Takes keys in sorted order, so that two of these statements never deadlock.
 const INSERT = {
   name: 'task_insert',
@@ -73,7 +65,7 @@ const INSERT = {
       SELECT * FROM json_to_recordset($1::json) AS new (id text, account_id text, api_key_id text, request_id text, action text, model text,
         prompt text, options jsonb, inputs jsonb, mask jsonb, callback_url text, fingerprint bytea, deadline_ms float8, estimated_ms int,
         asynchronous boolean, cost jsonb, redrive_of text, waiter text, trace_parent text, ordered_by text,
-        key text, key_fingerprint bytea, key_kept_ms float8, attach_window_ms float8, unless_away_from text)),
+        key text, key_fingerprint bytea, key_kept_ms float8, attached_by text, attach_window_ms float8, here text, seen text[], age_ms float8)),
     held AS (
       INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
       SELECT DISTINCT ON (account_id, key) account_id, key, key_fingerprint, id, now() + key_kept_ms * interval '1 millisecond'
@@ -83,24 +75,36 @@ const INSERT = {
       WHERE idempotency_keys.expires_at <= now()
       RETURNING task_id)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
-      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of, waiter, trace_parent, ordered_by)
+      fingerprint, deadline_at, estimated_ms, asynchronous, cost, redrive_of, waiter, attached_by, trace_parent, ordered_by)
     SELECT id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
-      fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, redrive_of, waiter, trace_parent, ordered_by
+      fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, redrive_of, waiter, attached_by, trace_parent, ordered_by
     FROM new
-    WHERE (key IS NULL OR id IN (SELECT task_id FROM held)) AND (attach_window_ms IS NULL OR ${NO_EQUAL_REQUEST})
+    WHERE (key IS NULL OR id IN (SELECT task_id FROM held))
+      AND (attach_window_ms IS NULL OR first_try_may_insert(fingerprint, api_key_id, attach_window_ms, here, seen, age_ms, ${UNDERWAY_MS}))
     RETURNING ${TASK_COLUMNS}`,
 };
+
+/** The first try of a call: it makes no row while an equal request has a task that it may be about. */
+export interface FirstTry {
+  /** For how long it may get the task of a caller that has left, in ms. */
+  readonly attachWindowMs: number;
+  /** The process that asks. An equal request whose caller waits at another one stands in its way ... */
+  readonly here: string;
+  /** ... unless it is of these tasks, because that process was asked. */
+  readonly seen: readonly string[];
+  /** How long ago the request arrived, in ms; what a retry has made since then is the task of the same call. */
+  readonly ageMs: number;
+}
 
 /** Lets a repetition of a request find its row. */
 export interface FoundBy {
   readonly fingerprint?: Buffer | undefined;
   readonly request?: KeyedRequest & { readonly keptMs: number };
-  /** Inserts no row if an equal request has a task to get instead, such as one abandoned at most this many ms ago. */
-  readonly attachWindowMs?: number | undefined;
+  readonly firstTry?: FirstTry;
+  /** The request of a retry, which the row is known by to tries before it that are late. */
+  readonly attachedBy?: string;
   /** The process at which the caller waits. */
   readonly waiter?: string | undefined;
-  /** With `attachWindowMs`: also inserts no row if an equal request's caller waits at another process than this. */
-  readonly unlessAwayFrom?: string;
 }
 
 /** A command, with the other values that its row needs. */
@@ -120,15 +124,7 @@ export async function insertTasks(database: Queryable, tasks: readonly NewTask[]
 }
 
 /** A new row as the statement's JSON; absent fields become null. */
-function columnsOf({
-  command,
-  deadlineMs,
-  fingerprint,
-  request,
-  attachWindowMs,
-  waiter,
-  unlessAwayFrom,
-}: NewTask): object {
+function columnsOf({ command, deadlineMs, fingerprint, request, firstTry, attachedBy, waiter }: NewTask): object {
   return {
     ...{ id: command.id, account_id: command.accountId, api_key_id: command.apiKeyId, request_id: command.requestId },
     ...{ action: command.action, model: command.model, prompt: command.prompt, options: command.options },
@@ -137,7 +133,8 @@ function columnsOf({
     ...{ cost: command.cost, redrive_of: command.retryOf, waiter, trace_parent: command.traceParent },
     ordered_by: command.orderedBy,
     ...{ key: request?.key, key_fingerprint: hex(request?.fingerprint), key_kept_ms: request?.keptMs },
-    ...{ attach_window_ms: attachWindowMs, unless_away_from: unlessAwayFrom },
+    ...{ attached_by: attachedBy, attach_window_ms: firstTry?.attachWindowMs, here: firstTry?.here },
+    ...{ seen: firstTry?.seen, age_ms: firstTry?.ageMs },
   };
 }
 
@@ -172,28 +169,42 @@ export interface AttachingRequest {
   readonly apiKeyId: string;
   readonly requestId: string;
   readonly waiter: string | undefined;
+  /** How long ago the request arrived, in ms. */
+  readonly ageMs: number;
 }
+
+const EQUAL_LOCK = `pg_advisory_xact_lock(hashtextextended($2 || ' ' || encode($1::bytea, 'hex'), 0))`;
 
 const UNDELIVERED = {
   name: 'task_undelivered',
   text: `WITH found AS MATERIALIZED (
-      SELECT pg_advisory_xact_lock(hashtextextended($2 || ' ' || encode($1::bytea, 'hex'), 0)),
-        (SELECT id FROM tasks WHERE fingerprint = $1 AND api_key_id = $2 AND delivered_at IS NULL
+      SELECT ${EQUAL_LOCK},
+        (SELECT id FROM tasks WHERE fingerprint = $1 AND api_key_id = $2
+            AND (delivered_at IS NULL OR finished_at > now() - $5 * interval '1 millisecond')
             AND created_at > now() - interval '15 minutes'
           ORDER BY abandoned_at IS NULL, created_at DESC, id DESC LIMIT 1) AS id),
     taken AS (UPDATE tasks SET abandoned_at = NULL, attached_by = $3, waiter = $4 WHERE id = (SELECT id FROM found))
     SELECT id FROM found`,
 };
 
+/** Waits for equal requests that are being accepted. Holds the lock that first tries do not wait for. */
+export async function lockEqualRequests(
+  transaction: Queryable,
+  { fingerprint, apiKeyId }: Pick<AttachingRequest, 'fingerprint' | 'apiKeyId'>,
+): Promise<void> {
+  await transaction.query({ name: 'task_lock_equal', text: `SELECT ${EQUAL_LOCK}`, values: [fingerprint, apiKeyId] });
+}
+
 /**
- * Gives `requestId` an equal request's task of the last 15 minutes whose outcome was not delivered: an abandoned one
- * first, then the newest. Retries wait for each other; call it twice, as the first answer may predate the wait.
+ * Gives `requestId` an equal request's task of the last 15 minutes whose outcome was not delivered before it arrived: an
+ * abandoned one first, then the newest. Retries wait for each other; call it twice, as the first answer may predate the
+ * wait.
  */
 export async function takeUndelivered(
   database: Queryable,
-  { fingerprint, apiKeyId, requestId, waiter }: AttachingRequest,
+  { fingerprint, apiKeyId, requestId, waiter, ageMs }: AttachingRequest,
 ): Promise<string | undefined> {
-  const values = [fingerprint, apiKeyId, requestId, waiter ?? null];
+  const values = [fingerprint, apiKeyId, requestId, waiter ?? null, ageMs];
   const { rows } = await database.query<{ id: string | null }>({ ...UNDELIVERED, values });
   return rows[0]?.id ?? undefined;
 }

@@ -29,7 +29,7 @@ export class TaskEnds {
   completed(task: EndedTask, asynchronous: boolean, row?: Completion): void {
     this.metrics.tasksEnded.inc({ outcome: 'completed', code: '' });
     this.tell(task, asynchronous, row?.outcome);
-    if (row?.waiter) this.lost.markCompleted(task.id, row.waiter, this.connected);
+    if (row?.waiter && !asynchronous) this.lost.markCompleted(task.id, row.waiter, this.connected);
   }
 
   failed(task: EndedTask, asynchronous: boolean, code: string): void {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerOf } from '../auth/api-key.guard.js';
 import { assertScope } from '../auth/caller.js';
-import { goneSignal } from '../common/gone-signal.js';
+import { OpenCalls } from '../common/open-calls.js';
 import { AcceptImage } from '../images/accept-image.js';
 import { nameTask } from '../images/answer-parts.js';
 import { RequestLimits } from '../limits/limit-requests.js';
@@ -17,6 +17,7 @@ export class GenerateInChat {
     private readonly accept: AcceptImage,
     private readonly limits: RequestLimits,
     private readonly answers: AnswerInChat,
+    private readonly calls: OpenCalls,
   ) {}
 
   /** Counted, waited for and repeated like an image request. Throws the same AppErrors. */
@@ -25,7 +26,7 @@ export class GenerateInChat {
     await this.limits.admit('submits', callerOf(request), reply);
     request.body = imageRequest(chat);
     try {
-      const accepted = await this.accept.generation(request, false, goneSignal(reply));
+      const accepted = await this.accept.generation(request, false, this.calls.of(reply));
       nameTask(request, reply, accepted);
       if (chat.streamed) await this.answers.stream(request, reply, accepted, chat);
       else await this.answers.answer(request, reply, accepted);

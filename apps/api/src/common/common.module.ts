@@ -7,6 +7,7 @@ import { ErrorFilter } from './error.filter.js';
 import { EventStreams } from './events/event-streams.js';
 import { BodyMemory } from './fastify/body-memory.js';
 import { ConnectionCap } from './fastify/connection-cap.js';
+import { OpenCalls } from './open-calls.js';
 import { KnownRoutes } from './known-routes.js';
 
 /** What all requests share: validation, the error body, the memory for bodies, and a clean shutdown. */
@@ -20,7 +21,8 @@ import { KnownRoutes } from './known-routes.js';
     Draining,
     EventStreams,
     KnownRoutes,
+    OpenCalls,
   ],
-  exports: [Admission, BodyMemory, Draining, EventStreams],
+  exports: [Admission, BodyMemory, Draining, EventStreams, OpenCalls],
 })
 export class CommonModule {}

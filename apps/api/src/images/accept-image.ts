@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { OpenCall } from '#tasks/intake/open-call.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import type { Intake } from '#tasks/intake/task-intake.js';
 import { CheckRequest, type CheckedRequest, type RequestTraits } from './check-request.js';
@@ -15,19 +16,22 @@ export class AcceptImage {
     private readonly check: CheckRequest,
   ) {}
 
-  /** `signal` aborts uploads when the caller disconnects. Throws AppError, and then leaves nothing behind. */
-  async generation(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
-    return this.submit(await this.check.generation(request, asynchronous, signal));
+  /**
+   * Uploads end when the caller disconnects, and nothing is accepted then. Throws AppError or CallerGone, and then
+   * leaves nothing behind.
+   */
+  async generation(request: FastifyRequest, asynchronous: boolean, call: OpenCall): Promise<Accepted> {
+    return this.submit(await this.check.generation(request, asynchronous, call.gone), call);
   }
 
   /** Like `generation`, for JSON and multipart edits. */
-  async edit(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<Accepted> {
-    return this.submit(await this.check.edit(request, asynchronous, signal));
+  async edit(request: FastifyRequest, asynchronous: boolean, call: OpenCall): Promise<Accepted> {
+    return this.submit(await this.check.edit(request, asynchronous, call.gone), call);
   }
 
-  private async submit({ command, upload, ...traits }: CheckedRequest): Promise<Accepted> {
+  private async submit({ command, upload, ...traits }: CheckedRequest, call: OpenCall): Promise<Accepted> {
     try {
-      const intake = await this.tasks.submit(command, traits.mark);
+      const intake = await this.tasks.submit(command, traits.mark, call);
       // The repeated task already has these images.
       if (intake.attached) await upload.discard();
       return { ...traits, ...intake };

@@ -3,10 +3,15 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationB
 import type { Redis } from 'ioredis';
 import { LISTENING_REDIS } from '#redis/redis.module.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
+import { RetractTasks } from '#tasks/intake/retract-tasks.js';
+import { TaskIntake } from '#tasks/intake/task-intake.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 
-/** Announces that this process still waits for its callers, and marks the tasks of processes that were killed. */
+/**
+ * Announces that this process still waits for its callers, tells other processes which of them have left, and marks the
+ * tasks of processes that were killed.
+ */
 @Injectable()
 export class CallerPresence implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -15,12 +20,17 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
   constructor(
     @Inject(LISTENING_REDIS) private readonly redis: Redis,
     private readonly lost: LostCallers,
+    private readonly intake: TaskIntake,
+    private readonly retract: RetractTasks,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
   ) {}
 
   onApplicationBootstrap(): void {
     const name = randomBytes(9).toString('base64url');
+    this.redis.on('message', (channel: string, message: string) => {
+      if (channel === this.lost.channelOf(name)) void this.receive(message);
+    });
     // Waits for Redis indefinitely; ioredis subscribes again after a reconnect.
     this.redis.subscribe(this.lost.channelOf(name)).then(
       () => (this.lost.waiter = name),
@@ -33,6 +43,18 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
   async beforeApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
     await this.looking;
+  }
+
+  /** A question that stays without an answer counts as one: the callers that it is about are lost. */
+  private async receive(message: string): Promise<void> {
+    try {
+      await this.lost.receive(message, async (fingerprint) => {
+        await this.intake.settleAsked(fingerprint);
+        await this.retract.settle();
+      });
+    } catch (error) {
+      this.logger.warn('callers.not_asked', { error });
+    }
   }
 
   private async look(): Promise<void> {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { TaskSummary } from '#tasks/row/task.js';
+import { OpenCalls } from '../common/open-calls.js';
 import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
@@ -13,6 +14,7 @@ export class HeldCalls {
     private readonly wait: WaitForTask,
     private readonly draining: Draining,
     private readonly marks: DeliveryMarks,
+    private readonly calls: OpenCalls,
   ) {}
 
   /**
@@ -28,6 +30,8 @@ export class HeldCalls {
   ): Promise<TaskSummary | undefined> {
     try {
       const settled = await this.held(accepted, reply, waitMs);
+      // What is written to a caller who has closed the connection would count as delivered.
+      if (settled !== undefined) await this.calls.catchUp();
       const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
       if (leaves) await this.marks.markUndelivered(reply, accepted);
       return settled;

@@ -4,7 +4,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Caller } from '../auth/caller.decorator.js';
 import { ApiConfig } from '../common/api.config.js';
-import { goneSignal } from '../common/gone-signal.js';
+import { OpenCalls } from '../common/open-calls.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
@@ -26,6 +26,7 @@ export class ImagesController {
     private readonly streams: StreamImage,
     private readonly quotes: QuoteImage,
     private readonly config: ApiConfig,
+    private readonly calls: OpenCalls,
   ) {}
 
   @Post('v1/images/generations')
@@ -35,7 +36,7 @@ export class ImagesController {
     if (caller.submitMode !== 'apimart' || readImageQuery(request).dryRun) {
       return this.run('generation', this.modeOf(request), request, reply);
     }
-    const accepted = await this.accept.generation(request, false, goneSignal(reply));
+    const accepted = await this.accept.generation(request, false, this.calls.of(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else this.answer.answerSubmitted(request, reply, accepted);
   }
@@ -79,7 +80,7 @@ export class ImagesController {
     reply: FastifyReply,
   ): Promise<void> {
     if (readImageQuery(request).dryRun) return this.quotes.quote(form, request, reply, mode.asynchronous);
-    const accepted = await this.accept[form](request, mode.asynchronous, goneSignal(reply));
+    const accepted = await this.accept[form](request, mode.asynchronous, this.calls.of(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);
   }

@@ -1,10 +1,10 @@
-import { Body, Get, HttpCode, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiConsumes, ApiResponse } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { AuditLog } from '#accounts/audit-log.js';
-import { GoneSignal } from '../../common/request.decorators.js';
+import { OpenCalls } from '../../common/open-calls.js';
 import { AcceptImage, type Accepted } from '../../images/accept-image.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
@@ -25,6 +25,7 @@ export class PlaygroundController {
     private readonly models: PlaygroundModels,
     private readonly quotes: ConsoleQuotes,
     private readonly audit: AuditLog,
+    private readonly calls: OpenCalls,
   ) {}
 
   @Get('models')
@@ -50,10 +51,10 @@ export class PlaygroundController {
   async generate(
     @Session() session: Session,
     @Req() request: FastifyRequest,
-    @GoneSignal() gone: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AcceptedTaskView> {
     request.body = withPartials(request.body);
-    return await this.answer(session, await this.accept.generation(request, false, gone));
+    return await this.answer(session, await this.accept.generation(request, false, this.calls.of(reply)));
   }
 
   @Post('edits')
@@ -65,9 +66,9 @@ export class PlaygroundController {
   async edit(
     @Session() session: Session,
     @Req() request: FastifyRequest,
-    @GoneSignal() gone: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AcceptedTaskView> {
-    return await this.answer(session, await this.accept.edit(request, false, gone));
+    return await this.answer(session, await this.accept.edit(request, false, this.calls.of(reply)));
   }
 
   /** Always responds with the task, whatever the request says; its events have a URL of their own. */

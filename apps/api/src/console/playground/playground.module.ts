@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { ImagesModule } from '../../images/images.module.js';
+import { CommonModule } from '../../common/common.module.js';
 import { ConsoleTasksModule } from '../tasks/tasks.module.js';
 import { ConsoleQuotes } from './console-quotes.js';
 import { PlaygroundController } from './playground.controller.js';
@@ -9,7 +10,7 @@ import { PlaygroundModels } from './playground-models.js';
 
 /** Images that are ordered in the console. */
 @Module({
-  imports: [AccountsModule, ConsoleTasksModule, ImagesModule, TasksModule],
+  imports: [AccountsModule, CommonModule, ConsoleTasksModule, ImagesModule, TasksModule],
   controllers: [PlaygroundController],
   providers: [ConsoleQuotes, PlaygroundModels],
 })
