@@ -2,7 +2,7 @@ import { checkDecodes, undecodable } from './decode-check.js';
 import { encodeAs } from './encode.js';
 import { readHeader, type ImageHeader } from './header.js';
 import { ImageError } from './image-error.js';
-import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels } from './limits.js';
+import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels, assertPixelsPerByte } from './limits.js';
 import { withImageSlot, openImage } from './sharp.js';
 import { contentTypeOf, sniffImageType, type InputContentType } from './sniff.js';
 import { stripMetadata } from './strip-metadata.js';
@@ -19,17 +19,22 @@ export interface InputImage {
 /** 0..100; an input that must be re-encoded should lose nothing visible. */
 const INPUT_QUALITY = 95;
 
+/** Called with an image's pixels before any is decoded; may throw. */
+type PixelCheck = (pixels: number) => void;
+
 /**
  * Checks a caller's image and makes it safe to pass on.
  * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_file_too_large, image_too_large,
  * image_too_small), or the signal's reason.
  */
-export async function readInputImage(bytes: Buffer, signal?: AbortSignal): Promise<InputImage> {
+export async function readInputImage(bytes: Buffer, signal?: AbortSignal, check?: PixelCheck): Promise<InputImage> {
   if (bytes.length > MAX_UPLOAD_BYTES) {
     throw new ImageError('image_file_too_large', `The image file is larger than ${MAX_UPLOAD_BYTES / 1e6} MB.`);
   }
   const header = await readHeader(bytes, signal);
   assertInputPixels(header.width, header.height);
+  assertPixelsPerByte(header.width * header.height, bytes.length);
+  check?.(header.width * header.height);
   const clean =
     header.needsRotation || header.needsRgbConversion
       ? await redraw(bytes, header, signal)
@@ -46,6 +51,7 @@ export async function readMask(
   bytes: Buffer,
   firstImage: { width: number; height: number },
   signal?: AbortSignal,
+  check?: PixelCheck,
 ): Promise<InputImage> {
   if (bytes.length > MAX_MASK_BYTES) {
     throw new ImageError('image_file_too_large', `The mask file is larger than ${MAX_MASK_BYTES / 1e6} MB.`);
@@ -54,6 +60,7 @@ export async function readMask(
   try {
     const header = await readHeader(bytes, signal);
     checkMaskFits(header, firstImage);
+    check?.(header.width * header.height);
     const { width, height, hasAlpha } = header;
     return { bytes: await keepPixels(bytes, header, signal), contentType: 'image/png', width, height, hasAlpha };
   } catch (error) {

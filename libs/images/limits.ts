@@ -10,6 +10,14 @@ export const MAX_KEPT_IMAGE_BYTES = 20_000_000;
 export const MAX_MASK_BYTES = 4_000_000;
 /** Largest decoded image, in pixels (64 megapixels): width times height of one frame. */
 export const MAX_IMAGE_PIXELS = 64_000_000;
+/** Most pixels of all references and the mask of one request together (200 megapixels), each counted as often as named. */
+export const MAX_REFERENCE_PIXELS = 200_000_000;
+/** Most bytes of all references and the mask of one request together (100 MB), each counted as often as named. */
+export const MAX_REFERENCE_BYTES = 100_000_000;
+/** An image of up to so many pixels may be one color in a few bytes. */
+const PLAIN_PIXELS = 16_777_216;
+/** A larger one has at most so many pixels per byte: a PNG of one color has 344, a WebP may have a million. */
+const MAX_PIXELS_PER_BYTE = 2_000;
 /** Longest edge that PNG, JPEG, and WebP can all store, in pixels. */
 export const MAX_IMAGE_EDGE = 16_383;
 /** Shortest edge of an input image, in pixels. */
@@ -27,6 +35,41 @@ export function assertInputPixels(width: number, height: number): void {
     'image_too_small',
     `The image has ${width}x${height} pixels; each edge must have at least ${MIN_IMAGE_EDGE}.`,
   );
+}
+
+/** Throws ImageError `image_too_large` for a large image in so few bytes that it is hardly a picture. */
+export function assertPixelsPerByte(pixels: number, bytes: number): void {
+  if (pixels <= PLAIN_PIXELS || pixels <= bytes * MAX_PIXELS_PER_BYTE) return;
+  throw new ImageError(
+    'image_too_large',
+    `The image declares ${(pixels / 1e6).toFixed(1)} megapixels in ${bytes} bytes; above ${(PLAIN_PIXELS / 1e6).toFixed(1)} megapixels, at most ${MAX_PIXELS_PER_BYTE} pixels per byte are accepted.`,
+  );
+}
+
+/** The files of a request so far, as large as they are named: its references and its mask. */
+export class ReferenceTotal {
+  private bytes = 0;
+  private pixels = 0;
+
+  /** Throws ImageError `image_file_too_large` when the files of the request are too large together. */
+  addBytes(bytes: number): void {
+    this.bytes += bytes;
+    if (this.bytes <= MAX_REFERENCE_BYTES) return;
+    throw new ImageError(
+      'image_file_too_large',
+      `The images of a request may have at most ${MAX_REFERENCE_BYTES / 1e6} MB together.`,
+    );
+  }
+
+  /** Throws ImageError `image_too_large` when the images of the request have too many pixels together. */
+  addPixels(pixels: number): void {
+    this.pixels += pixels;
+    if (this.pixels <= MAX_REFERENCE_PIXELS) return;
+    throw new ImageError(
+      'image_too_large',
+      `The images of a request may have at most ${MAX_REFERENCE_PIXELS / 1e6} megapixels together.`,
+    );
+  }
 }
 
 /** The error for too many pixels, wherever they were counted. */

@@ -1,6 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { availableParallelism } from 'node:os';
 import sharp, { type Sharp } from 'sharp';
 import { ImageError } from './image-error.js';
+import { ImageTurns, type WorkOwner } from './image-turns.js';
 import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
 import { sniffImageType } from './sniff.js';
 
@@ -15,62 +17,23 @@ sharp.cache(false);
 // One thread per image, because several images are processed in parallel.
 sharp.concurrency(1);
 
-/**
- * Images with more pixels are processed one at a time, because decoders may keep all pixels in memory, at eight bytes
- * each.
- */
-const LARGE_PIXELS = 16_777_216;
+const turns = new ImageTurns(Math.max(1, Math.min(3, availableParallelism())));
+const owners = new AsyncLocalStorage<WorkOwner>();
+const NOBODY: WorkOwner = { source: '', ticket: '' };
 
-class Semaphore {
-  private readonly waiting = new Set<() => void>();
-
-  constructor(private free: number) {}
-
-  async run<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    await this.turn(signal);
-    try {
-      return await work();
-    } finally {
-      const [next] = this.waiting;
-      if (next === undefined) this.free += 1;
-      else next();
-    }
-  }
-
-  private async turn(signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
-    if (this.free > 0) {
-      this.free -= 1;
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const start = (): void => {
-        this.waiting.delete(start);
-        signal?.removeEventListener('abort', leave);
-        resolve();
-      };
-      const leave = (): void => {
-        this.waiting.delete(start);
-        reject(signal?.reason as Error);
-      };
-      this.waiting.add(start);
-      signal?.addEventListener('abort', leave, { once: true });
-    });
-  }
+/** All image work of `action`, also in functions that it calls, takes the turns of this owner. */
+export async function withImageTurnsOf<T>(owner: WorkOwner, action: () => Promise<T>): Promise<T> {
+  return owners.run(owner, action);
 }
 
-const slots = new Semaphore(Math.max(1, Math.min(3, availableParallelism())));
-const largeImageSlot = new Semaphore(1);
-
 /**
- * Runs image work when a slot of this process is free. There is a slot per core, but at most three, because Node's pool
- * of four threads also serves files and DNS lookups. Large images run one at a time (64 megapixels may take half a
- * gigabyte), so pass `pixels` wherever an image is decoded. An aborted `signal` ends the wait with its reason; work that
- * has begun goes on.
+ * Runs image work when a slot of this process is free, in turns of the owners (`withImageTurnsOf`). There is a slot per
+ * core, but at most three, because Node's pool of four threads also serves files and DNS lookups. Large images run one
+ * at a time (64 megapixels may take half a gigabyte), so pass `pixels` wherever an image is decoded. An aborted `signal`
+ * ends the wait with its reason; work that has begun goes on.
  */
 export async function withImageSlot<T>(work: () => Promise<T>, pixels = 0, signal?: AbortSignal): Promise<T> {
-  const inSlot = async (): Promise<T> => slots.run(work, signal);
-  return pixels > LARGE_PIXELS ? largeImageSlot.run(inSlot, signal) : inSlot();
+  return turns.run(work, { owner: owners.getStore() ?? NOBODY, pixels, signal });
 }
 
 /**

@@ -4,8 +4,10 @@ import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
+import { StorageModule } from '#storage/storage.module.js';
 import { Admission } from './admission/admission.js';
 import { CancelTask } from './states/cancel-task.js';
+import { DropInputs } from './retention/drop-inputs.js';
 import { FailedTasks } from './reading/failed-tasks.js';
 import { LostCallers } from './intake/lost-callers.js';
 import { QueueGauges } from './reading/queue-gauges.js';
@@ -29,7 +31,7 @@ import { TaskTurns } from './admission/task-turns.js';
 
 const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
 const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
-const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds];
+const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds, DropInputs];
 /** A worker tells of a task's end over the jobs' connection: BullMQ ends the job there at the same moment. */
 const ends = {
   provide: ENDS_REDIS,
@@ -40,7 +42,7 @@ const accepted = [TaskEstimates, SubmitTask, CancelTask];
 
 /** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({
-  imports: [DatabaseModule, QueueModule, WebhooksModule],
+  imports: [DatabaseModule, QueueModule, StorageModule, WebhooksModule],
   providers: [...rows, ...shown, ...told, ends, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
   exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, WebhooksModule],
 })

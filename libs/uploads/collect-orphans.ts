@@ -30,11 +30,17 @@ export class CollectOrphans {
   async run(now: number): Promise<number> {
     let count = 0;
     for await (const key of this.find(now)) {
-      await this.store.delete(key);
+      await this.remove(key);
       count++;
     }
     if (count > 0) this.logger.info('retention.orphans_deleted', { count });
     return count;
+  }
+
+  /** Removes one of them. Throws like `run`. */
+  async remove(key: string): Promise<void> {
+    await this.tasks.forget([key]);
+    await this.store.delete(key);
   }
 
   /**

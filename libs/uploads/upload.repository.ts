@@ -3,6 +3,7 @@ import { lockAccount } from '#accounts/accounts.sql.js';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, uploadKey } from '#storage/object-key.js';
+import { countStoredInputs, forgetStoredInputs, storedInputBytes } from '#tasks/retention/stored-inputs.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -13,12 +14,24 @@ export interface NewUpload {
   readonly apiKeyId: string;
   readonly contentType: string;
   readonly bytes: number;
+  /** Width times height as the file declares them; null when unknown. */
+  readonly pixels: number | null;
 }
 
-/** The limits for all uploads of an account. */
+/** What is known of an upload without reading it. */
+export type KnownUpload = Pick<NewUpload, 'bytes' | 'pixels'>;
+
+/** Images that were stored with a request, before its task has a row. */
+interface NewInputs {
+  readonly taskId: string;
+  readonly accountId: string;
+  readonly bytes: number;
+}
+
+/** The limits for all uploads of an account, and for the images that are stored with its requests. */
 export interface UploadLimits {
   readonly retentionHours: number;
-  /** Most bytes of unexpired uploads per account; 0 = any number. */
+  /** Most bytes of unexpired uploads and stored reference images per account; 0 = any number. */
   readonly bytesPerAccount: number;
 }
 
@@ -51,12 +64,36 @@ export class UploadRepository {
     if (kept >= limits.bytesPerAccount) throw quotaExceeded(limits);
   }
 
-  /** Bytes of the account's unexpired uploads among these, by id. Throws AppError `server_is_overloaded`. */
-  async find(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  /**
+   * Counts images that were stored with a request, until the task forgets them. Throws AppError `upload_quota_exceeded`
+   * or `server_is_overloaded`; then they are not counted, and the caller deletes them.
+   */
+  async countInputs({ taskId, accountId, bytes }: NewInputs, limits: UploadLimits): Promise<void> {
+    const fit = await answered(
+      this.prisma.$transaction(async (transaction) => {
+        await lockAccount(transaction, accountId);
+        const most = limits.bytesPerAccount;
+        if (most > 0 && (await keptBytes(transaction, accountId)) + bytes > most) return false;
+        await countStoredInputs(transaction, taskId, accountId, bytes);
+        return true;
+      }),
+    );
+    if (!fit) throw quotaExceeded(limits);
+  }
+
+  /** No longer counts the images of a request that was not accepted. Throws when the database fails. */
+  async forgetInputs(taskId: string): Promise<void> {
+    await forgetStoredInputs(this.prisma, [taskId]);
+  }
+
+  /** The account's unexpired uploads among these, by id. Throws AppError `server_is_overloaded`. */
+  async find(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, KnownUpload>> {
     if (ids.length === 0) return new Map();
     const where = { accountId, id: { in: [...ids] }, expiresAt: { gt: new Date() } };
-    const rows = await answered(this.prisma.upload.findMany({ where, select: { id: true, bytes: true } }));
-    return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+    const rows = await answered(
+      this.prisma.upload.findMany({ where, select: { id: true, bytes: true, pixels: true } }),
+    );
+    return new Map(rows.map(({ id, bytes, pixels }) => [id, { bytes, pixels }]));
   }
 
   /** The object keys that belong to an upload. Throws when the database fails. */
@@ -91,16 +128,19 @@ export class UploadRepository {
   }
 }
 
-/** Bytes of an account's uploads that have not expired. */
-async function keptBytes(database: Pick<PrismaService, 'upload'>, accountId: string): Promise<number> {
+/** Bytes of an account's uploads that have not expired, and of the images that are stored with its requests. */
+async function keptBytes(database: Pick<PrismaService, 'upload' | 'storedInputs'>, accountId: string): Promise<number> {
   const where = { accountId, expiresAt: { gt: new Date() } };
   const { _sum: sum } = await database.upload.aggregate({ where, _sum: { bytes: true } });
-  return sum.bytes ?? 0;
+  return (sum.bytes ?? 0) + (await storedInputBytes(database, accountId));
 }
 
 function quotaExceeded({ bytesPerAccount }: UploadLimits): AppError {
   const most = `${bytesPerAccount / 1e6} MB`;
-  return new AppError('upload_quota_exceeded', `The unexpired uploads of this account are limited to ${most}.`);
+  return new AppError(
+    'upload_quota_exceeded',
+    `The unexpired uploads and stored reference images of this account are limited to ${most}.`,
+  );
 }
 
 async function answered<T>(answer: Promise<T>): Promise<T> {

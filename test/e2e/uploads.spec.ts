@@ -120,11 +120,12 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
       [answers.map(({ headers }) => headers.get('x-task-id'))],
     );
     const key = `uploads/${idOf(image)}`;
-    const input = (param: string) => ({ kind: 'object', key, bytes: png.length, param });
+    const pixels = 256 * 192;
+    const input = (param: string) => ({ kind: 'object', key, bytes: png.length, param, pixels });
     expect(rows).toEqual([
       {
         inputs: [input('images[0].image_url')],
-        mask: { kind: 'object', key: `uploads/${idOf(mask)}`, bytes: mask.bytes, param: 'mask.image_url' },
+        mask: { kind: 'object', key: `uploads/${idOf(mask)}`, bytes: mask.bytes, param: 'mask.image_url', pixels },
       },
       { inputs: [input('image_urls[0]'), input('image_urls[1]')], mask: null },
       { inputs: [input('image_urls[0]')], mask: null },

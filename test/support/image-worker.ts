@@ -6,6 +6,7 @@ import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import type { Limiter } from '#routing/limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
+import { DropInputs } from '#tasks/retention/drop-inputs.js';
 import { TaskEnds } from '#tasks/states/task-ends.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
@@ -27,6 +28,7 @@ import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { SettleAttempt } from '../../apps/worker/src/images/settle-attempt.js';
 import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
 import { StoreResults } from '../../apps/worker/src/images/store-results.js';
+import { TaskMemory } from '../../apps/worker/src/images/task-memory.js';
 import { TaskMeter } from '../../apps/worker/src/images/task-meter.js';
 import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
 import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
@@ -45,6 +47,8 @@ interface WorkerParts {
   /** Milliseconds, as a setting. */
   readonly leaseMs?: string;
   readonly provenance?: 'on' | 'off';
+  /** Shared by several tasks, like in a process. */
+  readonly memory?: TaskMemory;
   /** Local ports that image URLs may use. */
   readonly ports?: readonly string[];
 }
@@ -60,6 +64,7 @@ export function imageWorker(
     leaseMs = '1000',
     provenance = 'on',
     ports = ['80'],
+    memory,
   }: WorkerParts,
 ) {
   const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs, PROVENANCE: provenance });
@@ -87,9 +92,16 @@ export function imageWorker(
   const images = new StoreResults(store, new FinishAsOrdered(workerConfig), progress, thumbnails);
   const run = new RunImageTask(
     new ClaimTask(leases, events, meter, starts, logger),
-    new OrderImage(starts, registry, calls, inputs, images),
+    new OrderImage(starts, registry, calls, inputs, images, memory ?? new TaskMemory(workerConfig, queue)),
     new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger), thumbnails),
-    new SettleAttempt(transitions, new RequeueTask(queue, events), ends, config, logger),
+    new SettleAttempt(
+      transitions,
+      new RequeueTask(queue, events),
+      ends,
+      config,
+      logger,
+      new DropInputs(room.database, store, logger),
+    ),
     thumbnails,
   );
   return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };

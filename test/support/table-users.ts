@@ -44,6 +44,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'accounts/SessionStore.discard',
     'api/AuditTargets.existing',
     'billing/ChatReserves.releaseDoubtful',
+    'tasks/DropInputs.delete',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
     'tasks/takeBack',

@@ -16,7 +16,7 @@ import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { ChatConfig } from './chat/chat.config.js';
 import { ApiConfig } from './common/api.config.js';
 import { LimitsConfig } from './limits/limits.config.js';
-import { UploadsConfig } from './uploads/uploads.config.js';
+import { UploadsConfig } from './common/uploads.config.js';
 
 /** The settings that the API reads. */
 export const API_CONFIGS = [

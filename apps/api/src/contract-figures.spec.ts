@@ -11,7 +11,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ApiConfig } from './common/api.config.js';
 import { LimitsConfig } from './limits/limits.config.js';
-import { UploadsConfig } from './uploads/uploads.config.js';
+import { UploadsConfig } from './common/uploads.config.js';
 
 /** Figures of the contract that take too long to be waited for; what they do is tested with smaller ones. */
 describe('settings have the figures of the contract by default:', () => {

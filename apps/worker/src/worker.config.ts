@@ -9,6 +9,14 @@ export class WorkerConfig {
   readonly concurrency: number = 10;
 
   @Setting(
+    'IMAGE_MEMORY',
+    'Maximum memory of one worker process for reference images and results of its tasks. One account may use half of it; tasks beyond that wait in the queue. Decoding takes up to 800 MB more.',
+    { unit: 'bytes' },
+  )
+  @Within(67_108_864, Number.MAX_SAFE_INTEGER)
+  readonly imageMemory: number = 805_306_368;
+
+  @Setting(
     'SHUTDOWN_GRACE_MS',
     'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
     { unit: 'ms' },

@@ -7,8 +7,10 @@ import { TasksConfig } from '../row/tasks.config.js';
 
 /** Where a reference image or mask came from, as far as the account's people may see it. */
 export interface SentImage {
-  /** Host of the URL that it was fetched from; null: it came with the request, and is stored. */
+  /** Host of the URL that it was fetched from; null: it came with the request, and was stored. */
   readonly host: string | null;
+  /** Whether its object was deleted before the task's other objects. */
+  readonly isDeleted: boolean;
 }
 
 /** What the account's own people see of a task beyond what polls show. */
@@ -121,7 +123,8 @@ export class TaskDetails {
 
 /** URLs may contain secrets, so only their host is shown. */
 function sentImage(input: TaskInput): SentImage {
-  return { host: input.kind === 'url' ? (URL.canParse(input.url) ? new URL(input.url).host : '') : null };
+  if (input.kind === 'object') return { host: null, isDeleted: input.deleted === true };
+  return { host: URL.canParse(input.url) ? new URL(input.url).host : '', isDeleted: false };
 }
 
 function cut(text: string, length: number): string {

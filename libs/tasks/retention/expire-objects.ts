@@ -6,6 +6,7 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Logger } from '#telemetry/logger.js';
 import { sentKeys, toImages } from '../row/task-columns.js';
+import { forgetStoredInputs } from './stored-inputs.js';
 
 const BATCH = 200;
 /** Tasks whose objects are deleted in parallel: one by one, a store at 20 ms per object manages 20 tasks a second. */
@@ -84,8 +85,10 @@ export class ExpireObjects {
     });
     if (rows.length === 0) return 0;
     await this.deleteAll(rows.map(keysOf));
+    const ids = rows.map(({ id }) => id);
+    await forgetStoredInputs(this.prisma, ids);
     await task.updateMany({
-      where: { id: { in: inList(rows.map(({ id }) => id)) }, objectsDeletedAt: null },
+      where: { id: { in: inList(ids) }, objectsDeletedAt: null },
       // One that was made a favorite meanwhile has lost its images as well.
       data: { objectsDeletedAt: new Date(), favoritedAt: null },
     });

@@ -3,6 +3,7 @@ import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import { sentKeys, toImages } from '../row/task-columns.js';
+import { forgetStoredInputs } from './stored-inputs.js';
 
 /** A task, and the keys of the objects that it names. */
 export interface StoredTask {
@@ -55,7 +56,14 @@ export class TaskObjects {
   /** Marks the images of an ended task as deleted, as if retention had removed them. */
   async markDeleted(id: string): Promise<void> {
     const where = { id, status: { not: 'pending' }, objectsDeletedAt: null };
+    await forgetStoredInputs(this.prisma, [id]);
     await this.prisma.task.updateMany({ where, data: { objectsDeletedAt: new Date() } });
+  }
+
+  /** No longer counts orphans of these keys in the quota of an account; call it before they are deleted. */
+  async forget(keys: readonly string[]): Promise<void> {
+    const ofInputs = keys.filter((key) => key.startsWith('inputs/'));
+    await forgetStoredInputs(this.prisma, [...new Set(ofInputs.map((key) => ownerOfKey(key).id))]);
   }
 
   /** Marks a task as having no thumbnail, so that lists show the whole image instead. */

@@ -232,10 +232,12 @@ export function toInputs({ inputs, mask }: { readonly inputs: unknown; readonly 
   return { inputs: inputs as readonly TaskInput[], mask: mask as TaskInput | null };
 }
 
-/** The object keys of a task's reference images and mask. */
+/** The object keys of a task's reference images and mask, without those that were deleted. */
 export function sentKeys(row: Parameters<typeof toInputs>[0]): string[] {
   const { inputs, mask } = toInputs(row);
-  return [...inputs, ...(mask === null ? [] : [mask])].flatMap((input) => (input.kind === 'object' ? [input.key] : []));
+  return [...inputs, ...(mask === null ? [] : [mask])].flatMap((input) =>
+    input.kind === 'object' && input.deleted !== true ? [input.key] : [],
+  );
 }
 
 /** The images of a completed task, none for any other. */

@@ -26,7 +26,16 @@ export interface TaskOptions extends ImageOptionValues {
 
 /** A reference image or mask: already in the store, or a URL that the worker fetches. */
 export type TaskInput =
-  | { readonly kind: 'object'; readonly key: string; readonly bytes: number; readonly param: string }
+  | {
+      readonly kind: 'object';
+      readonly key: string;
+      readonly bytes: number;
+      readonly param: string;
+      /** Width times height as the file declares them; absent when unknown. */
+      readonly pixels?: number | undefined;
+      /** The task no longer needs it, and its object was deleted. */
+      readonly deleted?: true;
+    }
   | { readonly kind: 'url'; readonly url: string; readonly param: string };
 
 /** What was ordered: everything a task's images are made from. */

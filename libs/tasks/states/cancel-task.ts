@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ImageQueue } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
+import { DropInputs } from '../retention/drop-inputs.js';
 import { TaskEnds } from './task-ends.js';
 import { TaskStore } from '../reading/task-store.js';
 import type { TaskScope, TaskSummary } from '../row/task.js';
@@ -13,6 +14,7 @@ export class CancelTask {
     private readonly ends: TaskEnds,
     private readonly queue: ImageQueue,
     private readonly logger: Logger,
+    private readonly inputs: DropInputs,
   ) {}
 
   /**
@@ -30,6 +32,7 @@ export class CancelTask {
     this.queue.remove({ taskId: id, epoch: cancelled.epoch }).catch((error: unknown) => {
       this.logger.debug('task.not_dequeued', { taskId: id, error });
     });
+    void this.inputs.drop(id);
     return cancelled.task;
   }
 }

@@ -93,7 +93,7 @@ export class ApiConfig {
 
   @Setting(
     'BODY_MEMORY',
-    'Maximum memory of one process for request bodies, and for partial images and chats waiting for slow readers. One account or network may use two thirds of it; requests beyond that are rejected. At least 1.5 x JSON_BODY_LIMIT.',
+    'Maximum memory of one process for request bodies, and for partial images and chats waiting for slow readers. One account or network may use half of it; requests beyond that are rejected. At least 2 x JSON_BODY_LIMIT.',
     { unit: 'bytes' },
   )
   @Within(1_048_576)
@@ -160,7 +160,7 @@ export class ApiConfig {
 
 /** Bytes reserved for request bodies: one source's share must fit the largest single body. */
 export function bodyMemoryOf({ bodyMemory, jsonBodyLimit }: ApiConfig): number {
-  return Math.max(bodyMemory, Math.ceil(1.5 * jsonBodyLimit));
+  return Math.max(bodyMemory, 2 * jsonBodyLimit);
 }
 
 /** Public address of the API, without a trailing slash. */

@@ -88,7 +88,7 @@ export class CheckRequest {
     if (!(caller.allowPixelSize ?? this.config.allowPixelSize)) assertNoPixels(fields, this.rules.sizesOf(fields));
     ignored.push(...this.assertAll('generation', fields, caller, asynchronous));
     const found = await this.references.find(fields.image_urls ?? [], caller.accountId, generationParam);
-    const upload = this.references.upload(newTaskId(), signal);
+    const upload = this.references.upload(newTaskId(), caller.accountId, signal);
     return orDiscard(upload, async () => {
       const inputs = await storeReferences(found, upload);
       const command = generationCommand(fields, {
@@ -120,7 +120,7 @@ export class CheckRequest {
     const masks = fields.mask === undefined ? [] : [fields.mask.image_url];
     const found = await this.references.find(references, caller.accountId, editParam);
     const foundMasks = await this.references.find(masks, caller.accountId, () => 'mask.image_url');
-    const upload = this.references.upload(newTaskId(), signal);
+    const upload = this.references.upload(newTaskId(), caller.accountId, signal);
     return orDiscard(upload, async () => {
       const inputs = await storeReferences(found, upload);
       const [mask = null] = await storeReferences(foundMasks, upload, 'mask');
@@ -140,7 +140,7 @@ export class CheckRequest {
     if (Number(request.headers['content-length'] ?? 0) > limit) {
       throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
     }
-    const upload = this.references.upload(newTaskId(), signal, true);
+    const upload = this.references.upload(newTaskId(), caller.accountId, signal, true);
     return orDiscard(upload, async () => {
       const hold = new BodyReservation(this.memory, sourceOf(request));
       const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
@@ -207,7 +207,9 @@ type RequestContext = Pick<CommandContext, 'taskId' | 'requestId' | 'caller' | '
 
 async function orDiscard(upload: InputUpload, check: () => Promise<CheckedRequest>): Promise<CheckedRequest> {
   try {
-    return await check();
+    const checked = await check();
+    await upload.countInQuota();
+    return checked;
   } catch (error) {
     await upload.discard();
     throw error;

@@ -9,7 +9,8 @@ import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { TaskInput } from '#tasks/row/task.js';
-import { UploadRepository } from '#uploads/upload.repository.js';
+import { UploadRepository, type KnownUpload } from '#uploads/upload.repository.js';
+import { UploadsConfig } from '../common/uploads.config.js';
 import { decodeDataUri } from './data-uri.js';
 import { InputUpload } from './input-upload.js';
 import type { Bytes } from './store-input.js';
@@ -32,11 +33,16 @@ export class ReferenceImages {
     private readonly uploads: UploadRepository,
     private readonly signer: LinkSigner,
     private readonly egress: EgressConfig,
+    private readonly limits: UploadsConfig,
   ) {}
 
-  /** A new upload for the images of a task's request. */
-  upload(taskId: string, signal: AbortSignal, digesting = false): InputUpload {
-    return new InputUpload(this.objects, taskId, signal, digesting);
+  /** A new upload for the images of a task's request; they count in the quota of its account. */
+  upload(taskId: string, accountId: string, signal: AbortSignal, digesting = false): InputUpload {
+    return new InputUpload(this.objects, taskId, signal, digesting, {
+      assertRoom: () => this.uploads.assertRoom(accountId, this.limits),
+      count: (id, bytes) => this.uploads.countInputs({ taskId: id, accountId, bytes }, this.limits),
+      forget: (id) => this.uploads.forgetInputs(id),
+    });
   }
 
   /**
@@ -82,13 +88,17 @@ export class ReferenceImages {
   }
 }
 
-/** Stores data URIs and results one after the other; URLs stay URLs, which the worker downloads. */
+/**
+ * Stores data URIs and results one after the other, after the uploads among the references were counted; URLs stay URLs,
+ * which the worker downloads. Throws AppError like `InputUpload.add`.
+ */
 export async function storeReferences(
   found: readonly FoundReference[],
   upload: InputUpload,
   slot?: 'mask',
 ): Promise<TaskInput[]> {
   const inputs: TaskInput[] = [];
+  for (const { input } of found) if (input?.kind === 'object') upload.refer(input);
   for (const [index, { param, input, open }] of found.entries()) {
     if (input !== undefined) inputs.push(input);
     else if (open !== undefined) inputs.push(await upload.add(await open(), slot ?? index, param));
@@ -97,10 +107,11 @@ export async function storeReferences(
 }
 
 /** Reads an upload from the store instead of its URL, because egress rules often forbid the API's own address. */
-function keptInput(id: string | null, kept: ReadonlyMap<string, number> | undefined, param: string): TaskInput {
-  const bytes = id === null ? undefined : kept?.get(id);
-  if (id === null || bytes === undefined) throw goneImage(param);
-  return { kind: 'object', key: uploadKey(id), bytes, param };
+function keptInput(id: string | null, kept: ReadonlyMap<string, KnownUpload> | undefined, param: string): TaskInput {
+  const known = id === null ? undefined : kept?.get(id);
+  if (id === null || known === undefined) throw goneImage(param);
+  const { bytes, pixels } = known;
+  return { kind: 'object', key: uploadKey(id), bytes, param, ...(pixels !== null && { pixels }) };
 }
 
 function goneImage(param: string): AppError {

@@ -105,7 +105,7 @@ async function* watched(
 }
 
 /** Adds the request field of the image to an error. */
-function blaming(param: string, check: () => void): void {
+export function blaming(param: string, check: () => void): void {
   try {
     check();
   } catch (error) {

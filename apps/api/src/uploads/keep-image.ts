@@ -14,10 +14,10 @@ import type { Caller } from '../auth/caller.js';
 import { BodyReservation, BodyMemory } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
 import { formsOnly } from '../common/fastify/server.js';
+import { PixelWatch } from '../images/pixel-watch.js';
 import { storeInput } from '../images/store-input.js';
-import { PixelWatch } from './pixel-watch.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';
-import { UploadsConfig } from './uploads.config.js';
+import { UploadsConfig } from '../common/uploads.config.js';
 
 /** The file, and room for the rest of the form. */
 const MAX_FORM_BYTES = MAX_KEPT_IMAGE_BYTES + 1_048_576;
@@ -54,6 +54,7 @@ export class KeepImage {
     const id = newUploadId();
     const key = uploadKey(id);
     const hold = new BodyReservation(this.memory, sourceOf(request));
+    const watch = new PixelWatch(FILE_PART);
     const source = { payload: request.raw, maxBytes: MAX_FORM_BYTES, hold };
     try {
       const { stored, fileName, ignored } = await readUploadForm(source, tooLarge, (stream) =>
@@ -62,12 +63,12 @@ export class KeepImage {
           param: FILE_PART,
           limit: { bytes: MAX_KEPT_IMAGE_BYTES, error: tooLarge },
           signal,
-          watch: new PixelWatch(),
+          watch,
         }),
       );
       signal.throwIfAborted();
       const { createdAt, expiresAt } = await this.uploads.insert(
-        { id, accountId, apiKeyId, contentType: stored.contentType, bytes: stored.bytes },
+        { id, accountId, apiKeyId, contentType: stored.contentType, bytes: stored.bytes, pixels: watch.pixels ?? null },
         this.config,
       );
       const answer = {

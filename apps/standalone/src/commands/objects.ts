@@ -65,7 +65,7 @@ export async function objects(
         let young = 0;
         try {
           for await (const key of orphans.find(Date.now(), () => young++)) {
-            if (repair) await store.delete(key);
+            if (repair) await orphans.remove(key);
             tell(`${key} belongs to no row`, repair);
           }
         } catch (error) {

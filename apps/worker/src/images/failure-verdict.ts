@@ -26,6 +26,16 @@ export class NoProviderFree extends Error {
   }
 }
 
+/** The account's share of this process's memory is in use, so the task leaves its slot to others. */
+export class NoMemoryFree extends Error {
+  override readonly name = 'NoMemoryFree';
+
+  /** `retryAfterMs`: when to try again, unless room is made earlier. */
+  constructor(readonly retryAfterMs: number) {
+    super('the share of memory of the account is in use');
+  }
+}
+
 /** The task has used up its starts, or lost that many workers. */
 export function startsUsedUp(): AppError {
   return new AppError(
@@ -37,7 +47,7 @@ export function startsUsedUp(): AppError {
 /** What to do with a task after an attempt that produced no image. */
 export type Verdict =
   | { readonly kind: 'release' }
-  /** `wait`: does not count as an attempt, because every provider rejected the call. */
+  /** `wait`: does not count as an attempt, because every provider rejected the call, or for want of memory. */
   | { readonly kind: 'give-back'; readonly delayMs: number; readonly wait?: true }
   /** Its provider is still working, or still has the job; a later attempt fetches it. */
   | { readonly kind: 'park'; readonly delayMs: number }
@@ -67,7 +77,7 @@ const MAX_ATTEMPTS = 20;
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof LeaseLost) return { kind: 'release' };
   if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
-  if (error instanceof NoProviderFree) {
+  if (error instanceof NoProviderFree || error instanceof NoMemoryFree) {
     const delayMs = Math.min(Math.max(Math.ceil(error.retryAfterMs), FIRST_DELAY_MS), LONGEST_DELAY_MS);
     return facts.resumable ? { kind: 'park', delayMs } : { kind: 'give-back', delayMs, wait: true };
   }

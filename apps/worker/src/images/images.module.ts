@@ -20,13 +20,14 @@ import { RunImageTask } from './run-image-task.js';
 import { ServiceReport } from './service-report.js';
 import { SettleAttempt } from './settle-attempt.js';
 import { StoreResults } from './store-results.js';
+import { TaskMemory } from './task-memory.js';
 import { TaskMeter } from './task-meter.js';
 import { TaskProgress } from './task-progress.js';
 import { ThisWorker } from './this-worker.js';
 import { WorkerGauges } from './worker-gauges.js';
 
 const claimed = [Leases, ClaimTask];
-const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs, FinishAsOrdered, StoreResults];
+const ordered = [OrderImage, CallProvider, ProviderStarts, LoadInputs, TaskMemory, FinishAsOrdered, StoreResults];
 const ended = [DeliverImage, CompleteTask, SettleAttempt, RequeueTask, KeepThumbnail];
 const told = [TaskProgress, TaskMeter, ServiceReport, ThisWorker, WorkerGauges];
 

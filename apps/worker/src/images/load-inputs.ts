@@ -1,19 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sha256Of } from '#bytes/bytes.js';
 import { AppError } from '#contract/app-error.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { ImageError } from '#images/image-error.js';
 import { readInputImage, readMask, type InputImage } from '#images/input-image.js';
-import { MAX_REMOTE_IMAGE_BYTES, MAX_UPLOAD_BYTES } from '#images/limits.js';
+import { MAX_REMOTE_IMAGE_BYTES, MAX_UPLOAD_BYTES, ReferenceTotal } from '#images/limits.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import { readCapped } from './read-capped.js';
+import { nameOfInput, type TaskHold } from './task-memory.js';
 
 /** A task's input images for the provider's adapter, all in memory. */
 export interface LoadedInputs {
   readonly images: readonly InputImage[];
   readonly mask: InputImage | undefined;
+}
+
+/** The images of a task that are loaded so far, each once. */
+interface LoadedImages {
+  readonly byName: Map<string, InputImage>;
+  readonly byDigest: Map<string, InputImage>;
+  readonly total: ReferenceTotal;
+  readonly hold: TaskHold;
+  readonly signal: AbortSignal;
 }
 
 /** Loads a task's reference images and mask, from the store or from the caller's URLs. */
@@ -25,20 +36,56 @@ export class LoadInputs {
   ) {}
 
   /**
-   * Loads one at a time: sixteen images at once would be a gigabyte of pixels. Throws AppError with the request field
-   * of the bad image, or StorageError.
+   * Loads one at a time: sixteen images at once would be a gigabyte of pixels. Equal images are loaded and decoded once.
+   * Throws AppError with the request field of the bad image, StorageError, or NoMemoryFree.
    */
-  async load(claimed: ClaimedTask, signal: AbortSignal): Promise<LoadedInputs> {
+  async load(claimed: ClaimedTask, hold: TaskHold, signal: AbortSignal): Promise<LoadedInputs> {
+    const total = new ReferenceTotal();
+    const loaded: LoadedImages = { byName: new Map(), byDigest: new Map(), total, hold, signal };
     const images: InputImage[] = [];
-    for (const input of claimed.inputs) {
-      const bytes = await this.read(input, signal);
-      images.push(await blame(input, () => readInputImage(bytes, signal)));
+    for (const input of claimed.inputs) images.push(await this.image(input, loaded));
+    const [first] = images;
+    const mask =
+      claimed.mask === null || first === undefined ? undefined : await this.mask(claimed.mask, first, loaded);
+    const different = [...new Set([...loaded.byName.values(), ...(mask === undefined ? [] : [mask])])];
+    hold.loaded(different.reduce((sum, { bytes }) => sum + bytes.length, 0));
+    return { images, mask };
+  }
+
+  private async image(input: TaskInput, loaded: LoadedImages): Promise<InputImage> {
+    const known = loaded.byName.get(nameOfInput(input));
+    if (known === undefined) {
+      const image = await this.decoded(input, loaded);
+      loaded.byName.set(nameOfInput(input), image);
+      return image;
     }
-    const { mask } = claimed;
-    const first = images[0];
-    if (mask === null || first === undefined) return { images, mask: undefined };
+    blaming(input, () => {
+      loaded.total.addBytes(known.bytes.length);
+      loaded.total.addPixels(known.width * known.height);
+    });
+    return known;
+  }
+
+  private async decoded(input: TaskInput, loaded: LoadedImages): Promise<InputImage> {
+    const { byDigest, total, signal } = loaded;
+    const bytes = await this.read(input, signal);
+    blaming(input, () => total.addBytes(bytes.length));
+    const digest = await sha256Of(bytes);
+    const equal = byDigest.get(digest);
+    if (equal !== undefined) {
+      blaming(input, () => total.addPixels(equal.width * equal.height));
+      return equal;
+    }
+    const image = await blame(input, () => readInputImage(bytes, signal, (pixels) => admit(pixels, input, loaded)));
+    byDigest.set(digest, image);
+    return image;
+  }
+
+  private async mask(mask: TaskInput, first: InputImage, loaded: LoadedImages): Promise<InputImage> {
+    const { total, signal } = loaded;
     const bytes = await this.read(mask, signal);
-    return { images, mask: await blame(mask, () => readMask(bytes, first, signal)) };
+    blaming(mask, () => total.addBytes(bytes.length));
+    return blame(mask, () => readMask(bytes, first, signal, (pixels) => admit(pixels, mask, loaded)));
   }
 
   private async read(input: TaskInput, signal: AbortSignal): Promise<Buffer> {
@@ -54,12 +101,31 @@ export class LoadInputs {
   }
 }
 
+/** Before an image is decoded: counts its pixels, and takes those that were not known when the task was claimed. */
+function admit(pixels: number, input: TaskInput, { total, hold }: LoadedImages): void {
+  blaming(input, () => total.addPixels(pixels));
+  const known = input.kind === 'object' ? (input.pixels ?? 0) : 0;
+  if (pixels > known) hold.addPixels(pixels - known);
+}
+
 /** An unusable image is the caller's error, reported with its request field. */
 async function blame<T>(input: TaskInput, check: () => Promise<T>): Promise<T> {
+  return check().catch((error: unknown) => {
+    throw blamed(input, error);
+  });
+}
+
+/** Like `blame`, for checks that need no decoder. */
+function blaming(input: TaskInput, check: () => void): void {
   try {
-    return await check();
+    check();
   } catch (error) {
-    if (!(error instanceof ImageError)) throw error;
-    throw new AppError(error.code, error.message, { param: input.param, cause: error });
+    throw blamed(input, error);
   }
+}
+
+function blamed(input: TaskInput, error: unknown): unknown {
+  return error instanceof ImageError
+    ? new AppError(error.code, error.message, { param: input.param, cause: error })
+    : error;
 }

@@ -12,6 +12,7 @@ import { NoProviderFree } from './failure-verdict.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
 import { StoreResults, type StoredImages } from './store-results.js';
+import { TaskMemory, type TaskHold } from './task-memory.js';
 
 /** The finished images in the store, and the provider's other results. */
 export interface OrderedImages {
@@ -30,6 +31,7 @@ export class OrderImage {
     private readonly calls: CallProvider,
     private readonly inputs: LoadInputs,
     private readonly images: StoreResults,
+    private readonly memory: TaskMemory,
   ) {}
 
   /**
@@ -44,25 +46,37 @@ export class OrderImage {
     if (resumed === undefined) assertNotPaidTwice(attempt);
     else {
       const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
-      const answer = await this.try(attempt, order, passed);
+      const answer = await this.holding(attempt, true, async (hold) => this.try(attempt, { ...order, hold }, passed));
       if (answer !== undefined) return answer;
       if (attempt.call?.end === undefined) throw passed.reason();
     }
     const plan = planOf(attempt, catalog).filter((candidate) => !isSame(candidate, resumed));
-    const inputs = await this.inputs.load(attempt.claimed, attempt.lease.signal);
-    for (const candidate of plan) {
-      if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
-      if (passed.hasRejected(candidate)) continue;
-      const answer = await this.try(attempt, { candidate, inputs, resume: false }, passed);
-      if (answer !== undefined) return answer;
+    return this.holding(attempt, false, async (hold) => {
+      const inputs = await this.inputs.load(attempt.claimed, hold, attempt.lease.signal);
+      for (const candidate of plan) {
+        if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
+        if (passed.hasRejected(candidate)) continue;
+        const answer = await this.try(attempt, { candidate, inputs, resume: false, hold }, passed);
+        if (answer !== undefined) return answer;
+      }
+      throw passed.reason();
+    });
+  }
+
+  /** Takes the memory for inputs and results first, and gives it back when the action has ended. */
+  private async holding<T>(attempt: Attempt, resumed: boolean, action: (hold: TaskHold) => Promise<T>): Promise<T> {
+    const hold = this.memory.reserve(attempt.claimed, resumed);
+    try {
+      return await action(hold);
+    } finally {
+      hold.release();
     }
-    throw passed.reason();
   }
 
   /** Undefined when the candidate rejected the call, or failed in a way that is known not to be charged. */
   private async try(
     attempt: Attempt,
-    order: OrderedCall,
+    order: OrderedCall & { readonly hold: TaskHold },
     passed: FailedCandidates,
   ): Promise<OrderedImages | ProviderPending | undefined> {
     try {
@@ -70,6 +84,7 @@ export class OrderImage {
       if ('pending' in answer) return answer;
       if (!('reason' in answer)) {
         const { files, ...made } = answer;
+        order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
         return { made, stored: await this.images.run(attempt, made, files) };
       }
       passed.refused(answer.retryAfterMs);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { withImageTurnsOf } from '#images/sharp.js';
 import { ClaimTask } from './claim-task.js';
 import { DeliverImage } from './deliver-image.js';
 import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
@@ -25,7 +26,8 @@ export class RunImageTask {
     if (attempt === undefined) return false;
     let late: Thumbnail | undefined;
     try {
-      const order = await this.orders.run(attempt);
+      const owner = { source: attempt.claimed.task.accountId, ticket: taskId };
+      const order = await withImageTurnsOf(owner, () => this.orders.run(attempt));
       if ('pending' in order) await this.settle.park(attempt, order.pending.checkAfterMs);
       else late = await this.images.deliver(attempt, order);
     } catch (error) {

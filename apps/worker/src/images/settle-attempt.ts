@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { DropInputs } from '#tasks/retention/drop-inputs.js';
 import { TaskEnds } from '#tasks/states/task-ends.js';
 import { taskError } from '#tasks/row/task.js';
 import { TransitionUnanswered, TaskTransitions } from '#tasks/states/task-transitions.js';
@@ -17,6 +18,7 @@ export class SettleAttempt {
     private readonly ends: TaskEnds,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
+    private readonly inputs: DropInputs,
   ) {}
 
   /**
@@ -78,6 +80,8 @@ export class SettleAttempt {
           code: verdict.error.code,
           error: verdict.error.cause ?? verdict.error,
         });
+        // An error of class 400 lies in the request itself.
+        if (verdict.error.status < 500 && claimed.inputs.length > 0) await this.inputs.drop(lease.id);
         return;
     }
     // Another worker has claimed the task, or it has ended: nothing was written for this attempt.

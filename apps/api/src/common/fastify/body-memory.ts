@@ -1,35 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { FairBudget } from '#limits/fair-budget.js';
 import { ApiConfig, bodyMemoryOf } from '../api.config.js';
 
-/** One source may hold this many times the bytes that remain free. */
-const SHARE = 2;
-/** The same for bytes that a response can do without. */
-const OPTIONAL_SHARE = 1;
+/** One source may hold this many times the bytes that remain, in bytes that a response can do without. */
+const OPTIONAL_SHARE = 0.5;
 
-/**
- * Limits the memory for request bodies in one process, and always leaves some for other sources: a source may hold at
- * most twice what then remains. So a single source gets at most two thirds, and two sources two fifths each.
- */
+/** Limits the memory for request bodies in one process; one source gets at most half of it. */
 @Injectable()
 export class BodyMemory {
-  private total = 0;
-  private readonly bySource = new Map<string, number>();
-  /** In bytes; the largest body needs two thirds of it. */
-  private readonly limit: number;
+  private readonly budget: FairBudget;
 
   constructor(config: ApiConfig) {
-    this.limit = bodyMemoryOf(config);
+    this.budget = new FairBudget(bodyMemoryOf(config));
   }
 
   /** Bytes currently held. */
   get held(): number {
-    return this.total;
+    return this.budget.held;
   }
 
   /** Throws AppError `server_is_overloaded` when the bytes do not fit now or exceed the source's share. */
   reserve(bytes: number, source: string): void {
-    if (!this.tryReserve(bytes, source, SHARE)) {
+    if (!this.budget.tryReserve(bytes, source)) {
       throw new AppError('server_is_overloaded', 'Too many large requests are being read. Please try again shortly.', {
         retryAfter: 2,
       });
@@ -37,24 +30,16 @@ export class BodyMemory {
   }
 
   /**
-   * For bytes that a response can do without: false when they do not fit. They get a smaller share, so that they leave
-   * the source room for its requests.
+   * For bytes that a response can do without: false when they do not fit. They get a smaller share, a third when alone,
+   * so that they leave the source room for its requests.
    */
-  tryReserve(bytes: number, source: string, share = OPTIONAL_SHARE): boolean {
-    const own = (this.bySource.get(source) ?? 0) + bytes;
-    const total = this.total + bytes;
-    if (own > share * (this.limit - total)) return false;
-    this.total = total;
-    this.bySource.set(source, own);
-    return true;
+  tryReserve(bytes: number, source: string): boolean {
+    return this.budget.tryReserve(bytes, source, OPTIONAL_SHARE);
   }
 
   /** Releases bytes of the source. */
   release(bytes: number, source: string): void {
-    const own = (this.bySource.get(source) ?? 0) - bytes;
-    this.total -= bytes;
-    if (own > 0) this.bySource.set(source, own);
-    else this.bySource.delete(source);
+    this.budget.release(bytes, source);
   }
 }
 

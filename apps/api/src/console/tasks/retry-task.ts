@@ -9,9 +9,11 @@ import { TaskDetails } from '#tasks/reading/task-details.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { Intake, RequestIdentity, RequestMark } from '#tasks/intake/task-intake.js';
 import type { TaskCommand, TaskInput, TaskOptions, TaskOrder } from '#tasks/row/task.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { taskOwnerOf, type Caller } from '../../auth/caller.js';
 import { RequestRules } from '../../images/request-rules.js';
 import { RequestLimits } from '../../limits/limit-requests.js';
+import { UploadsConfig } from '../../common/uploads.config.js';
 
 /** Copies are stored under this type; their real type is detected when they are used. */
 const CONTENT_TYPE = 'application/octet-stream';
@@ -40,6 +42,8 @@ export class RetryTask {
     private readonly tasks: SubmitTask,
     private readonly rules: RequestRules,
     private readonly limits: RequestLimits,
+    private readonly uploads: UploadRepository,
+    private readonly config: UploadsConfig,
   ) {}
 
   /**
@@ -60,24 +64,40 @@ export class RetryTask {
   /**
    * Returns the new task, which counts as a submit of the payer, or the one that an earlier request with the same key
    * created. Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
-   * `already_exists` when the task was retried meanwhile, and those of SubmitTask.
+   * `already_exists` when the task was retried meanwhile, `upload_quota_exceeded`, and those of SubmitTask.
    */
   async order(order: TaskOrder, payer: Payer, terms: RetryFields, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, ...images } = order;
     await this.limits.admit('submits', payer);
     const { name: model = order.model } = this.rules.modelOf(order) ?? {};
     const id = newTaskId();
-    const { inputs, mask } = await this.copyInputs(id, images);
-    const options = withoutProvider(old);
-    const cost = this.rules.costOf(model, options);
-    const command = { ...terms, ...taskOwnerOf(payer), id, action, model, prompt, options, inputs, mask, cost };
-    return await this.tasks.submit(command, identity);
+    try {
+      const { inputs, mask } = await this.copyInputs(id, payer.accountId, images);
+      const options = withoutProvider(old);
+      const cost = this.rules.costOf(model, options);
+      const command = { ...terms, ...taskOwnerOf(payer), id, action, model, prompt, options, inputs, mask, cost };
+      const intake = await this.tasks.submit(command, identity);
+      if (intake.attached) await this.forgetCopies(id);
+      return intake;
+    } catch (error) {
+      if (!this.tasks.mayBeAccepted(id)) await this.forgetCopies(id);
+      throw error;
+    }
+  }
+
+  /** Copies of a task that was not created no longer count in the quota; they are collected as orphans. */
+  private async forgetCopies(id: string): Promise<void> {
+    await this.uploads.forgetInputs(id).catch(() => undefined);
   }
 
   /**
    * Objects are deleted with their tasks, so the new task gets copies. If it is not created, retention collects them.
    */
-  private async copyInputs(to: string, old: Pick<TaskOrder, 'inputs' | 'mask'>) {
+  private async copyInputs(to: string, accountId: string, old: Pick<TaskOrder, 'inputs' | 'mask'>) {
+    const bytes = [...old.inputs, ...(old.mask === null ? [] : [old.mask])]
+      .map((input) => (input.kind === 'object' ? input.bytes : 0))
+      .reduce((sum, size) => sum + size, 0);
+    if (bytes > 0) await this.uploads.countInputs({ taskId: to, accountId, bytes }, this.config);
     const inputs: TaskInput[] = [];
     for (const [index, input] of old.inputs.entries()) inputs.push(await this.copy(inputKey(to, index), input));
     const mask = old.mask === null ? null : await this.copy(inputKey(to, 'mask'), old.mask);
@@ -86,19 +106,23 @@ export class RetryTask {
 
   private async copy(key: string, input: TaskInput): Promise<TaskInput> {
     if (input.kind !== 'object') return input;
+    if (input.deleted === true) throw notStored();
     try {
       const { stream } = await this.store.open(input.key);
       await this.store.put(key, stream, { contentType: CONTENT_TYPE });
     } catch (cause) {
-      if (cause instanceof ObjectNotFound) {
-        throw new AppError('invalid_value', 'Its reference images are no longer stored. Send them again.', { cause });
-      }
+      if (cause instanceof ObjectNotFound) throw notStored(cause);
       throw new AppError('storage_error', 'Its reference images cannot be read right now. Please try again shortly.', {
         cause,
       });
     }
     return { ...input, key };
   }
+}
+
+function notStored(cause?: Error): AppError {
+  const text = 'Its reference images are no longer stored. Send them again.';
+  return new AppError('invalid_value', text, cause && { cause });
 }
 
 /** SHA-256 that identifies a request to repeat this task. */

@@ -100,8 +100,12 @@ function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): Cons
 }
 
 /** `name`: the image's name for TaskInputs. */
-function sentImageView({ id, objectsDeletedAt }: TaskDetail, { host }: SentImage, name: string): SentImageView {
-  const isKept = host === null && objectsDeletedAt === null;
+function sentImageView(
+  { id, objectsDeletedAt }: TaskDetail,
+  { host, isDeleted }: SentImage,
+  name: string,
+): SentImageView {
+  const isKept = host === null && !isDeleted && objectsDeletedAt === null;
   return { host, url: isKept ? `${CONSOLE_API}/tasks/${id}/inputs/${name}` : null };
 }
 

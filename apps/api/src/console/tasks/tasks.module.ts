@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { StorageModule } from '#storage/storage.module.js';
+import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
@@ -33,6 +34,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     TasksApiModule,
     TasksModule,
     WebhooksModule,
+    UploadRowsModule,
   ],
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
   providers: [

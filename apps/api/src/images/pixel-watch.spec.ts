@@ -16,7 +16,7 @@ function jpeg(metadata: number): Buffer {
 describe('PixelWatch', () => {
   it.each([1, 7, 65_536, Infinity])('refuses what declares too many pixels, in pieces of %d bytes', (step) => {
     for (const image of [jpeg(0), jpeg(60_000), jpeg(180_000)]) {
-      const watch = new PixelWatch();
+      const watch = new PixelWatch('file');
       expect(() => {
         for (let at = 0; at < image.length; at += step) watch.take(image.subarray(at, at + step), 'jpeg');
       }).toThrow(expect.objectContaining({ code: 'image_too_large' }) as Error);
@@ -25,7 +25,7 @@ describe('PixelWatch', () => {
 
   it('refuses what declares too many pixels in its last piece, however little that is', () => {
     const image = jpeg(180_000).subarray(0, -99_000);
-    const watch = new PixelWatch();
+    const watch = new PixelWatch('file');
     watch.take(image.subarray(0, 180_000), 'jpeg');
     watch.take(image.subarray(180_000), 'jpeg');
     expect(() => {
@@ -37,7 +37,7 @@ describe('PixelWatch', () => {
     const head = Buffer.alloc(262_144, 0xff);
     const copied = jest.spyOn(Buffer.prototype, 'copy');
     const joined = jest.spyOn(Buffer, 'concat');
-    const watch = new PixelWatch();
+    const watch = new PixelWatch('file');
     for (let at = 0; at < head.length; at++) watch.take(head.subarray(at, at + 1), 'jpeg');
     const bytes = [
       ...copied.mock.results.map(({ value }) => Number(value)),

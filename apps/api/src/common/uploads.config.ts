@@ -8,9 +8,13 @@ export class UploadsConfig {
   @Within(1, 8_760)
   readonly retentionHours: number = 72;
 
-  @Setting('UPLOADS_PER_ACCOUNT_BYTES', 'Maximum total size of an account’s unexpired uploads; 0 = unlimited.', {
-    unit: 'bytes',
-  })
+  @Setting(
+    'UPLOADS_PER_ACCOUNT_BYTES',
+    'Maximum total size of an account’s unexpired uploads and of the reference images stored with its requests; 0 = unlimited.',
+    {
+      unit: 'bytes',
+    },
+  )
   @Within(0, Number.MAX_SAFE_INTEGER)
-  readonly bytesPerAccount: number = 5_000_000_000;
+  readonly bytesPerAccount: number = 20_000_000_000;
 }
