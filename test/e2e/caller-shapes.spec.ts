@@ -76,7 +76,7 @@ describe('what callers send', () => {
     );
     const fields = Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'));
     return {
-      prompt: String(form.get('prompt')),
+      prompt: typeof fields['prompt'] === 'string' ? fields['prompt'] : '',
       images: await Promise.all(files.map(colorOf)),
       mask: form.get('mask') !== null,
       fields,

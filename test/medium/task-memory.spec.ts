@@ -14,6 +14,7 @@ import type { TaskInput, TaskCommand } from '#tasks/row/task.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import { TaskMemory } from '../../apps/worker/src/images/task-memory.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
+import { allTasksOf } from '#tasks/row/task.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -137,7 +138,7 @@ describe('the memory of a worker for inputs and results', () => {
     const inputs = [{ kind: 'object', key, bytes: 45 * MEGABYTE, param: 'image' } as const];
     await room.store.insert({ ...task, inputs }, DEADLINE_MS);
     await worker(heldVendor(shared).provider, shared).run(task.id);
-    expect(await room.store.find(TEST_ACCOUNT, task.id)).toMatchObject({
+    expect(await room.store.find(allTasksOf(TEST_ACCOUNT), task.id)).toMatchObject({
       status: 'failed',
       error: { code: 'image_file_too_large', http_status: 400, param: 'image' },
     });

@@ -184,7 +184,7 @@ function readParts<T>(
 }
 
 /** Skips a file. A truncated part fails its stream, perhaps before it is read. */
-export function passBy(stream: Readable): void {
+function passBy(stream: Readable): void {
   stream.on('error', () => undefined).resume();
 }
 
