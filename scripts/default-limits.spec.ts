@@ -38,7 +38,7 @@ function readable(name: string): string {
 }
 
 describe('H1, M2 to M5: what protects is on by default:', () => {
-  const own = (rows ?? []).filter(({ names: [first = ''] }) => !/^(SOURCE|ACCOUNT_SUBMITS)_/.test(first));
+  const own = (rows ?? []).filter(({ names: [first = ''] }) => !/^(SOURCE|NETWORK|ACCOUNT_SUBMITS)_/.test(first));
 
   it.each(own)('$names', ({ names, shown }) => {
     // ACCOUNT_TASKS_IN_FLIGHT has none of its own.

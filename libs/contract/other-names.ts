@@ -9,8 +9,8 @@ const REFERENCES = /^(?:input|reference|ref)?images?(?:urls?|uris?|b64|b64json|b
 const MASKS = /^(?:image|input)?masks?(?:image)?(?:urls?|uris?|b64|b64json|base64)?$/;
 /** Further weights and control images: without them, the image would be another one. */
 const REFUSED = /^(?:loras?|loraweights|loramodels?|controlnets?|ipadapters?|embeddings)$/;
-/** `prompt` is required everywhere, so its absence is always reported. */
-const EXACT = ['prompt'];
+/** Not taken in another spelling: `prompt` is required, so its absence is reported, and `Strict` is refused by name. */
+const EXACT = ['prompt', 'strict'];
 
 type Body = Record<string, unknown>;
 type Entry = readonly [name: string, value: unknown];

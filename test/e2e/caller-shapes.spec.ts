@@ -31,7 +31,7 @@ const LARGE_RED = Buffer.concat([RED, Buffer.alloc(3_000_000)]);
 
 /** What the provider was asked to do. */
 interface Bought {
-  readonly prompt: string;
+  readonly prompt: unknown;
   readonly images: readonly string[];
   readonly mask: boolean;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -67,7 +67,7 @@ describe('what callers send', () => {
     if (call === undefined) return undefined;
     if (/json/.test(call.headers['content-type'] ?? '')) {
       const fields = JSON.parse(String(call.body)) as Record<string, unknown>;
-      return { prompt: String(fields['prompt']), images: [], mask: false, fields };
+      return { prompt: fields['prompt'], images: [], mask: false, fields };
     }
     const headers = { 'content-type': call.headers['content-type'] ?? '' };
     const form = await new Response(new Uint8Array(call.body), { headers }).formData();
@@ -76,7 +76,7 @@ describe('what callers send', () => {
     );
     const fields = Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'));
     return {
-      prompt: typeof fields['prompt'] === 'string' ? fields['prompt'] : '',
+      prompt: fields['prompt'],
       images: await Promise.all(files.map(colorOf)),
       mask: form.get('mask') !== null,
       fields,

@@ -40,6 +40,7 @@ describe('keys in the console', () => {
         models: [],
         scopes: [],
         weight: 3,
+        tasks: 'all',
       },
       ...{ submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, default_response_format: null },
       ...{ allow_pixel_size: null, submit_mode: 'sync', created_at: expect.any(String), expires_at: null },

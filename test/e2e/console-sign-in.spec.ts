@@ -98,6 +98,10 @@ describe('signing in to the console', () => {
       expect.stringMatching(
         /^darkroom_session=[A-Za-z0-9_-]{43}; Max-Age=604800; Path=\/console; HttpOnly; SameSite=Strict$/,
       ),
+      // By which strangers' wrong passwords do not lock this browser out.
+      expect.stringMatching(
+        /^darkroom_browser=[\w.-]+; Max-Age=15552000; Path=\/console\/api\/sign-in; HttpOnly; SameSite=Strict$/,
+      ),
     ]);
     expect(answer.headers.get('access-control-allow-origin')).toBeNull();
     expect(answer.headers.get('cache-control')).toBe('no-store');

@@ -132,12 +132,21 @@ describe('POST /v1/images/generations', () => {
     expect(await count()).toEqual(before);
   });
 
-  it('tells what is wrong with an image only the worker can open, as the sync answer', async () => {
+  it('refuses an image that is too small by its header, and makes no task', async () => {
     const tiny = await gradientImage(32, 32, 'png');
     const response = await generate({ image_urls: [`data:image/png;base64,${tiny.toString('base64')}`] });
+    expect([response.status, response.headers.get('x-task-id')]).toEqual([400, null]);
+    expect(await response.json()).toMatchObject({ error: { code: 'image_too_small', param: 'image_urls[0]' } });
+  });
+
+  it('tells what is wrong with an image only the worker can open, as the sync answer', async () => {
+    const whole = await gradientImage(128, 128, 'png');
+    // Its header is fine, and its pixels are cut off.
+    const cut = whole.subarray(0, whole.length / 2);
+    const response = await generate({ image_urls: [`data:image/png;base64,${cut.toString('base64')}`] });
     expect(response.status).toBe(400);
     expect(response.headers.get('x-task-id')).toMatch(/^task_/);
-    expect(await response.json()).toMatchObject({ error: { code: 'image_too_small', param: 'image_urls[0]' } });
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_image_file', param: 'image_urls[0]' } });
   });
 
   it('follows the defaults of its key', async () => {

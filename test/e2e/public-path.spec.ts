@@ -48,10 +48,11 @@ describe.each([
     const { id, poll_url: poll } = (await answer.json()) as Accepted;
     expect([poll, answer.headers.get('location')]).toEqual([`${path}/v1/tasks/${id}`, `${path}/v1/tasks/${id}`]);
     const headers = { authorization: `Bearer ${platform.key}` };
-    const task = await fetch(new URL(`${poll}?wait=60`, proxy.url), { headers });
-    expect(((await task.json()) as { data: { status: string } }).data.status).toBe('completed');
+    // The stream ends with the task.
     const events = await fetch(new URL(`${poll}/events`, proxy.url), { headers });
     expect(await events.text()).toContain('event: task.updated');
+    const task = await fetch(new URL(`${poll}?wait=60`, proxy.url), { headers });
+    expect(((await task.json()) as { data: { status: string } }).data.status).toBe('completed');
   });
 
   it('reads its own upload link as a reference', async () => {

@@ -182,12 +182,12 @@ models:
     }
     expect(await refusal(await edit({ n: 5 }))).toBe(above(4));
     expect(await refusal(await editForm({ n: '5' }))).toBe(above(4));
-    const messages = [{ role: 'user', content: 'a fox' }];
+    const chat = { messages: [{ role: 'user', content: 'a fox' }], prompt: undefined };
     for (const several of [{ n: 2 }, { image_config: { n: 2 } }])
-      expect(await refusal(await post('/v1/chat/completions', { messages, ...several }))).toBe(
+      expect(await refusal(await post('/v1/chat/completions', { ...chat, ...several }))).toBe(
         `${above(1)}: a chat generates one image; use /v1/images/generations for several`,
       );
-    expect((await post('/v1/chat/completions', { messages, n: 1 })).status).toBe(200);
+    expect((await post('/v1/chat/completions', { ...chat, n: 1 })).status).toBe(200);
   });
 
   it('costs the price of each, in quotes and in the end', async () => {

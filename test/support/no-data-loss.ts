@@ -6,11 +6,17 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { counted, measured } from './figures.js';
 import type { Platform } from './platform.js';
 
+interface StoredInput {
+  readonly key?: string;
+  /** It came with a request that failed by its own fault. */
+  readonly deleted?: boolean;
+}
+
 interface StoredTask {
   readonly id: string;
   readonly status: string;
-  readonly inputs: { key?: string }[];
-  readonly mask: { key?: string } | null;
+  readonly inputs: StoredInput[];
+  readonly mask: StoredInput | null;
 }
 
 /** Keys of all uploads in the platform's store, sorted. */
@@ -26,7 +32,7 @@ export async function storedInputs(platform: Platform): Promise<string[]> {
 
 /**
  * What must hold after every storm: both processes alive and ready, no response caused by a bug, every accepted task
- * ended, and exactly the uploads of accepted tasks in the store. Throws with what does not hold.
+ * ended, and exactly the uploads of accepted tasks in the store that were not deleted with a failure. Throws with what does not hold.
  * `storm` is its name among the figures of docs/failure.md.
  */
 export async function expectNoDataLoss(platform: Platform, storm: string): Promise<void> {
@@ -43,7 +49,7 @@ export async function expectNoDataLoss(platform: Platform, storm: string): Promi
   const ended = await tasks();
   expect(ended.filter(({ status }) => status === 'pending')).toEqual([]);
   const referenced = ended.flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
-  const expected = referenced.flatMap(({ key }) => key ?? []).sort();
+  const expected = referenced.flatMap(({ key, deleted }) => (deleted ? [] : (key ?? []))).sort();
   // Uploads of callers that hung up are deleted shortly afterwards.
   let stored: string[] = [];
   const areSame = async (): Promise<boolean> => isDeepStrictEqual((stored = await storedInputs(platform)), expected);

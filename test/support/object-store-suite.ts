@@ -65,6 +65,27 @@ export function describeObjectStore({ store, leftovers, atomic }: Suite): void {
     expect(bytes.equals(await buffer(found.stream))).toBe(true);
   });
 
+  it('opens the range that is asked for, and says how large the object is when there is none', async () => {
+    const key = freshKey();
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, at) => at));
+    await store().put(key, Readable.from([bytes], { objectMode: false }), PNG);
+    for (const [range, first, last] of [
+      [{ first: 0, last: 0 }, 0, 0],
+      [{ first: 250, last: 999 }, 250, 255],
+      [{ first: 100 }, 100, 255],
+      [{ suffix: 6 }, 250, 255],
+      [{ suffix: 999 }, 0, 255],
+    ] as const) {
+      const found = await store().open(key, { range });
+      expect([range, found.bytes, found.part]).toEqual([range, last - first + 1, { first, size: 256 }]);
+      expect(bytes.subarray(first, last + 1).equals(await buffer(found.stream))).toBe(true);
+    }
+    await expect(store().open(key, { range: { first: 256 } })).rejects.toMatchObject({
+      ...{ name: 'RangeNotSatisfiable', size: 256 },
+    });
+    await expect(store().open(freshKey(), { range: { first: 0 } })).rejects.toBeInstanceOf(ObjectNotFound);
+  });
+
   it('takes a stream of 20 MB whose length nobody knows', async () => {
     const key = freshKey();
     const { body, digest } = piecesOf(20);

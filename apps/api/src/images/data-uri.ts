@@ -18,18 +18,24 @@ export function* decodeDataUri(reference: Text, param: string): Generator<Buffer
   let skipped = dataUriStart(reference) ?? 0;
   let escape = '';
   let rest = '';
+  let isSpaced = false;
   for (const piece of piecesOf(reference, STEP)) {
     const given = escape + piece.slice(skipped);
     skipped = 0;
     escape = CUT_ESCAPE.exec(given)?.[0] ?? '';
-    const text = rest + plainBase64(given.slice(0, given.length - escape.length));
+    const whole = plainBase64(given.slice(0, given.length - escape.length));
+    const data = whole.trimEnd();
+    // Spaces may only be around the data: inside, they may stand for a `+` that a form's decoder has replaced.
+    if (data !== '' && isSpaced) throw invalid(param);
+    isSpaced ||= data.length < whole.length;
+    const text = rest + data;
     // The last group may be the end of the data, so it waits for the next chunk.
     const end = text.length - (text.length % 4 || Math.min(4, text.length));
     rest = text.slice(end);
     if (!FULL.test(text.slice(0, end))) throw invalid(param);
     yield Buffer.from(text.slice(0, end), 'base64');
   }
-  rest = (rest + escape).trimEnd();
+  rest += escape;
   if (!isLastGroup(rest)) throw invalid(param);
   if (rest !== '') yield Buffer.from(rest, 'base64');
 }
