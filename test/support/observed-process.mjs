@@ -79,6 +79,7 @@ class Observation {
   }
 
   end() {
+    this.stop();
     this.#lookAtMemory();
     this.stop();
     const { longestTurn, longestTurnMs } = this;
