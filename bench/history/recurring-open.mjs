@@ -40,6 +40,7 @@ function signInsOf({ database, secretsConfig, logger }) {
         const { id, token } = await sessions.begin(person, 'bench');
         await database.session.updateMany({ where: { id }, data: { lastSeenAt: hoursAgo(1) } });
         const session = await sessions.find(token);
+        await sessions.prove(id);
         await sessions.move(session, session.accountId);
         await sessions.end(person, id);
       },
@@ -151,7 +152,10 @@ function budgetsOf({ database, accountId }) {
   ];
 }
 
-function tasksOf({ database, accountId, store, intake, sweep, lost, redis, redisConfig }, { near, failed, delivery }) {
+function tasksOf(
+  { database, accountId, scope, store, intake, sweep, lost, redis, redisConfig },
+  { near, failed, delivery },
+) {
   const figures = new TaskFigures(database);
   const objects = new TaskObjects(database);
   const log = new DeliveryLogStore(database);
@@ -161,8 +165,8 @@ function tasksOf({ database, accountId, store, intake, sweep, lost, redis, redis
     [
       'tasks/TaskStore: a favorite, and none any more',
       async () => {
-        await store.setFavorite(accountId, near.id, true);
-        await store.setFavorite(accountId, near.id, false);
+        await store.setFavorite(scope, near.id, true);
+        await store.setFavorite(scope, near.id, false);
         await store.forgetFavorites(accountId);
       },
     ],

@@ -56,7 +56,18 @@ export async function recurring(database, room, { tasks, accountId }) {
   const lost = new LostCallers(redis, redisConfig, database);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const context = {
-    ...{ accountId, tasks, store, logger, database, webhooksConfig, secretsConfig, redis, redisConfig },
+    ...{
+      accountId,
+      scope: { accountId, own: undefined },
+      tasks,
+      store,
+      logger,
+      database,
+      webhooksConfig,
+      secretsConfig,
+      redis,
+      redisConfig,
+    },
     keyId: 'key_1',
     intake: new TaskIntake(database, store, tasksConfig, lost),
     transitions: new TaskTransitions(database),
@@ -111,25 +122,30 @@ async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
   };
 }
 
-function listsOf({ store, database, accountId, tasks }, { near, middle, far, failed }) {
+function listsOf({ store, database, accountId, scope, tasks }, { near, middle, far, failed }) {
   const searches = new SearchTasks(database);
   const details = new TaskDetails(database, { maxProviderStarts: 3 });
-  const list = (name, query, account = accountId) => [
+  const list = (name, { own, ...query }, account = accountId) => [
     `tasks/TaskStore.list: ${name}`,
-    () => store.list(account, { limit: 20, ...query }),
+    () => store.list({ accountId: account, own }, { limit: 20, ...query }),
   ];
-  const search = (name, query, account = accountId) => [
+  const search = (name, { own, ...query }, account = accountId) => [
     `tasks/SearchTasks.search: ${name}`,
-    () => searches.search(account, { limit: 20, ...query }),
+    () => searches.search({ accountId: account, own }, { limit: 20, ...query }),
   ];
-  const count = (name, query, account = accountId) => [
+  const count = (name, { own, ...query }, account = accountId) => [
     `tasks/TaskStore.count: ${name}`,
-    () => store.count(account, query),
+    () => store.count({ accountId: account, own }, query),
   ];
   const rare = { apiKeyId: 'key_rare1' };
   const own = { personId: 'person_1', keyIds: ['key_1', 'key_rare1', 'key_none'] };
   const few = { personId: 'person_rare', keyIds: ['key_rare1', 'key_none'] };
-  const people = Object.entries({ 'a person': own, 'a person with few tasks': few });
+  const people = Object.entries({
+    'a person': own,
+    'a person with few tasks': few,
+    'a key that sees its own': { personId: null, keyIds: ['key_1'] },
+    'a key that sees its own few': { personId: null, keyIds: ['key_rare1'] },
+  });
   const ids = [near, middle, far].map(({ id }) => id);
   // As many tasks as sorting by cost allows, however many a week has, without those that wait.
   const sortable = { since: hoursAgo(24 + 100_000 / tasks), until: hoursAgo(24) };
@@ -199,7 +215,7 @@ function listsOf({ store, database, accountId, tasks }, { near, middle, far, fai
     ['tasks/TaskDetails.of', () => details.of(accountId, ids, 200)],
     ['tasks/TaskDetails.order', () => details.order(accountId, far.id)],
     ['tasks/TaskDetails.of: a failed task', () => details.of(accountId, [failed.id], 200)],
-    ['tasks/TaskStore.history', () => store.history(accountId, far.id)],
+    ['tasks/TaskStore.history', () => store.history(scope, far.id)],
     ['tasks/TaskStore.within', () => store.within({ accountId, own }, ids)],
   ];
 }
@@ -255,7 +271,7 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { f
   ];
 }
 
-function callsOf({ store, intake, transitions, accountId, keyId, database, apiKeys }, { near, middle, far }) {
+function callsOf({ store, intake, transitions, accountId, scope, keyId, database, apiKeys }, { near, middle, far }) {
   const command = (changes = {}) => ({
     ...{
       id: newTaskId(),
@@ -346,10 +362,10 @@ function callsOf({ store, intake, transitions, accountId, keyId, database, apiKe
       },
     ],
     ['tasks/TaskIntake.take: a retry', () => take(attempt(equal, 1), { asynchronous: false })],
-    ['tasks/TaskStore.find', () => store.find(accountId, far.id)],
-    ['tasks/TaskStore.findAll', () => store.findAll(accountId, [near.id, middle.id, far.id])],
+    ['tasks/TaskStore.find', () => store.find(scope, far.id)],
+    ['tasks/TaskStore.findAll', () => store.findAll(scope, [near.id, middle.id, far.id])],
     ['tasks/TaskStore.finished', () => store.finished([near.id, middle.id])],
-    ['tasks/TaskStore.cancel', async () => store.cancel(accountId, (await intake.take(command(), 900_000)).task.id)],
+    ['tasks/TaskStore.cancel', async () => store.cancel(scope, (await intake.take(command(), 900_000)).task.id)],
     ['tasks/TaskStore.markDelivered', () => store.markDelivered([near.id])],
     ['tasks/TaskStore.markAbandoned', () => store.markAbandoned(middle.id, middle.requestId)],
     [

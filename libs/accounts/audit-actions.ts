@@ -149,7 +149,7 @@ export const AUDIT_ACTIONS = {
   'invitation.withdrawn': { kind: 'team', sentence: ({ name }) => `withdrew the invitation for ${name}` },
   'audit.exported': { kind: 'team', sentence: () => 'exported the audit log' },
   'request.refused': {
-    kind: 'sign_in',
+    kind: 'team',
     sentence: ({ text }) => `was refused “${text('request') ?? 'a request'}”, which their role does not include`,
   },
   'account.created': { kind: 'team', sentence: ({ name }) => `created the account ${name}` },
