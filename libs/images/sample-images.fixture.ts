@@ -86,13 +86,13 @@ export function withPngChunk(png: Buffer, type: string, content: Buffer): Buffer
   return Buffer.concat([png.subarray(0, headerEnd), pngChunk(type, content), png.subarray(headerEnd)]);
 }
 
-/** A few KB that decode to `edge * edge * 3` bytes. */
-export function pngBomb(edge: number): Buffer {
+/** A few KB of gray, or of black and white (`bits` 1), that decode to `edge * edge * 3` bytes. */
+export function pngBomb(edge: number, bits: 1 | 8 = 1): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(edge, 0);
   header.writeUInt32BE(edge, 4);
-  header.set([1, 0, 0, 0, 0], 8);
-  const rows = deflateSync(Buffer.alloc((Math.ceil(edge / 8) + 1) * edge), { level: 9 });
+  header.set([bits, 0, 0, 0, 0], 8);
+  const rows = deflateSync(Buffer.alloc((Math.ceil((edge * bits) / 8) + 1) * edge), { level: 9 });
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
     pngChunk('IHDR', header),

@@ -1,5 +1,5 @@
 import { declaredPixels } from '#images/declared-pixels.js';
-import { assertInputPixels, assertPixelsPerByte, type ReferenceTotal } from '#images/limits.js';
+import { assertInputPixels, assertPixelsPerByte, MAX_IMAGE_PIXELS, type ReferenceTotal } from '#images/limits.js';
 import type { InputType } from '#images/sniff.js';
 import { blaming, type ImageWatch } from './store-input.js';
 
@@ -40,7 +40,7 @@ export class PixelWatch implements ImageWatch {
   /** Checks what arrived after the last check, and the whole file. */
   end(type: InputType): void {
     if (!this.over) this.look(type);
-    blaming(this.param, () => assertPixelsPerByte(this.pixels ?? 0, this.size));
+    if (!this.isMask) blaming(this.param, () => assertPixelsPerByte(this.pixels ?? 0, this.size));
   }
 
   private look(type: InputType): void {
@@ -49,6 +49,8 @@ export class PixelWatch implements ImageWatch {
     if (this.over) this.head = Buffer.alloc(0);
     if (declared === undefined) return;
     const { width, height } = declared;
+    // Fits no image that is accepted, which its task says before it decodes anything.
+    if (this.isMask && width * height > MAX_IMAGE_PIXELS) return;
     this.pixels = width * height;
     blaming(this.param, () => {
       if (!this.isMask) assertInputPixels(width, height);

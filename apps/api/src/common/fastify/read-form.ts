@@ -108,6 +108,8 @@ function readParts<T>(
       if (over) return;
       over = true;
       payload.unpipe(pieces);
+      // What has been gathered may hold ten thousand parts.
+      if (parser !== undefined) pieces.unpipe(parser);
       parts.abandon(error);
       discardRest(payload);
       // Files that are being stored must stop before they can be discarded.
@@ -255,18 +257,22 @@ function openParser(headers: IncomingHttpHeaders, fail: (error: Error) => void):
         return true;
       },
     });
+    const inner = allParts(busboy);
     const failIfSkipped = (): void => {
       if (unknown) fail(invalidMultipart('A part of the form has no valid Content-Disposition header.'));
     };
-    allParts(busboy).on('part', (part: Readable) => {
+    const watch = (part: Readable): void => {
       failIfSkipped();
+      // The rest of the piece may hold thousands of parts.
+      if (unknown) inner.off('part', watch);
       unknown = true;
       // Before Busboy, which then announces the part.
       part.prependListener('header', (header: PartHeaders) => {
         encoding = encodingIn(header);
       });
       part.on('header', failIfSkipped);
-    });
+    };
+    inner.on('part', watch);
     return { parser: busboy.on('finish', failIfSkipped), encodingOf: () => encoding };
   } catch {
     // Deferred, because `fail` uses the parser, which does not exist yet.
