@@ -8,6 +8,7 @@ import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CHATS = '/v1/chat/completions';
 const SECRET = 'upstream-secret-1';
+const MOST_CHATS = 4;
 // Spacing, a number beyond a double and unknown fields: what a parser in between would not keep.
 const ANSWER = `{"id":"c1", "object":"chat.completion","created":1,"model":"up","choices":[{"index":0,"message":
   {"role":"assistant","content":"caf\\u00e9 \\"usage\\":{}","refusal":null},"logprobs":null,"finish_reason":"stop"}],
@@ -49,6 +50,7 @@ models:
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: SECRET,
       CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
+      ACCOUNT_OPEN_CHATS: String(MOST_CHATS),
     });
     client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
   });
@@ -239,6 +241,70 @@ models:
     late.abort();
     await upstream.received[1]?.aborted;
     expect(await usageOf(response)).toMatchObject({ outcome: 'left', status: 200 });
+  });
+
+  it.each([
+    ['is revoked', 'UPDATE api_keys SET revoked_at = now() WHERE id = $1', 'invalid_api_key'],
+    [
+      'is of an account that is disabled',
+      'UPDATE accounts SET disabled_at = now() WHERE id = (SELECT account_id FROM api_keys WHERE id = $1)',
+      'account_disabled',
+    ],
+  ])('ends when its key %s, before and within the answer', async (_case, statement, code) => {
+    const { id, key } = await platform.newKeyWithId({}, await platform.newAccount());
+    upstream.answer = (response, { body }) => {
+      if (!body.includes('"stream":true')) return;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(STREAM[0]);
+    };
+    const within = await platform.call(CHATS, { key, body: ask({ stream: true }) });
+    expect(within.status).toBe(200);
+    const before = platform.call(CHATS, { key, body: ask() });
+    expect(await waitUntil(() => upstream.received.length === 2, { timeoutMs: 30_000 })).toBe(true);
+    await platform.pool.query(statement, [id]);
+    await expect(within.text()).rejects.toThrow();
+    const answer = await before;
+    const { error } = (await answer.json()) as { error: { code: string } };
+    // Nothing that came after the limit of the first byte, which would be a failure of the provider.
+    expect(error.code).toBe(code);
+    await Promise.all(upstream.received.map(async ({ aborted }) => aborted));
+    expect(await usageOf(within)).toMatchObject({ outcome: 'left', status: 200 });
+    expect(await usageOf(answer)).toMatchObject({ outcome: 'left', status: 0 });
+  });
+
+  it('is one of so many of its account at a time, and each that ends makes room', async () => {
+    const accountId = await platform.newAccount();
+    const keys = [await platform.newKey({}, accountId), await platform.newKey({}, accountId)];
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(STREAM[0]);
+    };
+    const leave = new AbortController();
+    const open = async (key?: string, signal = leave.signal): Promise<Response> =>
+      platform.call(CHATS, { ...(key === undefined ? {} : { key }), body: ask({ stream: true }), signal });
+    // Kept: the stream of a Response that is garbage collected is closed.
+    const chats = [];
+    for (let at = 0; at < MOST_CHATS; at++) chats.push(await open(keys[at % 2]));
+    expect(chats.map(({ status }) => status)).toEqual(chats.map(() => 200));
+    for (const key of keys) {
+      const refused = await open(key);
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '2']);
+      expect(await refused.json()).toMatchObject({
+        error: {
+          code: 'concurrency_limit_exceeded',
+          message: `The account is limited to ${MOST_CHATS} chats in progress.`,
+        },
+      });
+    }
+    const other = new AbortController();
+    const others = await open(undefined, other.signal);
+    expect(others.status).toBe(200);
+    expect(chats.map(({ bodyUsed }) => bodyUsed)).toEqual(chats.map(() => false));
+    leave.abort();
+    const isFree = async (): Promise<boolean> => (await open(keys[0], other.signal)).status === 200;
+    expect(await waitUntil(isFree, { timeoutMs: 30_000 })).toBe(true);
+    expect(others.bodyUsed).toBe(false);
+    other.abort();
   });
 
   it('reads no faster than its caller, and holds little of what is on its way', async () => {

@@ -27,4 +27,8 @@ export class ChatConfig {
   })
   @Within(0, 1_073_741_824)
   readonly afterHangupBytes: number = 8_388_608;
+
+  @Setting('ACCOUNT_OPEN_CHATS', 'Maximum chats in progress of one account, per API process; 0 = unlimited.')
+  @Within(0, 1_000_000)
+  readonly accountChats: number = 500;
 }

@@ -17,6 +17,7 @@ import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
 import { GenerateInChat } from './generate-in-chat.js';
+import { OpenChats } from './open-chats.js';
 import { PassChat } from './pass-chat.js';
 import { assertNoUploadLinks } from './upload-links.js';
 
@@ -33,6 +34,7 @@ export class ChatController {
     private readonly budget: ChatBudget,
     private readonly memory: BodyMemory,
     private readonly signer: LinkSigner,
+    private readonly open: OpenChats,
   ) {}
 
   /** A model that the key may not use gets the same response as a nonexistent one. */
@@ -53,11 +55,17 @@ export class ChatController {
     assertNoUploadLinks(chat.body, this.signer);
     const prices = chatPrices(catalog, model, new Date());
     if (prices) assertCovered(chat, prices);
-    await this.budget.admit(request.id, caller, chat, prices);
-    const unused = (): void => this.budget.release(request.id, caller);
-    const memory = new BodyReservation(this.memory, sourceOf(request));
-    const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused, memory });
-    // Keeps the body alive while a provider reads it, even if the caller disconnects.
-    await (request.received?.during(pass) ?? pass());
+    const source = sourceOf(request);
+    const leave = this.open.enter(source);
+    try {
+      await this.budget.admit(request.id, caller, chat, prices);
+      const unused = (): void => this.budget.release(request.id, caller);
+      const memory = new BodyReservation(this.memory, source);
+      const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused, memory });
+      // Keeps the body alive while a provider reads it, even if the caller disconnects.
+      await (request.received?.during(pass) ?? pass());
+    } finally {
+      leave();
+    }
   }
 }

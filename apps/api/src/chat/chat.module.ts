@@ -19,6 +19,7 @@ import { ChatUsageLog } from './chat-usage-log.js';
 import { ChatConfig } from './chat.config.js';
 import { ChatController } from './chat.controller.js';
 import { GenerateInChat } from './generate-in-chat.js';
+import { OpenChats } from './open-chats.js';
 import { PassChat } from './pass-chat.js';
 
 const openai = {
@@ -49,6 +50,7 @@ const sandbox = {
     ChatBudget,
     ChatUsageLog,
     GenerateInChat,
+    OpenChats,
     AnswerInChat,
   ],
 })

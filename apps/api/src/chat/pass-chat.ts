@@ -6,6 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { taskOwnerOf } from '../auth/caller.js';
+import { Admission } from '../common/admission.js';
 import { Draining } from '../common/draining.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { CallUpstreams, type CallState, type Outcome } from './call-upstreams.js';
@@ -35,7 +36,7 @@ interface ActiveChat extends ChatService {
   readonly chat: ChatRequest;
   /** Aborted when its time limit is reached. */
   readonly signal: AbortSignal;
-  /** Aborted when its caller disconnects. */
+  /** Aborted when its caller disconnects, or may no longer chat. */
   readonly gone: AbortSignal;
 }
 
@@ -67,6 +68,7 @@ export class PassChat {
     private readonly upstreams: CallUpstreams,
     private readonly usage: ChatUsageLog,
     private readonly draining: Draining,
+    private readonly admission: Admission,
     private readonly config: ChatConfig,
     private readonly logger: Logger,
   ) {}
@@ -91,11 +93,18 @@ export class PassChat {
     reply.raw.once('close', leave);
     if (reply.raw.destroyed) leave();
     this.draining.hold(call);
+    const access = new AbortController();
+    const endAdmission = this.admission.watch(request, access);
+    access.signal.onabort = () => {
+      gone.abort(access.signal.reason);
+      call.abort(access.signal.reason);
+    };
     try {
       await this.carry(request, reply, { ...service, chat, signal: call.signal, gone: gone.signal });
     } catch (error) {
       throw call.signal.aborted && !(error instanceof AppError) && !reply.raw.destroyed ? stopping(error) : error;
     } finally {
+      endAdmission();
       clearTimeout(totalTimer);
       clearTimeout(hangupTimer);
       if (hangupTimer !== undefined) this.orphaned--;
