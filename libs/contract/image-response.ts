@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { OUTPUT_FORMATS } from './accepted-values.js';
-import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
+import { measuredSize, unixSeconds, warningsOf, type ResultImage, type ResultTask } from './image-result.js';
 import { ImageUsageView } from './image-usage-view.js';
 import type { ImageUsage } from './image-usage.js';
 
@@ -35,6 +35,13 @@ export class ImageResponse {
 
   @ApiPropertyOptional({ type: ImageUsageView, description: 'Present if the provider reported it.' })
   usage?: ImageUsage;
+
+  @ApiPropertyOptional({
+    type: [String],
+    description:
+      'Options that were adapted or ignored, and images that are missing, as text. Absent if there were none.',
+  })
+  warnings?: string[];
 }
 
 /**
@@ -50,6 +57,7 @@ export function imageResponse(task: ResultTask, first: ResultImage, data: ImageD
     background: task.options.background === 'transparent' ? 'transparent' : 'opaque',
     quality: task.options.quality ?? 'auto',
     ...(task.usage === null ? {} : { usage: task.usage }),
+    ...warningsOf(task, first),
   };
 }
 
@@ -93,6 +101,13 @@ export class ImageCompletedEvent extends ImageEvent {
     description: 'Usage of all images, in the last event; present if the provider reported it.',
   })
   usage?: ImageUsage;
+
+  @ApiPropertyOptional({
+    type: [String],
+    description:
+      'In the last event: options that were adapted or ignored, and images that are missing, as text. Absent if there were none.',
+  })
+  warnings?: string[];
 }
 
 interface EventTask extends ResultTask {
@@ -117,13 +132,14 @@ export function partialEvent(
   };
 }
 
-/** The event of a completed task's image; the last one contains the usage of all images. */
+/** The event of one of a completed task's images; the last one contains the usage of all images, and the warnings. */
 export function completedEvent(
   task: ResultTask,
-  image: ResultImage,
+  images: readonly ResultImage[],
+  index: number,
   base64: string,
-  isLast: boolean,
 ): ImageCompletedEvent {
+  const [image, isLast] = [images[index] as ResultImage, index === images.length - 1];
   return {
     type: `${familyOf(task)}.completed`,
     b64_json: base64,
@@ -131,6 +147,7 @@ export function completedEvent(
     output_format: image.contentType.replace('image/', ''),
     ...commonOf(task),
     ...(task.usage === null || !isLast ? {} : { usage: task.usage }),
+    ...(isLast ? warningsOf(task, images[0]) : {}),
   };
 }
 

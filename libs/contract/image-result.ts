@@ -1,5 +1,6 @@
 import type { ErrorDetail } from './app-error.js';
 import type { ImageUsage } from './image-usage.js';
+import { whyIgnored } from './request-fields.js';
 
 /** The properties of a finished image that responses show. */
 export interface ResultImage {
@@ -41,4 +42,13 @@ export function unixSeconds(date: Date): number {
 /** Pixels as measured from the bytes, `2048x1152`. */
 export function measuredSize(image: ResultImage): string {
   return `${image.width}x${image.height}`;
+}
+
+/** What was adapted or ignored, as sentences; nothing if there is none. `first`: the task's first image, which has them. */
+export function warningsOf(
+  { options: { ignored = [] } }: ResultTask,
+  first: ResultImage | undefined,
+): { warnings?: string[] } {
+  const warnings = [...ignored.map((name) => `${whyIgnored(name)} and was ignored.`), ...(first?.warnings ?? [])];
+  return warnings.length === 0 ? {} : { warnings };
 }

@@ -1,7 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { costView, CostView, type ViewedCost } from './cost-view.js';
-import { measuredSize, unixSeconds, type ResultImage, type ResultTask } from './image-result.js';
-import { whyIgnored } from './request-fields.js';
+import { measuredSize, unixSeconds, warningsOf, type ResultImage, type ResultTask } from './image-result.js';
 
 /** Maximum tasks of one batch query. */
 export const MAX_BATCH = 50;
@@ -280,13 +279,12 @@ function expectationOf({ estimatedMs, queuePosition }: ViewedTask<ResultImage>):
 function resultOf<T extends ResultImage>(task: ViewedTask<T>, link: (image: T) => ImageLink): Partial<TaskView> {
   const images = task.images ?? [];
   const [first] = images;
-  const { pixels, ignored = [] } = task.options;
-  const warnings = [...ignored.map((name) => `${whyIgnored(name)} and was ignored.`), ...(first?.warnings ?? [])];
+  const { pixels } = task.options;
   const requested = pixels === null || pixels === undefined ? 'auto' : `${pixels.width}x${pixels.height}`;
   return {
     result: { images: images.map((image) => imageView(image, link(image))) },
     ...(first?.sizes === undefined ? {} : { sizes: { requested, ...first.sizes } }),
-    ...(warnings.length === 0 ? {} : { warnings }),
+    ...warningsOf(task, first),
     ...(first?.provenance === undefined ? {} : { provenance: first.provenance }),
   };
 }

@@ -226,6 +226,8 @@ models:
       upstream.script(vendorSends(...colors.slice(0, 2)));
       const answer = await post(GENERATIONS, { ...order, prompt: 'two foxes' });
       const id = answer.headers.get('x-task-id');
+      const told = (await answer.clone().json()) as { warnings?: string[] };
+      expect(told.warnings).toEqual(['The provider returned only 2 of 3 images.']);
       expect(await itemsOf(answer)).toHaveLength(2);
       const task = await taskOf(id);
       expect(task.cost).toMatchObject({ amount: '0.040000', state: 'settled' });

@@ -71,8 +71,8 @@ export class StreamImage {
     try {
       const images = task.images ?? [];
       if (task.status !== 'completed' || images.length === 0) throw failureOf(task);
-      for (const [index, image] of images.entries()) {
-        const data = completedEvent(task, image, BASE64_PLACE, index === images.length - 1);
+      for (const index of images.keys()) {
+        const data = completedEvent(task, images, index, BASE64_PLACE);
         await events.stream(data.type, base64Body(data, ...stored.slice(index, index + 1)).stream);
       }
     } finally {
