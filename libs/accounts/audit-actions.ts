@@ -15,7 +15,7 @@ interface ActionMeaning {
 }
 
 /** Groups of actions to filter by. */
-export const AUDIT_KINDS = ['keys', 'tasks', 'webhooks', 'alerts', 'providers', 'team', 'sign_in'] as const;
+export const AUDIT_KINDS = ['keys', 'tasks', 'webhooks', 'alerts', 'providers', 'team', 'sign_in', 'refused'] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
 const withDetail = (text: string | undefined, sentence: (text: string) => string): string =>
@@ -149,7 +149,7 @@ export const AUDIT_ACTIONS = {
   'invitation.withdrawn': { kind: 'team', sentence: ({ name }) => `withdrew the invitation for ${name}` },
   'audit.exported': { kind: 'team', sentence: () => 'exported the audit log' },
   'request.refused': {
-    kind: 'team',
+    kind: 'refused',
     sentence: ({ text }) => `was refused “${text('request') ?? 'a request'}”, which their role does not include`,
   },
   'account.created': { kind: 'team', sentence: ({ name }) => `created the account ${name}` },

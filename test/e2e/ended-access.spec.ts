@@ -127,6 +127,8 @@ describe('what goes on after access has ended', () => {
       return wanted.every((one) => all.includes(one)) && all.some((one) => /^exported \d+ tasks$/.test(one));
     };
     expect(await waitUntil(isComplete, PATIENCE)).toBe(true);
+    const { data } = await operator.ask<{ data: { sentence: string }[] }>('/audit?kind=refused');
+    expect(data.map(({ sentence }) => sentence)).toEqual([wanted[3]]);
   });
 
   it('an option that no header can carry is named, not an internal error', async () => {

@@ -18,6 +18,7 @@ const KINDS = [
   { value: 'providers', label: 'Providers' },
   { value: 'team', label: 'Team and account' },
   { value: 'sign_in', label: 'Sign-in' },
+  { value: 'refused', label: 'Refused' },
 ];
 
 export function AuditPage() {
