@@ -4,7 +4,9 @@ import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 /** Functions of the database that have nothing to do with money. */
-const OTHERS = ['people_owner', 'people_signs_in_as', 'tasks_refuse_revival', 'tasks_tell_end'];
+const OTHERS = ['people_owner', 'people_signs_in_as', 'tasks_refuse_revival', 'tasks_tell_end', 'first_try_may_insert'];
+/** Each of those has a trigger, except what statements call. */
+const KEPT = 2 * OTHERS.length - 1;
 
 /** Definitions of functions and triggers, by name. */
 type Definitions = Readonly<Record<string, string>>;
@@ -40,7 +42,7 @@ describe('ledger.sql', () => {
       FOR "one" IN SELECT oid FROM pg_proc
         WHERE pronamespace = 'public'::regnamespace AND proname <> ALL ('{${OTHERS.join(',')}}')
       LOOP EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', "one"); END LOOP; END $$`);
-    expect(Object.keys(await definitions())).toHaveLength(2 * OTHERS.length);
+    expect(Object.keys(await definitions())).toHaveLength(KEPT);
     await client.query(file);
     expect(await definitions()).toEqual(migrated);
     // And on a database that has them all it changes nothing.
