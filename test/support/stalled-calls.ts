@@ -5,6 +5,7 @@ import { newMarker } from './fault-callers.js';
 import { FaultProxy } from './fault-proxy.js';
 import type { FaultRoom, Member } from './fault-room.js';
 import type { LedgerProvider } from './ledger-provider.js';
+import { patient } from './patience.js';
 
 /** The ways to ask for an image, each with its own steps of intake. */
 const WAYS = ['sync', 'async', 'stream', 'edit', 'chat'] as const;
@@ -30,7 +31,8 @@ const PATIENCE_MS: readonly (readonly [number, number])[] = [
 const LAST_MS = 60_000;
 /** Longer than all tries that may hang take together. */
 const HUNG_MS = 12_000;
-const MOST_TRIES = 12;
+/** Whoever is told to come again does, until something hangs for good. */
+const GIVE_UP_MS = patient(180_000);
 
 /** Clients that cut their calls while intake stalls, and retry on their own schedules, at any API. */
 export class StalledCalls {
@@ -86,7 +88,8 @@ export class StalledCalls {
     const mayHang = one.mark === 'keyed' || (one.mark === 'counted' && one.way !== 'async' && this.chance.happens(0.4));
     const latencyMs = mayHang && one.mark === 'counted' ? HUNG_MS : this.chance.between(100, 1_500);
     this.provider.plan(one.marker, { latencyMs });
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const until = Date.now() + GIVE_UP_MS;
+    for (let tries = 0; Date.now() < until; tries++) {
       const status = await this.try(one, tries, mayHang);
       one.answered = status === 200 || status === 202;
       if (one.answered) return;
