@@ -22,12 +22,15 @@ describe('declaredPixels', () => {
     ],
     ['webp', () => gradientImage(320, 65, 'webp')],
     ['webp with alpha', () => image().webp().toBuffer()],
+    ['gif', () => gradientImage(320, 65, 'gif')],
+    ['avif', () => gradientImage(320, 65, 'avif')],
+    ['avif with alpha', () => gradientImage(320, 65, 'avif', 4)],
     ['webp without loss', () => image().webp({ lossless: true }).toBuffer()],
   ])('reads them from a %s, at whatever byte it is cut', async (_name, make) => {
     const bytes = await make();
     const type = sniffInputType(bytes) ?? 'png';
     expect(declaredPixels(bytes, type)).toEqual({ width: 320, height: 65 });
-    const cuts = Array.from({ length: 64 }, (_, n) => n);
+    const cuts = Array.from({ length: type === 'avif' ? bytes.length : 64 }, (_, n) => n);
     for (const cut of cuts)
       expect([undefined, { width: 320, height: 65 }]).toContainEqual(declaredPixels(bytes.subarray(0, cut), type));
   });

@@ -1,3 +1,7 @@
+import { readAvif } from './avif-boxes.js';
+import { FileParts } from './file-parts.js';
+import { FileWalk } from './file-walk.js';
+import { ImageError } from './image-error.js';
 import type { InputType } from './sniff.js';
 
 interface DeclaredPixels {
@@ -15,7 +19,13 @@ export function declaredPixels(head: Buffer, type: InputType): DeclaredPixels | 
   return READERS[type](head);
 }
 
-const READERS: Record<InputType, Reader> = { png: pngPixels, jpeg: jpegPixels, webp: webpPixels };
+const READERS: Record<InputType, Reader> = {
+  png: pngPixels,
+  jpeg: jpegPixels,
+  webp: webpPixels,
+  gif: gifPixels,
+  avif: avifPixels,
+};
 
 function pngPixels(head: Buffer): DeclaredPixels | undefined {
   if (head.length < 24) return undefined;
@@ -30,6 +40,22 @@ function webpPixels(head: Buffer): DeclaredPixels | undefined {
   if (chunk !== 'VP8L') return undefined;
   const packed = head.readUInt32LE(21);
   return { width: (packed & 0x3fff) + 1, height: ((packed >> 14) & 0x3fff) + 1 };
+}
+
+/** Of the whole animation: a frame may be larger, which only a decoder tells. */
+function gifPixels(head: Buffer): DeclaredPixels | undefined {
+  if (head.length < 10) return undefined;
+  return { width: head.readUInt16LE(6), height: head.readUInt16LE(8) };
+}
+
+function avifPixels(head: Buffer): DeclaredPixels | undefined {
+  const parts = new FileParts();
+  try {
+    new FileWalk(readAvif(parts)).take(head);
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+  }
+  return parts.avif && { width: parts.avif.color.width, height: parts.avif.color.height };
 }
 
 /** Skips from segment to segment, up to the start of the frame. */

@@ -1,3 +1,4 @@
+import type { AvifImage } from './avif-meta.js';
 import { ImageError } from './image-error.js';
 
 /** Maximum segments or chunks of a file: images have about ten, the largest with small chunks a few thousand. */
@@ -47,6 +48,8 @@ export class FileParts {
   hasCredentials = false;
   /** Size and transparency if the parts alone determine them; undefined if only a decoder can tell. */
   pixels: ImagePixels | undefined;
+  /** What an AVIF file says of its image. */
+  avif: AvifImage | undefined;
   /** Offset where the last part ends. */
   end = 0;
   /** Offset after the parts that must come first, where metadata can be inserted. */

@@ -1,26 +1,28 @@
 import { inSlices, joined } from '#bytes/bytes.js';
+import { plainAvif, readAvif } from './avif-boxes.js';
 import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
 import { gifXmp, fixGifHeader, readGif } from './gif-blocks.js';
 import { ImageError } from './image-error.js';
 import { jpegXmp, readJpeg } from './jpeg-segments.js';
 import { pngXmp, readPng } from './png-chunks.js';
-import type { ImageType } from './sniff.js';
+import { FORMAT_NAMES, type ImageType, type InputType } from './sniff.js';
 import { fixWebpHeader, readWebp, webpXmp, type WebpMetadata } from './webp-chunks.js';
 
-const READERS: Record<ImageType, (parts: FileParts) => FileReader> = {
+const READERS: Record<InputType, (parts: FileParts) => FileReader> = {
   png: readPng,
   jpeg: readJpeg,
   webp: readWebp,
   gif: readGif,
+  avif: readAvif,
 };
+/** For the formats of results. */
 const INSERTERS: Record<ImageType, (xmp: string, pixels: ImagePixels, parts: FileParts) => Insertion> = {
   png: pngXmp,
   jpeg: jpegXmp,
   webp: webpXmp,
   gif: gifXmp,
 };
-const NAMES: Record<ImageType, string> = { png: 'PNG', jpeg: 'JPEG', webp: 'WebP', gif: 'GIF' };
 /** Bytes walked before yielding to the event loop; the worst input takes one step per two bytes. */
 export const WALK_BYTES = 131_072;
 
@@ -28,7 +30,7 @@ export const WALK_BYTES = 131_072;
 export class FileStructure {
   private constructor(
     private readonly bytes: Buffer,
-    private readonly type: ImageType,
+    private readonly type: InputType,
     private readonly parts: FileParts,
   ) {}
 
@@ -36,14 +38,14 @@ export class FileStructure {
    * Walks through the file in slices, without copying it. Throws ImageError `invalid_image_file` when it is damaged or
    * has more parts than any image needs.
    */
-  static async of(bytes: Buffer, type: ImageType): Promise<FileStructure> {
+  static async of(bytes: Buffer, type: InputType): Promise<FileStructure> {
     const parts = new FileParts();
     const walk = new FileWalk(READERS[type](parts));
     for await (const slice of inSlices(bytes, WALK_BYTES)) {
       walk.take(slice);
       if (walk.ended) return new FileStructure(bytes, type, parts);
     }
-    throw new ImageError('invalid_image_file', `The ${NAMES[type]} file is damaged or incomplete.`);
+    throw new ImageError('invalid_image_file', `The ${FORMAT_NAMES[type]} file is damaged or incomplete.`);
   }
 
   get isAnimated(): boolean {
@@ -92,6 +94,7 @@ export class FileStructure {
    * Like `image`, with the given XMP and the pixels of the image's header. Copies the file once, however large it is.
    */
   async marked(xmp: string, pixels: ImagePixels): Promise<Buffer> {
+    if (this.type === 'avif') throw new Error('no result is an AVIF');
     const { kept, headEnd } = this.parts;
     const { head, end } = INSERTERS[this.type](xmp, pixels, this.parts);
     const before = this.piecesOf(kept.map((range) => ({ start: range.start, end: Math.min(range.end, headEnd) })));
@@ -105,6 +108,7 @@ export class FileStructure {
   }
 
   private async copy(ranges: FileParts['kept'], metadata: WebpMetadata): Promise<Buffer> {
+    if (this.parts.avif !== undefined) return plainAvif(this.bytes, this.parts.avif);
     const [first] = ranges;
     const isWhole = ranges.length === 1 && first?.start === 0 && first.end === this.bytes.length;
     if (isWhole && this.type !== 'webp') return this.bytes;
@@ -127,7 +131,7 @@ export class FileStructure {
 export class FileWatch {
   private walk: FileWalk | undefined;
 
-  constructor(type: ImageType) {
+  constructor(type: InputType) {
     this.walk = new FileWalk(READERS[type](new FileParts()));
   }
 

@@ -2,11 +2,11 @@ import { FileStructure } from './file-structure.js';
 import { ImageError } from './image-error.js';
 import { MAX_IMAGE_EDGE, MAX_IMAGE_PIXELS, imageTooLarge } from './limits.js';
 import { withImageSlot, openImage } from './sharp.js';
-import { sniffImageType, sniffInputType, type ImageType, type InputType } from './sniff.js';
+import { sniffImageType, sniffInputType, unsupportedText, type ImageType, type InputType } from './sniff.js';
 
 /** What an image file declares before any pixel is decoded. */
-export interface ImageHeader {
-  readonly type: ImageType;
+export interface ImageHeader<Type extends InputType = ImageType> {
+  readonly type: Type;
   /** In pixels, after applying the orientation. */
   readonly width: number;
   readonly height: number;
@@ -20,9 +20,7 @@ export interface ImageHeader {
 }
 
 /** The header of a caller's image. */
-export interface InputHeader extends ImageHeader {
-  readonly type: InputType;
-}
+export type InputHeader = ImageHeader<InputType>;
 
 /**
  * Reads the header of a caller's image and checks its type, structure, frames, and pixel count, without decoding it.
@@ -30,8 +28,9 @@ export interface InputHeader extends ImageHeader {
  */
 export async function readHeader(bytes: Buffer, signal?: AbortSignal): Promise<InputHeader> {
   const type = sniffInputType(bytes);
-  if (type === undefined) throw unsupported();
-  return { ...(await checkedHeader(bytes, type, decoderUntil(signal))), type };
+  if (type === undefined)
+    throw new ImageError('unsupported_image_media_type', `${unsupportedText(bytes, 'The image')}.`);
+  return checkedHeader(bytes, type, { read: decoderUntil(signal), mayMove: false });
 }
 
 /**
@@ -41,33 +40,35 @@ export async function readHeader(bytes: Buffer, signal?: AbortSignal): Promise<I
  */
 export async function readResultHeader(bytes: Buffer): Promise<ImageHeader> {
   const type = sniffImageType(bytes);
-  if (type === undefined) throw unsupported();
-  return checkedHeader(bytes, type, byStructure);
+  if (type === undefined) {
+    throw new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG, WebP or GIF file.');
+  }
+  return checkedHeader(bytes, type, { read: byStructure, mayMove: type === 'gif' });
 }
 
-function unsupported(): ImageError {
-  return new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
-}
+type StillHeader = Omit<ImageHeader, 'isAnimated' | 'type'>;
+type HeaderReader = (structure: FileStructure, type: InputType) => Promise<StillHeader>;
 
-type StillHeader = Omit<ImageHeader, 'isAnimated'>;
-type HeaderReader = (structure: FileStructure, type: ImageType) => Promise<StillHeader>;
-
-async function checkedHeader(bytes: Buffer, type: ImageType, read: HeaderReader): Promise<ImageHeader> {
+async function checkedHeader<Type extends InputType>(
+  bytes: Buffer,
+  type: Type,
+  { read, mayMove }: { readonly read: HeaderReader; readonly mayMove: boolean },
+): Promise<ImageHeader<Type>> {
   const structure = await FileStructure.of(bytes, type);
   const { isAnimated } = structure;
-  if (isAnimated && type !== 'gif') {
+  if (isAnimated && !mayMove) {
     throw new ImageError('invalid_image_file', 'The image is animated. Only still images are accepted.');
   }
-  const header = { ...(await read(structure, type)), isAnimated };
+  const header = { type, ...(await read(structure, type)), isAnimated };
   if (Math.max(header.width, header.height) > MAX_IMAGE_EDGE) throw imageTooLarge();
   return header;
 }
 
-async function byStructure(structure: FileStructure, type: ImageType): Promise<StillHeader> {
+async function byStructure(structure: FileStructure, type: InputType): Promise<StillHeader> {
   const { pixels } = structure;
   if (pixels === undefined) return byDecoder(structure, type, undefined);
   if (pixels.width * pixels.height > MAX_IMAGE_PIXELS) throw imageTooLarge();
-  return { type, ...pixels, needsRotation: false, needsRgbConversion: false };
+  return { ...pixels, needsRotation: false, needsRgbConversion: false };
 }
 
 function decoderUntil(signal: AbortSignal | undefined): HeaderReader {
@@ -76,17 +77,17 @@ function decoderUntil(signal: AbortSignal | undefined): HeaderReader {
 
 async function byDecoder(
   structure: FileStructure,
-  type: ImageType,
+  type: InputType,
   signal: AbortSignal | undefined,
 ): Promise<StillHeader> {
   // Leave out large text and XMP, which the decoder would unpack and return as strings.
   const bytes = await structure.readable();
   try {
     const found = await withImageSlot(() => openImage(bytes).metadata(), 0, signal);
-    if (found.format !== type) throw new Error(`the decoder took it for ${found.format}`);
+    const format = found.compression === 'av1' ? 'avif' : found.format;
+    if (format !== type) throw new Error(`the decoder took it for ${found.format}`);
     const turnedOnSide = (found.orientation ?? 1) >= 5;
     return {
-      type,
       width: turnedOnSide ? found.height : found.width,
       height: turnedOnSide ? found.width : found.height,
       hasAlpha: found.hasAlpha,

@@ -3,7 +3,17 @@ import sharp from 'sharp';
 import { ImageError } from './image-error.js';
 import { readInputImage, readMask } from './input-image.js';
 import { openImage } from './sharp.js';
-import { gradientImage, pixelsOf, pngBomb, withPngChunk } from './sample-images.fixture.js';
+import {
+  animatedAvif,
+  animatedGif,
+  avifThatClaims,
+  exactAvif,
+  gradientImage,
+  heicStart,
+  pixelsOf,
+  pngBomb,
+  withPngChunk,
+} from './sample-images.fixture.js';
 
 const SECRET = 'taken at home by Ada';
 
@@ -40,6 +50,67 @@ describe('an input image', () => {
     expect((await pixelsOf(image.bytes)).equals(await pixelsOf(named))).toBe(true);
   });
 
+  test.each([3, 4] as const)('of AVIF becomes a PNG with every pixel, of %d channels', async (channels) => {
+    const image = await readInputImage(await exactAvif(200, 100, channels));
+    const hasAlpha = channels === 4;
+    expect(image).toMatchObject({ contentType: 'image/png', width: 200, height: 100, hasAlpha, convertedFrom: 'avif' });
+    expect(await sharp(image.bytes).metadata()).toMatchObject({
+      format: 'png',
+      hasAlpha,
+      depth: 'uchar',
+      space: 'srgb',
+    });
+    const visible = async (bytes: Buffer): Promise<Buffer> => pixelsOf(await sharp(bytes).flatten().png().toBuffer());
+    const original = await gradientImage(200, 100, 'png', channels);
+    expect((await visible(image.bytes)).equals(await visible(original))).toBe(true);
+  });
+
+  test.each([3, 4] as const)('of GIF becomes a PNG with every pixel, of %d channels', async (channels) => {
+    const gif = await gradientImage(200, 100, 'gif', channels);
+    const image = await readInputImage(gif);
+    const hasAlpha = channels === 4;
+    expect(image).toMatchObject({ contentType: 'image/png', width: 200, height: 100, hasAlpha, convertedFrom: 'gif' });
+    expect(await sharp(image.bytes).metadata()).toMatchObject({ format: 'png', hasAlpha, space: 'srgb' });
+    expect((await pixelsOf(image.bytes)).equals(await pixelsOf(gif))).toBe(true);
+  });
+
+  test('of AVIF stands upright, in sRGB of eight bits, without its metadata', async () => {
+    const flat = await gradientImage(200, 100, 'png');
+    const avif = await sharp(flat)
+      .withExif({ IFD0: { Artist: SECRET } })
+      .withXmp(`<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf>${SECRET}</rdf></x:xmpmeta>`)
+      .withIccProfile('p3')
+      .withMetadata({ orientation: 6 })
+      .avif({ bitdepth: 10, quality: 95 })
+      .toBuffer();
+    expect(avif.includes(SECRET)).toBe(true);
+    const image = await readInputImage(avif);
+    expect(image).toMatchObject({ width: 100, height: 200, convertedFrom: 'avif' });
+    expect(image.bytes.includes(SECRET)).toBe(false);
+    const { icc, exif, xmp, depth } = await sharp(image.bytes).metadata();
+    expect([icc, exif, xmp, depth]).toEqual([undefined, undefined, undefined, 'uchar']);
+    expect(await meanDifference(image.bytes, await sharp(flat).rotate(90).png().toBuffer())).toBeLessThan(4);
+  });
+
+  test('of sixteen bits keeps its colors when it is turned', async () => {
+    const color = { create: { width: 96, height: 80, channels: 3 as const, background: { r: 200, g: 80, b: 40 } } };
+    const png = await sharp(color).withMetadata({ orientation: 6 }).toColourspace('rgb16').png().toBuffer();
+    expect((await sharp(png).metadata()).icc).toBeDefined();
+    const [r = 0, g = 0, b = 0] = await pixelsOf((await readInputImage(png)).bytes);
+    for (const difference of [r - 200, g - 80, b - 40]) expect(Math.abs(difference)).toBeLessThanOrEqual(1);
+  });
+
+  test.each(['gif', 'avif'] as const)(
+    'of %s is refused wherever it is cut off, and never anything else',
+    async (type) => {
+      const whole = await gradientImage(64, 64, type, 4);
+      for (let size = 0; size < whole.length; size += 1 + Math.floor(size / 300)) {
+        const { code } = await refusal(readInputImage(whole.subarray(0, size)));
+        expect(['invalid_image_file', 'unsupported_image_media_type']).toContain(code);
+      }
+    },
+  );
+
   test('keeps the color profile, which says what the pixels mean', async () => {
     const bytes = await sharp(await gradientImage(100, 100, 'png'))
       .jpeg()
@@ -71,7 +142,15 @@ describe('an input image', () => {
       .toBuffer();
     const hostile: [Buffer, string][] = [
       [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="99" height="99"/>'), 'unsupported_image_media_type'],
-      [await sharp(png).gif().toBuffer(), 'unsupported_image_media_type'],
+      [heicStart(), 'unsupported_image_media_type'],
+      [await animatedGif(96, 80, 2), 'invalid_image_file'],
+      [await animatedAvif(), 'invalid_image_file'],
+      [await avifThatClaims(8_000, 8_000), 'image_too_large'],
+      [await avifThatClaims(6_000, 4_000), 'image_too_large'],
+      [await avifThatClaims(64, 64), 'invalid_image_file'],
+      [await avifThatClaims(0xffffffff, 0xffffffff), 'invalid_image_file'],
+      [await avifThatClaims(8, 8), 'image_too_small'],
+      [gifThatClaims(await gradientImage(96, 80, 'gif'), 8_000), 'image_too_large'],
       [
         Buffer.from('RIFF<svgWEBPVP8 <svg xmlns="http://www.w3.org/2000/svg" width="99" height="99"/>'),
         'invalid_image_file',
@@ -88,22 +167,29 @@ describe('an input image', () => {
     expect(codes).toEqual(hostile.map(([, code]) => code));
   });
 
-  test.each(['png', 'jpeg', 'webp'] as const)('a mutated %s is read or refused, never anything else', async (type) => {
-    const original = await gradientImage(96, 80, type);
-    const edit = fc.record({ at: fc.nat(original.length - 1), value: fc.nat(255) });
-    await fc.assert(
-      fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 8 }), fc.nat(original.length), async (edits, cut) => {
-        const bytes = Buffer.from(cut % 3 === 0 ? original.subarray(0, cut) : original);
-        for (const { at, value } of edits) if (at < bytes.length) bytes[at] = value;
-        const outcome = await readInputImage(bytes).catch((error: unknown) => error);
-        if (!(outcome instanceof ImageError))
-          await openImage((outcome as { bytes: Buffer }).bytes)
-            .raw()
-            .toBuffer();
-      }),
-      { numRuns: 150 },
-    );
-  });
+  test.each(['png', 'jpeg', 'webp', 'gif', 'avif'] as const)(
+    'a mutated %s is read or refused, never anything else',
+    async (type) => {
+      const original = await gradientImage(96, 80, type);
+      const edit = fc.record({ at: fc.nat(original.length - 1), value: fc.nat(255) });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(edit, { minLength: 1, maxLength: 8 }),
+          fc.nat(original.length),
+          async (edits, cut) => {
+            const bytes = Buffer.from(cut % 3 === 0 ? original.subarray(0, cut) : original);
+            for (const { at, value } of edits) if (at < bytes.length) bytes[at] = value;
+            const outcome = await readInputImage(bytes).catch((error: unknown) => error);
+            if (!(outcome instanceof ImageError))
+              await openImage((outcome as { bytes: Buffer }).bytes)
+                .raw()
+                .toBuffer();
+          },
+        ),
+        { numRuns: 150 },
+      );
+    },
+  );
 });
 
 describe('a mask', () => {
@@ -123,10 +209,20 @@ describe('a mask', () => {
     const noAlpha = await refusal(readMask(await gradientImage(128, 64, 'png'), first));
     expect(noAlpha).toMatchObject({ code: 'invalid_mask', message: expect.stringContaining('alpha') as string });
     const notPng = await refusal(readMask(await gradientImage(128, 64, 'webp', 4), first));
+    const avif = await refusal(readMask(await exactAvif(128, 64, 4), first));
+    expect(avif).toMatchObject({ code: 'invalid_mask', message: expect.stringContaining('PNG') as string });
     expect(notPng).toMatchObject({ code: 'invalid_mask', message: expect.stringContaining('PNG') as string });
     expect(await refusal(readMask(Buffer.alloc(4_000_001), first))).toMatchObject({ code: 'image_file_too_large' });
   });
 });
+
+/** A GIF of 96x80 pixels that claims a canvas and a frame of another size. */
+function gifThatClaims(gif: Buffer, edge: number): Buffer {
+  const bytes = Buffer.from(gif);
+  const frame = bytes.indexOf(Buffer.from([0x2c, 0, 0, 0, 0, 96, 0, 80, 0]));
+  for (const at of [6, 8, frame + 5, frame + 7]) bytes.writeUInt16LE(edge, at);
+  return bytes;
+}
 
 async function meanDifference(one: Buffer, other: Buffer): Promise<number> {
   const [a, b] = await Promise.all([pixelsOf(one), pixelsOf(other)]);

@@ -1,29 +1,40 @@
+import type { Sharp } from 'sharp';
 import { checkDecodes, undecodable } from './decode-check.js';
 import { encodeAs } from './encode.js';
-import { readHeader, type ImageHeader } from './header.js';
+import { readHeader, type ImageHeader, type InputHeader } from './header.js';
 import { ImageError } from './image-error.js';
-import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels, assertPixelsPerByte } from './limits.js';
+import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels, assertPixelsPerByte, decodingCost } from './limits.js';
 import { withImageSlot, openImage } from './sharp.js';
-import { contentTypeOf, sniffImageType, type InputContentType } from './sniff.js';
+import {
+  contentTypeOf,
+  FORMAT_NAMES,
+  isConverted,
+  sniffImageType,
+  type ConvertedType,
+  type InputType,
+  type SentContentType,
+} from './sniff.js';
 import { stripMetadata } from './strip-metadata.js';
 
-/** A fully decoded and checked image, upright and without metadata. */
+/** A fully decoded and checked image, upright and without metadata, in a format that providers accept. */
 export interface InputImage {
   readonly bytes: Buffer;
-  readonly contentType: InputContentType;
+  readonly contentType: SentContentType;
   readonly width: number;
   readonly height: number;
   readonly hasAlpha: boolean;
+  /** The format of the caller's file, if it was converted. */
+  readonly convertedFrom?: ConvertedType;
 }
 
 /** 0..100; an input that must be re-encoded should lose nothing visible. */
 const INPUT_QUALITY = 95;
 
-/** Called with an image's pixels before any is decoded; may throw. */
-type PixelCheck = (pixels: number) => void;
+/** Called with an image's pixels and format before any pixel is decoded; may throw. */
+type PixelCheck = (pixels: number, type: InputType) => void;
 
 /**
- * Checks a caller's image and makes it safe to pass on.
+ * Checks a caller's image and makes it safe to pass on; an AVIF or GIF becomes a PNG.
  * Throws ImageError (unsupported_image_media_type, invalid_image_file, image_file_too_large, image_too_large,
  * image_too_small), or the signal's reason.
  */
@@ -32,15 +43,19 @@ export async function readInputImage(bytes: Buffer, signal?: AbortSignal, check?
     throw new ImageError('image_file_too_large', `The image file is larger than ${MAX_UPLOAD_BYTES / 1e6} MB.`);
   }
   const header = await readHeader(bytes, signal);
-  assertInputPixels(header.width, header.height);
-  assertPixelsPerByte(header.width * header.height, bytes.length);
-  check?.(header.width * header.height);
+  const { type, width, height, hasAlpha } = header;
+  assertInputPixels(width, height, type);
+  assertPixelsPerByte(width * height, bytes.length);
+  check?.(width * height, type);
+  if (isConverted(type)) {
+    const png = await asPng(bytes, header, signal);
+    return { bytes: png, contentType: 'image/png', width, height, hasAlpha, convertedFrom: type };
+  }
   const clean =
     header.needsRotation || header.needsRgbConversion
-      ? await redraw(bytes, header, signal)
-      : await keepPixels(bytes, header, signal);
-  const { width, height, hasAlpha } = header;
-  return { bytes: clean, contentType: contentTypeOf(header.type), width, height, hasAlpha };
+      ? await redraw(bytes, { ...header, type }, signal)
+      : await keepPixels(bytes, { ...header, type }, signal);
+  return { bytes: clean, contentType: contentTypeOf(type), width, height, hasAlpha };
 }
 
 /**
@@ -60,16 +75,17 @@ export async function readMask(
   try {
     const header = await readHeader(bytes, signal);
     checkMaskFits(header, firstImage);
-    check?.(header.width * header.height);
+    check?.(header.width * header.height, header.type);
     const { width, height, hasAlpha } = header;
-    return { bytes: await keepPixels(bytes, header, signal), contentType: 'image/png', width, height, hasAlpha };
+    const clean = await keepPixels(bytes, { ...header, type: 'png' }, signal);
+    return { bytes: clean, contentType: 'image/png', width, height, hasAlpha };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     throw new ImageError('invalid_mask', error.message.replace('The image', 'The mask'), error.cause);
   }
 }
 
-function checkMaskFits(header: ImageHeader, firstImage: { width: number; height: number }): void {
+function checkMaskFits(header: InputHeader, firstImage: { width: number; height: number }): void {
   if (header.width !== firstImage.width || header.height !== firstImage.height) {
     throw new ImageError(
       'invalid_mask',
@@ -87,12 +103,26 @@ async function keepPixels(bytes: Buffer, header: ImageHeader, signal: AbortSigna
   return clean;
 }
 
-async function redraw(bytes: Buffer, header: ImageHeader, signal: AbortSignal | undefined): Promise<Buffer> {
+/** Converts an image of a format that providers do not accept. */
+async function asPng(bytes: Buffer, header: InputHeader, signal: AbortSignal | undefined): Promise<Buffer> {
+  const plain = await stripMetadata(bytes, header.type);
+  const png = await redraw(plain, header, signal);
+  if (png.length <= MAX_UPLOAD_BYTES) return png;
+  throw new ImageError(
+    'image_file_too_large',
+    `The ${FORMAT_NAMES[header.type]} image would have ${(png.length / 1e6).toFixed(1)} MB as a PNG; at most ${MAX_UPLOAD_BYTES / 1e6} MB are accepted.`,
+  );
+}
+
+async function redraw(bytes: Buffer, header: InputHeader, signal: AbortSignal | undefined): Promise<Buffer> {
+  const { type, width, height } = header;
+  const drawnAs = isConverted(type) ? 'png' : type;
+  // Without a profile, sharp leaves colors of 16 bits in those of a wide screen, and says so nowhere.
+  const inSrgb = (): Sharp => openImage(bytes).autoOrient().withIccProfile('srgb', { attach: false });
   try {
-    const pixels = header.width * header.height;
     return await withImageSlot(
-      () => encodeAs(openImage(bytes).autoOrient(), header.type, INPUT_QUALITY).toBuffer(),
-      pixels,
+      () => encodeAs(inSrgb(), drawnAs, INPUT_QUALITY).toBuffer(),
+      decodingCost(width * height, type),
       signal,
     );
   } catch (cause) {

@@ -1,4 +1,5 @@
 import { ImageError } from './image-error.js';
+import type { InputType } from './sniff.js';
 
 /** Largest uploaded image file, in bytes (50 MB). */
 export const MAX_UPLOAD_BYTES = 50_000_000;
@@ -10,6 +11,13 @@ export const MAX_KEPT_IMAGE_BYTES = 20_000_000;
 export const MAX_MASK_BYTES = 4_000_000;
 /** Largest decoded image, in pixels (64 megapixels): width times height of one frame. */
 export const MAX_IMAGE_PIXELS = 64_000_000;
+/**
+ * Largest AVIF, in pixels (24 megapixels). Its decoder holds up to 24 bytes per pixel, three times as many as others:
+ * what a frame is predicted from, and each pixel with 16 bits.
+ */
+export const MAX_AVIF_PIXELS = 24_000_000;
+/** Work and memory for a pixel of an AVIF, compared with other formats. */
+const AVIF_COST = 3;
 /** Most pixels of all references and the mask of one request together (200 megapixels), each counted as often as named. */
 export const MAX_REFERENCE_PIXELS = 200_000_000;
 /** Most bytes of all references and the mask of one request together (100 MB), each counted as often as named. */
@@ -28,8 +36,9 @@ export const MAX_IMAGE_BYTES = 64_000_000;
 export const MAX_CODEC_SECONDS = 60;
 
 /** Throws ImageError `image_too_large` or `image_too_small`; both edges in pixels. */
-export function assertInputPixels(width: number, height: number): void {
-  if (Math.max(width, height) > MAX_IMAGE_EDGE || width * height > MAX_IMAGE_PIXELS) throw imageTooLarge();
+export function assertInputPixels(width: number, height: number, type: InputType): void {
+  const most = type === 'avif' ? MAX_AVIF_PIXELS : MAX_IMAGE_PIXELS;
+  if (Math.max(width, height) > MAX_IMAGE_EDGE || width * height > most) throw imageTooLarge(most, type);
   if (Math.min(width, height) >= MIN_IMAGE_EDGE) return;
   throw new ImageError(
     'image_too_small',
@@ -44,6 +53,11 @@ export function assertPixelsPerByte(pixels: number, bytes: number): void {
     'image_too_large',
     `The image declares ${(pixels / 1e6).toFixed(1)} megapixels in ${bytes} bytes; above ${(PLAIN_PIXELS / 1e6).toFixed(1)} megapixels, at most ${MAX_PIXELS_PER_BYTE} pixels per byte are accepted.`,
   );
+}
+
+/** What decoding an image costs, in pixels of the other formats. */
+export function decodingCost(pixels: number, type: InputType): number {
+  return type === 'avif' ? AVIF_COST * pixels : pixels;
 }
 
 /** The files of a request so far, as large as they are named: its references and its mask. */
@@ -73,9 +87,10 @@ export class ReferenceTotal {
 }
 
 /** The error for too many pixels, wherever they were counted. */
-export function imageTooLarge(): ImageError {
+export function imageTooLarge(most = MAX_IMAGE_PIXELS, type?: InputType): ImageError {
+  const what = type === 'avif' ? 'AVIF image' : 'image';
   return new ImageError(
     'image_too_large',
-    `The image is too large: at most ${MAX_IMAGE_PIXELS / 1e6} megapixels and ${MAX_IMAGE_EDGE} pixels per edge are accepted.`,
+    `The ${what} is too large: at most ${most / 1e6} megapixels and ${MAX_IMAGE_EDGE} pixels per edge are accepted.`,
   );
 }

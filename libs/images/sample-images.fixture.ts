@@ -20,12 +20,40 @@ export function gradient(width: number, height: number, channels: 3 | 4 = 3): Bu
 export function gradientImage(
   width: number,
   height: number,
-  type: 'png' | 'jpeg' | 'webp' | 'gif',
+  type: 'png' | 'jpeg' | 'webp' | 'gif' | 'avif',
   channels: 3 | 4 = 3,
 ): Promise<Buffer> {
   return sharp(gradient(width, height, channels), { raw: { width, height, channels } })
     .toFormat(type)
     .toBuffer();
+}
+
+/** An AVIF that keeps every pixel of its `gradient`. */
+export function exactAvif(width: number, height: number, channels: 3 | 4 = 3): Promise<Buffer> {
+  return sharp(gradient(width, height, channels), { raw: { width, height, channels } })
+    .avif({ lossless: true, effort: 0 })
+    .toBuffer();
+}
+
+/** A sequence of images in AVIF, as far as its first bytes tell. */
+export async function animatedAvif(): Promise<Buffer> {
+  const bytes = await exactAvif(96, 80);
+  bytes.write('avis', 8, 'latin1');
+  return bytes;
+}
+
+/** An AVIF that declares so many pixels, whatever it has. */
+export async function avifThatClaims(width: number, height: number): Promise<Buffer> {
+  const bytes = await exactAvif(96, 80);
+  const size = bytes.indexOf('ispe') + 8;
+  bytes.writeUInt32BE(width, size);
+  bytes.writeUInt32BE(height, size + 4);
+  return bytes;
+}
+
+/** The first bytes of a photo of a phone, and nothing behind them. */
+export function heicStart(): Buffer {
+  return Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from('ftypheic\0\0\0\0mif1heic'), Buffer.alloc(100)]);
 }
 
 /** A GIF that shows `frames` frames for a tenth of a second each, alternately upside down, three times. */

@@ -4,14 +4,14 @@ import sharp, { type Sharp } from 'sharp';
 import { ImageError } from './image-error.js';
 import { ImageTurns, type WorkOwner } from './image-turns.js';
 import { MAX_CODEC_SECONDS, MAX_IMAGE_PIXELS } from './limits.js';
-import { sniffImageType } from './sniff.js';
+import { ACCEPTED_FORMATS, sniffInputType } from './sniff.js';
 
-// Whatever the bytes claim to be, only these four decoders can run. GIF is only for providers' images: callers' GIFs
-// are rejected by their first bytes (`header.ts`). Only the sandbox also enables SVG, in `drawing.ts`, for text that it
+// Whatever the bytes claim to be, only these five decoders can run. That of HEIF is only for callers' AVIF, in a file
+// that we wrote ourselves (`avif-boxes.ts`); it can decode nothing but AV1. Only the sandbox also enables SVG, in `drawing.ts`, for text that it
 // wrote itself; callers' bytes go through `openImage`, which rejects SVG.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
-  operation: ['Png', 'Jpeg', 'Webp', 'Nsgif'].map((codec) => `VipsForeignLoad${codec}Buffer`),
+  operation: ['Png', 'Jpeg', 'Webp', 'Nsgif', 'Heif'].map((codec) => `VipsForeignLoad${codec}Buffer`),
 });
 sharp.cache(false);
 // One thread per image, because several images are processed in parallel.
@@ -38,11 +38,11 @@ export async function withImageSlot<T>(work: () => Promise<T>, pixels = 0, signa
 
 /**
  * Opens untrusted bytes for decoding, within the pixel and time limits; does not decode yet. Throws ImageError unless
- * the first bytes are those of a png, jpeg, webp, or gif. Of a gif, it opens the first frame.
+ * the first bytes are those of a png, jpeg, webp, gif, or avif. Of a gif, it opens the first frame.
  */
 export function openImage(bytes: Buffer): Sharp {
-  if (sniffImageType(bytes) === undefined) {
-    throw new ImageError('unsupported_image_media_type', 'The image must be a PNG, JPEG or WebP file.');
+  if (sniffInputType(bytes) === undefined) {
+    throw new ImageError('unsupported_image_media_type', `The image must be a ${ACCEPTED_FORMATS} file.`);
   }
   return sharp(bytes, { failOn: 'error', limitInputPixels: MAX_IMAGE_PIXELS }).timeout({
     seconds: MAX_CODEC_SECONDS,

@@ -1,10 +1,10 @@
 import { FileStructure } from './file-structure.js';
-import type { ImageType } from './sniff.js';
+import type { InputType } from './sniff.js';
 
 /**
  * Copies an image without EXIF, XMP, content credentials, comments, text, and trailing bytes. Pixels and color profile
  * stay the same; nothing is re-encoded. Throws ImageError when the file's structure is damaged.
  */
-export async function stripMetadata(bytes: Buffer, type: ImageType): Promise<Buffer> {
+export async function stripMetadata(bytes: Buffer, type: InputType): Promise<Buffer> {
   return (await FileStructure.of(bytes, type)).image();
 }

@@ -120,8 +120,9 @@ describe('a gif', () => {
     }
   });
 
-  test('of a caller is refused as ever', async () => {
-    await expect(readInputImage(still)).rejects.toMatchObject({ code: 'unsupported_image_media_type' });
+  test('of a caller becomes a PNG if it is still, and is refused if it is animated', async () => {
+    expect(await readInputImage(still)).toMatchObject({ contentType: 'image/png', convertedFrom: 'gif' });
+    await expect(readInputImage(animated)).rejects.toMatchObject({ code: 'invalid_image_file' });
   });
 
   test('is walked in slices, wherever it is cut', async () => {
