@@ -52,7 +52,7 @@ export function referenceProblem(value: unknown, name: string): FieldProblem | u
   if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(addressOf(value))) {
     return {
       code: 'invalid_image_url',
-      message: `${name} must be an http(s) URL or a data URI of a PNG, JPEG or WebP image`,
+      message: `${name} must be an http(s) URL or a data URI of a PNG, JPEG, WebP, AVIF or GIF image`,
     };
   }
   return undefined;

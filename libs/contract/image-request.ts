@@ -225,7 +225,7 @@ export class ImageGenerationRequest extends ImageOptions {
     type: 'array',
     items: { type: 'string', maxLength: MAX_REFERENCE_LENGTH },
     maxItems: MAX_REFERENCE_IMAGES,
-    description: 'Reference images: http(s) URLs or base64 data URIs of PNG, JPEG, or WebP images.',
+    description: 'Reference images: http(s) URLs or base64 data URIs of PNG, JPEG, WebP, or still AVIF or GIF images.',
   })
   @IsOptional()
   @ImageUrls

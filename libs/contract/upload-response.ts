@@ -14,7 +14,7 @@ export class UploadResponse {
   filename!: string;
 
   @ApiProperty({
-    enum: ['image/png', 'image/jpeg', 'image/webp'],
+    enum: ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'],
     description: "Type detected from the file's content.",
   })
   content_type!: string;

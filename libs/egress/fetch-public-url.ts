@@ -15,6 +15,7 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** The only headers sent; none come from the caller or an earlier hop. */
 const HEADERS = {
+  // Servers that choose a format should choose one that need not be converted; others send what they have.
   accept: 'image/png, image/jpeg, image/webp',
   'accept-encoding': 'identity',
   'user-agent': 'Darkroom',

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { plainAvif, readAvif } from './avif-boxes.js';
-import type { AvifImage } from './avif-meta.js';
-import { FileParts } from './file-parts.js';
+import { FileParts, type AvifImage } from './file-parts.js';
 import { FileStructure, FileWatch } from './file-structure.js';
 import { FileWalk } from './file-walk.js';
 import { exactAvif, gradient, pixelsOf } from './sample-images.fixture.js';

@@ -1,6 +1,6 @@
 import { ByteCollector, joined } from '#bytes/bytes.js';
-import { readAvifMeta, type AvifImage, type AvifItem } from './avif-meta.js';
-import { MAX_FILE_PARTS, tooMuch, type FileParts } from './file-parts.js';
+import { readAvifMeta } from './avif-meta.js';
+import { MAX_FILE_PARTS, tooMuch, type AvifImage, type AvifItem, type FileParts } from './file-parts.js';
 import { read, skip, type FileReader, type FileReading } from './file-walk.js';
 import { ImageError } from './image-error.js';
 

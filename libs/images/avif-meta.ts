@@ -1,27 +1,10 @@
-import { MAX_FILE_PARTS, tooMuch } from './file-parts.js';
+import { MAX_FILE_PARTS, tooMuch, type AvifImage, type AvifItem } from './file-parts.js';
 import { ImageError } from './image-error.js';
 
 /** Properties of an image that decide how it looks; others are dropped unless the file says that they must be known. */
 const PROPERTIES = ['av1C', 'ispe', 'pixi', 'colr', 'irot', 'imir', 'clap', 'auxC'];
 /** What `auxC` says of an image that is another one's transparency. */
 const ALPHA_NAMES = ['urn:mpeg:mpegB:cicp:systems:auxiliary:alpha', 'urn:mpeg:hevc:2015:auxid:1'];
-
-/** A coded image in an AVIF file: where its data is, and its properties as they are in the file. */
-export interface AvifItem {
-  readonly start: number;
-  readonly end: number;
-  readonly width: number;
-  readonly height: number;
-  readonly properties: readonly { readonly box: Buffer; readonly isEssential: boolean }[];
-}
-
-/** The still image of an AVIF file: its colors, and its transparency if it has any. */
-export interface AvifImage {
-  readonly color: AvifItem;
-  readonly alpha: AvifItem | undefined;
-  /** Whether the colors are multiplied by the transparency. */
-  readonly isPremultiplied: boolean;
-}
 
 interface Property {
   readonly type: string;

@@ -1,4 +1,3 @@
-import type { AvifImage } from './avif-meta.js';
 import { ImageError } from './image-error.js';
 
 /** Maximum segments or chunks of a file: images have about ten, the largest with small chunks a few thousand. */
@@ -28,6 +27,23 @@ export interface ImagePixels {
   readonly width: number;
   readonly height: number;
   readonly hasAlpha: boolean;
+}
+
+/** A coded image in an AVIF file: where its data is, and its properties as they are in the file. */
+export interface AvifItem {
+  readonly start: number;
+  readonly end: number;
+  readonly width: number;
+  readonly height: number;
+  readonly properties: readonly { readonly box: Buffer; readonly isEssential: boolean }[];
+}
+
+/** The still image of an AVIF file: its colors, and its transparency if it has any. */
+export interface AvifImage {
+  readonly color: AvifItem;
+  readonly alpha: AvifItem | undefined;
+  /** Whether the colors are multiplied by the transparency. */
+  readonly isPremultiplied: boolean;
 }
 
 /** Bytes that add metadata to a file: some after its first parts, some at its end. */

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import { ImageError } from './image-error.js';
 import { readInputImage, readMask } from './input-image.js';
@@ -90,6 +91,15 @@ describe('an input image', () => {
     const { icc, exif, xmp, depth } = await sharp(image.bytes).metadata();
     expect([icc, exif, xmp, depth]).toEqual([undefined, undefined, undefined, 'uchar']);
     expect(await meanDifference(image.bytes, await sharp(flat).rotate(90).png().toBuffer())).toBeLessThan(4);
+  });
+
+  test('of AVIF is refused if it would be too large as a PNG', async () => {
+    const [edge, channels] = [3_600, 4] as const;
+    const noise = sharp(randomBytes(channels * edge ** 2), { raw: { width: edge, height: edge, channels } });
+    const avif = await noise.avif({ effort: 0, quality: 30 }).toBuffer();
+    expect(avif.length).toBeLessThan(20_000_000);
+    const { code, message } = await refusal(readInputImage(avif));
+    expect([code, message]).toEqual(['image_file_too_large', expect.stringContaining('as a PNG')]);
   });
 
   test('of sixteen bits keeps its colors when it is turned', async () => {

@@ -15,7 +15,7 @@ export const MAX_IMAGE_PIXELS = 64_000_000;
  * Largest AVIF, in pixels (24 megapixels). Its decoder holds up to 24 bytes per pixel, three times as many as others:
  * what a frame is predicted from, and each pixel with 16 bits.
  */
-export const MAX_AVIF_PIXELS = 24_000_000;
+const MAX_AVIF_PIXELS = 24_000_000;
 /** Work and memory for a pixel of an AVIF, compared with other formats. */
 const AVIF_COST = 3;
 /** Most pixels of all references and the mask of one request together (200 megapixels), each counted as often as named. */

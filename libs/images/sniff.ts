@@ -1,5 +1,5 @@
 /** The formats that providers accept as inputs. */
-export type SentType = 'png' | 'jpeg' | 'webp';
+type SentType = 'png' | 'jpeg' | 'webp';
 /** The formats that results can have. */
 export type ImageType = SentType | 'gif';
 /** The formats that callers may send. */

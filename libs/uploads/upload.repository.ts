@@ -19,7 +19,7 @@ export interface NewUpload {
 }
 
 /** What is known of an upload without reading it. */
-export type KnownUpload = Pick<NewUpload, 'bytes' | 'pixels'>;
+export type KnownUpload = Pick<NewUpload, 'bytes' | 'pixels' | 'contentType'>;
 
 /** Images that were stored with a request, before its task has a row. */
 interface NewInputs {
@@ -91,9 +91,9 @@ export class UploadRepository {
     if (ids.length === 0) return new Map();
     const where = { accountId, id: { in: [...ids] }, expiresAt: { gt: new Date() } };
     const rows = await answered(
-      this.prisma.upload.findMany({ where, select: { id: true, bytes: true, pixels: true } }),
+      this.prisma.upload.findMany({ where, select: { id: true, bytes: true, pixels: true, contentType: true } }),
     );
-    return new Map(rows.map(({ id, bytes, pixels }) => [id, { bytes, pixels }]));
+    return new Map(rows.map(({ id, ...known }) => [id, known]));
   }
 
   /** The object keys that belong to an upload. Throws when the database fails. */

@@ -83,7 +83,7 @@ describe('fields', () => {
       { image_urls: [...Array<string>(3).fill('https://a.example/b'), 'ftp://a.example/b'] },
       bad('invalid_image_url', 'image_urls[3]'),
     ],
-    ['a gif', { image_urls: ['data:image/gif;base64,R0lGODlh'] }, bad('unsupported_image_media_type', 'image_urls[0]')],
+    ['a bitmap', { image_urls: ['data:image/bmp;base64,Qk0='] }, bad('unsupported_image_media_type', 'image_urls[0]')],
     ['base64 in name only', { image_urls: ['data:image/png;base64,?'] }, bad('invalid_base64_image', 'image_urls[0]')],
     ['response_format json', { response_format: 'json' }, bad('invalid_value', 'response_format')],
     ['quality best', { quality: 'best' }, bad('invalid_value', 'quality')],

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
-import { gradientImage, pngBomb } from '#images/sample-images.fixture.js';
+import { avifThatClaims, gradientImage, heicStart, pngBomb } from '#images/sample-images.fixture.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { createObjectStore } from '#storage/create-object-store.js';
@@ -201,7 +201,9 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
     ['a file as text', () => [['file', 'https://a.example/b.png']], 400, 'invalid_type', 'file'],
     ['an empty file', () => [['file', Buffer.alloc(0)]], 400, 'invalid_image_file', 'file'],
     ['no image', () => [['file', text, 'a.png', 'image/png']], 400, 'unsupported_image_media_type', 'file'],
-    ['a gif', () => [['file', Buffer.from('GIF89a'.padEnd(64))]], 400, 'unsupported_image_media_type', 'file'],
+    ['HEIC', () => [['file', heicStart()]], 400, 'unsupported_image_media_type', 'file'],
+    ['a damaged GIF', () => [['file', Buffer.from('GIF89a'.padEnd(64))]], 400, 'invalid_image_file', 'file'],
+    ['a large AVIF', async () => [['file', await avifThatClaims(8_000, 8_000)]], 400, 'image_too_large', 'file'],
     ['too few pixels', async () => [['file', await gradientImage(63, 64, 'webp')]], 400, 'image_too_small', 'file'],
     [
       'too few pixels behind much else',

@@ -8,6 +8,7 @@ import type { Catalog } from '#catalog/catalog.js';
 import { parseCatalog } from '#catalog/parse-catalog.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
+import { exactAvif } from '#images/sample-images.fixture.js';
 import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
 import type { CallOutcome, Limiter, CallRejection } from '#routing/limiter.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -486,6 +487,31 @@ models:
       expect(await read(base.id)).toMatchObject({ status: 'completed' });
       expect(lengths).toEqual([[expect.any(Number)], [0]]);
       expect(lengths[0]?.[0]).toBeGreaterThan(0);
+    });
+
+    it('still tells of what was converted for it', async () => {
+      const avif = await exactAvif(96, 80);
+      const base = command({ action: 'edit' });
+      const key = inputKey(base.id, 0);
+      await store.put(key, Readable.from([avif]), { contentType: 'image/avif' });
+      const inputs = [{ kind: 'object', key, bytes: avif.length, param: 'image' }] as const;
+      await room.store.insert({ ...base, inputs }, DEADLINE_MS);
+      const sent: string[] = [];
+      const first: Generate = async (context, { images }) => {
+        if (context.resumeJobId !== undefined) return imageOf(png);
+        sent.push(...images.map(({ contentType }) => contentType));
+        await context.onAccepted('vendor-job-1');
+        return { pending: { checkAfterMs: 2_000 } };
+      };
+      await worker({ first }).run(base.id);
+      await store.delete(key);
+      await due(base.id);
+      await worker({ first }).run(base.id);
+      const { rows } = await room.sql('SELECT status, warnings FROM tasks WHERE id = $1', [base.id]);
+      expect([sent, rows]).toEqual([
+        ['image/png'],
+        [{ status: 'completed', warnings: ['image was converted from AVIF to PNG.'] }],
+      ]);
     });
 
     it('can be cancelled, and says that it may have been charged', async () => {

@@ -1,9 +1,10 @@
+import { jest } from '@jest/globals';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { waitUntil } from '#embedded/wait-until.js';
-import { gradientImage } from '#images/sample-images.fixture.js';
+import { exactAvif, gradientImage } from '#images/sample-images.fixture.js';
 import { loadConfig } from '#config/load-config.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -170,6 +171,46 @@ describe('the memory of a worker for inputs and results', () => {
     await worker(provider, shared, counting).run(id);
     expect(await rowOf(id)).toMatchObject({ status: 'completed' });
     expect([sent.length, new Set(sent).size, opened]).toEqual([16, 1, [one, equal]]);
+  });
+
+  it('H1: an image that grows when it is converted is counted as large as it may become', async () => {
+    const shared = memory();
+    const avif = await exactAvif(2_000, 1_000);
+    const grown = 4 * 2_000 * 1_000;
+    const key = uploadKey(newUploadId());
+    await store.put(key, Readable.from([avif]), { contentType: 'image/avif' });
+    const known = {
+      kind: 'object',
+      key,
+      bytes: avif.length,
+      param: 'image',
+      pixels: 2_000_000,
+      convert: 'avif',
+    } as const;
+    const unknown = { kind: 'object', key, bytes: avif.length, param: 'image' } as const;
+    const most: number[] = [];
+    // Whoever claims the task takes it, or whoever finds out what the file is.
+    for (const input of [known, unknown]) {
+      const add = jest.spyOn(shared.bytes, 'add');
+      const id = await edit(0, TEST_ACCOUNT, [input]);
+      await worker(
+        vendor(() => Promise.resolve(imageOf(png))),
+        shared,
+      ).run(id);
+      expect(await rowOf(id)).toMatchObject({ status: 'completed' });
+      let held = 0;
+      most.push(Math.max(...add.mock.calls.map(([bytes]) => (held += bytes))));
+      add.mockRestore();
+    }
+    for (const bytes of most) expect(bytes).toBeGreaterThanOrEqual(2 * grown);
+    expect(shared.bytes.held).toBe(0);
+    // Beyond the share of an account, there is no use in waiting.
+    const hold = shared.reserve(claimed(TEST_ACCOUNT, MEGABYTE), false);
+    expect(() => hold.addInputBytes(49 * MEGABYTE)).toThrow('IMAGE_MEMORY');
+    const other = shared.reserve(claimed('acct_other', 30 * MEGABYTE), false);
+    expect(() => hold.addInputBytes(38 * MEGABYTE)).toThrow('share of memory');
+    other.release();
+    hold.release();
   });
 
   /** A claim of an edit with one input of so many bytes. */

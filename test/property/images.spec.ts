@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { deflateSync } from 'node:zlib';
-import { gradient, pngBomb, pngChunk, withPngChunk } from '#images/sample-images.fixture.js';
+import {
+  animatedAvif,
+  animatedGif,
+  avifThatClaims,
+  gradient,
+  pngBomb,
+  pngChunk,
+  withPngChunk,
+} from '#images/sample-images.fixture.js';
 import { answerOf, contractError } from '../support/contract-answer.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { counted } from '../support/figures.js';
@@ -9,7 +17,7 @@ import { startPlatform, type Platform } from '../support/platform.js';
 import { peakDuring } from '../support/process-figures.js';
 import { expectNoDataLoss } from '../support/no-data-loss.js';
 import { REFUSED_PROMPT } from './image-fields.js';
-import { JPEG, PNG, WEBP } from './references.js';
+import { AVIF, GIF, JPEG, PNG, WEBP } from './references.js';
 
 const EDITS = '/v1/images/edits/async';
 /** What an image that was looked at to its last pixel ends with here: the sandbox refuses the prompt. */
@@ -44,6 +52,8 @@ describe('images that are not what they seem', () => {
     ['PNG', PNG],
     ['JPEG', JPEG],
     ['WebP', WEBP],
+    ['GIF', GIF],
+    ['AVIF', AVIF],
   ])(
     'a damaged %s is taken or refused, and never more than that',
     async (_name, original) => {
@@ -75,7 +85,7 @@ describe('images that are not what they seem', () => {
   );
 
   it('a whole picture with a page behind it is taken without the page', async () => {
-    for (const bytes of [PNG, JPEG, WEBP]) {
+    for (const bytes of [PNG, JPEG, WEBP, GIF, AVIF]) {
       expect((await outcome(Buffer.concat([bytes, Buffer.from('<html></html>')]))).code).toBe(TAKEN);
     }
   });
@@ -109,6 +119,17 @@ describe('images that are not what they seem', () => {
       ['a JPEG that claims more pixels than it has', jpegOf(7_000), [TAKEN, ...REFUSALS]],
       ['100 frames of WebP', await animated(), ['invalid_image_file']],
       ['an animated PNG', withPngChunk(PNG, 'acTL', Buffer.alloc(8, 1)), ['invalid_image_file']],
+      ['an animated GIF', await animatedGif(96, 80, 50), ['invalid_image_file']],
+      ['an animated AVIF', await animatedAvif(), ['invalid_image_file']],
+      ['an AVIF that claims 64 megapixels', await avifThatClaims(8_000, 8_000), ['image_too_large']],
+      ['an AVIF that claims 24 megapixels in a few bytes', await avifThatClaims(6_000, 4_000), ['image_too_large']],
+      ['an AVIF that claims more pixels than it has', await avifThatClaims(4_000, 4_000), [TAKEN, ...REFUSALS]],
+      ['an AVIF that claims fewer pixels than it has', await avifThatClaims(64, 64), REFUSALS],
+      [
+        'an AVIF with a box that claims 4 GB',
+        sized(AVIF, AVIF.indexOf('meta') - 4, 0xffffffff),
+        ['invalid_image_file'],
+      ],
       ['a chunk that claims 4 GB', sized(PNG, 33, 0xffffffff), ['invalid_image_file']],
       [
         'a WebP that claims 4 GB',

@@ -5,7 +5,7 @@ import { startPlatform, type Platform } from '../support/platform.js';
 import { expectNoDataLoss } from '../support/no-data-loss.js';
 import { problem, problemsOf, type Field } from './field.js';
 import { combinationProblems, FORM_FIELDS, losesCompression, REFUSED_PROMPT, strictProblems } from './image-fields.js';
-import { JPEG, PNG, WEBP } from './references.js';
+import { AVIF, GIF, JPEG, PNG, WEBP } from './references.js';
 
 const EDITS = '/v1/images/edits/async';
 const BOUNDARY = 'b0undary';
@@ -74,7 +74,7 @@ describe('multipart edits', () => {
   const image = fc
     .tuple(
       fc.constantFrom('image', 'image[]', 'image[0]', 'image[7]', 'images', 'images[]'),
-      fc.constantFrom(PNG, JPEG, WEBP),
+      fc.constantFrom(PNG, JPEG, WEBP, GIF, AVIF),
     )
     .map(([name, bytes]) => filePart(name, bytes));
   const images = fc.array(image, { minLength: 1, maxLength: 3 });
@@ -156,7 +156,7 @@ describe('multipart edits', () => {
         fc.asyncProperty(list, async (parts) => {
           const files = parts.filter(({ fileName }) => fileName !== undefined);
           const given = files.filter(({ name }) => /^images?(\[\d*\]|\.?\d)?$/i.test(name));
-          const kinds = [PNG, JPEG, WEBP];
+          const kinds = [PNG, JPEG, WEBP, GIF, AVIF];
           const right =
             given.length >= 1 &&
             given.length <= 16 &&

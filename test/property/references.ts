@@ -8,11 +8,13 @@ export interface Reference {
   readonly problem?: string;
 }
 
-/** Small images of all three kinds. */
-export const [PNG, JPEG, WEBP] = await Promise.all([
+/** Small images of all kinds; the last two are converted for providers. */
+export const [PNG, JPEG, WEBP, GIF, AVIF] = await Promise.all([
   gradientImage(96, 80, 'png'),
   gradientImage(96, 80, 'jpeg'),
   gradientImage(96, 80, 'webp'),
+  gradientImage(96, 80, 'gif'),
+  gradientImage(96, 80, 'avif', 4),
 ]);
 const base64 = (bytes: Buffer): string => bytes.toString('base64');
 const bare = (bytes: Buffer): string => base64(bytes).replace(/=+$/, '');
@@ -39,7 +41,7 @@ const REFUSED: Readonly<Record<string, readonly unknown[]>> = {
     `data:image/png;base64,${base64(PNG).replace(/.{20}/, '$&%3D')}`,
   ],
   unsupported_image_media_type: [
-    ...['data:image/svg+xml;base64,PHN2Zy8+PHN2Zy8+PHN2Zy8+', 'data:image/gif;base64,R0lGODlhAQABAAAAACw='],
+    ...['data:image/svg+xml;base64,PHN2Zy8+PHN2Zy8+PHN2Zy8+', 'data:image/heic;base64,AAAAGGZ0eXBoZWlj'],
     `data:image/png;base64,${base64(Buffer.from('<html><script>alert(1)</script></html>'))}`,
     ...['data:image/;base64,AAAA', 'data:image/png;charset=x;base64,AA=='],
   ],

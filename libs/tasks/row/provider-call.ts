@@ -36,6 +36,8 @@ export interface ProviderCall extends CallStart, Partial<CallEnd> {
   /** The provider's own job id, and when the provider returned it. */
   readonly upstreamId?: string;
   readonly acceptedAt?: string;
+  /** What was adapted in the request before the provider returned the job id, for whoever fetches the job. */
+  readonly adapted?: readonly string[];
 }
 
 /** Whether it is unknown if the call was charged. */

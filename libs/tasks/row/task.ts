@@ -33,6 +33,8 @@ export type TaskInput =
       readonly param: string;
       /** Width times height as the file declares them; absent when unknown. */
       readonly pixels?: number | undefined;
+      /** Its format, if it must be converted for providers; a URL's format is not known yet. */
+      readonly convert?: 'gif' | 'avif' | undefined;
       /** The task no longer needs it, and its object was deleted. */
       readonly deleted?: true;
     }

@@ -157,9 +157,12 @@ export class TaskTransitions {
     return answered(this.starts({ lease, call, maxStarts, before }));
   }
 
-  /** Stores the provider's own job id, so that a later attempt resumes that job instead of buying again. */
-  async acceptedByProvider(lease: Lease, providerJobId: string): Promise<boolean> {
-    return answered(this.names({ lease, providerJobId }));
+  /**
+   * Stores the provider's own job id, so that a later attempt resumes that job instead of buying again, and what was
+   * adapted in its request, as sentences.
+   */
+  async acceptedByProvider(lease: Lease, providerJobId: string, adapted: readonly string[] = []): Promise<boolean> {
+    return answered(this.names({ lease, providerJobId, adapted }));
   }
 
   /** Progress never decreases, and reaches 100 only with completion. A late write never moves the phase back. */

@@ -23,7 +23,8 @@ import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js'
 import { DescribeBodies } from '../docs/finish-document.js';
 import { DescribeErrors, DescribeProtected, FILE, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';
 
-const FILES = 'PNG, JPEG, or WebP, up to 50 MB each. At least one here or in `image[]`.';
+const FILES =
+  'PNG, JPEG, WebP, or still AVIF (up to 24 megapixels) or GIF, which are converted to PNG; up to 50 MB each. At least one here or in `image[]`.';
 const IMAGE_ERRORS = [400, 402, 409, 413, 415, 422, 429, 502, 504];
 
 /** `operationId` differs between the path with `/v1` and its alias. */

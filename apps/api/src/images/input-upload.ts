@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, ReferenceTotal } from '#images/limits.js';
+import { isConverted } from '#images/sniff.js';
 import { inputKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import type { TaskInput } from '#tasks/row/task.js';
@@ -50,7 +51,9 @@ export class InputUpload {
     const stored = await storeInput(this.store, bytes, { key, param, limit, hash, signal: this.signal, watch });
     this.stored += stored.bytes;
     if (hash !== undefined) this.digests.set(key, hash.digest('hex'));
-    return { kind: 'object', key, bytes: stored.bytes, param, ...(watch.pixels && { pixels: watch.pixels }) };
+    const { bytes: size, type } = stored;
+    const known = { ...(watch.pixels && { pixels: watch.pixels }), ...(isConverted(type) && { convert: type }) };
+    return { kind: 'object', key, bytes: size, param, ...known };
   }
 
   /** Counts an upload that the request names. Throws AppError like `add`. */

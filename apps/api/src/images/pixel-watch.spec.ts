@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import { avifThatClaims } from '#images/sample-images.fixture.js';
 import { PixelWatch } from './pixel-watch.js';
 
 /** A JPEG that declares 30,000 x 30,000 pixels after so many bytes of metadata. */
@@ -19,6 +20,26 @@ describe('PixelWatch', () => {
       const watch = new PixelWatch('file');
       expect(() => {
         for (let at = 0; at < image.length; at += step) watch.take(image.subarray(at, at + step), 'jpeg');
+      }).toThrow(expect.objectContaining({ code: 'image_too_large' }) as Error);
+    }
+  });
+
+  it('refuses a GIF or AVIF that declares too many pixels, or too many for its size', async () => {
+    const gif = Buffer.from('GIF89a'.padEnd(64));
+    gif.writeUInt16LE(8_100, 6);
+    gif.writeUInt16LE(8_100, 8);
+    const dense = Buffer.from(gif);
+    dense.writeUInt16LE(7_000, 6);
+    for (const [image, type] of [
+      [gif, 'gif'],
+      [dense, 'gif'],
+      [await avifThatClaims(5_000, 5_000), 'avif'],
+      [await avifThatClaims(6_000, 4_000), 'avif'],
+    ] as const) {
+      const watch = new PixelWatch('file');
+      expect(() => {
+        for (let at = 0; at < image.length; at += 7) watch.take(image.subarray(at, at + 7), type);
+        watch.end(type);
       }).toThrow(expect.objectContaining({ code: 'image_too_large' }) as Error);
     }
   });

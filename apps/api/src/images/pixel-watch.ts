@@ -53,7 +53,7 @@ export class PixelWatch implements ImageWatch {
     if (this.isMask && width * height > MAX_IMAGE_PIXELS) return;
     this.pixels = width * height;
     blaming(this.param, () => {
-      if (!this.isMask) assertInputPixels(width, height);
+      if (!this.isMask) assertInputPixels(width, height, type);
       this.total?.addPixels(width * height);
     });
   }

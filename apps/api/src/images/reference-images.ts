@@ -4,6 +4,7 @@ import { addressOf, dataUriStart } from '#contract/image-reference.js';
 import type { Text } from '#contract/long-text.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
+import { contentTypeOf, CONVERTED_TYPES } from '#images/sniff.js';
 import { resultOfFileName, uploadKey } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
@@ -110,8 +111,16 @@ export async function storeReferences(
 function keptInput(id: string | null, kept: ReadonlyMap<string, KnownUpload> | undefined, param: string): TaskInput {
   const known = id === null ? undefined : kept?.get(id);
   if (id === null || known === undefined) throw goneImage(param);
-  const { bytes, pixels } = known;
-  return { kind: 'object', key: uploadKey(id), bytes, param, ...(pixels !== null && { pixels }) };
+  const { bytes, pixels, contentType } = known;
+  const convert = CONVERTED_TYPES.find((type) => contentTypeOf(type) === contentType);
+  return {
+    kind: 'object',
+    key: uploadKey(id),
+    bytes,
+    param,
+    ...(pixels !== null && { pixels }),
+    ...(convert && { convert }),
+  };
 }
 
 function goneImage(param: string): AppError {

@@ -9,6 +9,7 @@ import type { ImageSize } from '#contract/pixel-table.js';
 import { whyIgnored } from '#contract/request-fields.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
+import { notConverted } from '#images/conversion.js';
 import { quoteImage, type PricedOptions, type TaskCost } from '#billing/quote.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 
@@ -51,12 +52,18 @@ export class RequestRules {
 
   /**
    * Throws AppError `unsupported_parameter` when a strict request has unknown fields, or none of the model's routes can
-   * fulfill it exactly; `invalid_value` when that is because of its size.
+   * fulfill it exactly; `invalid_value` when that is because of its size, `unsupported_image_media_type` when one of its
+   * images would be converted.
    */
   assertExact({ model, options, action, inputs, mask }: TaskCommand): void {
     if (options.strict !== true) return;
     const [unknown] = options.ignored ?? [];
     if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
+    for (const input of inputs) {
+      if (input.kind !== 'object' || input.convert === undefined) continue;
+      const { code, message } = notConverted(input.convert);
+      throw new AppError(code, message, { param: input.param });
+    }
     const catalog = this.source.current;
     const ask = { ...options, action, images: inputs.length, mask: mask !== null };
     const routes = findModel(catalog, model)?.ranks.flat() ?? [];

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 import { FileWatch } from '#images/file-structure.js';
 import { ImageError } from '#images/image-error.js';
-import { contentTypeOf, SNIFF_BYTES, sniffInputType, type InputContentType, type InputType } from '#images/sniff.js';
+import { contentTypeOf, SNIFF_BYTES, sniffInputType, unsupportedText, type InputType } from '#images/sniff.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 
 export type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
@@ -38,7 +38,7 @@ export async function storeInput(
   store: ObjectStore,
   bytes: Bytes,
   request: StoreRequest,
-): Promise<{ bytes: number; contentType: InputContentType }> {
+): Promise<{ bytes: number; type: InputType }> {
   const pieces = limited(bytes, request);
   const { head, type } = await readHead(pieces, request.param);
   const contentType = contentTypeOf(type);
@@ -53,7 +53,7 @@ export async function storeInput(
   const body = Readable.from(watched(head, pieces, watch), { objectMode: false });
   try {
     const stored = await store.put(request.key, body, { contentType, signal: request.signal });
-    return { bytes: stored.bytes, contentType };
+    return { bytes: stored.bytes, type };
   } catch (error) {
     throw error instanceof StorageError ? storeFailed(error) : error;
   }
@@ -85,7 +85,7 @@ async function readHead(
   if (head.length === 0) throw new AppError('invalid_image_file', `${param} is empty`, { param });
   const type = sniffInputType(head);
   if (type === undefined) {
-    throw new AppError('unsupported_image_media_type', `${param} must be a PNG, JPEG or WebP image`, { param });
+    throw new AppError('unsupported_image_media_type', unsupportedText(head, param), { param });
   }
   return { head, type };
 }

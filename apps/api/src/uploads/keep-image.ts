@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { UploadResponse } from '#contract/upload-response.js';
 import { MAX_KEPT_IMAGE_BYTES } from '#images/limits.js';
+import { contentTypeOf } from '#images/sniff.js';
 import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
@@ -67,14 +68,15 @@ export class KeepImage {
         }),
       );
       signal.throwIfAborted();
+      const contentType = contentTypeOf(stored.type);
       const { createdAt, expiresAt } = await this.uploads.insert(
-        { id, accountId, apiKeyId, contentType: stored.contentType, bytes: stored.bytes, pixels: watch.pixels ?? null },
+        { id, accountId, apiKeyId, contentType, bytes: stored.bytes, pixels: watch.pixels ?? null },
         this.config,
       );
       const answer = {
         url: this.signer.signUpload(id, Math.floor(expiresAt.getTime() / 1_000)),
         filename: fileName,
-        content_type: stored.contentType,
+        content_type: contentType,
         bytes: stored.bytes,
         created_at: Math.floor(createdAt.getTime() / 1_000),
       };

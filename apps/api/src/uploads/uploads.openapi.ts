@@ -6,7 +6,7 @@ import { DescribeErrors, DescribeProtected, FILE, PUBLIC, REQUEST_ID_HEADER } fr
 
 /** Documents a form with one file. */
 export function DescribeUpload(): MethodDecorator {
-  const file = { ...FILE, description: 'PNG, JPEG, or WebP, up to 20 MB.' };
+  const file = { ...FILE, description: 'PNG, JPEG, WebP, or still AVIF or GIF, up to 20 MB.' };
   return applyDecorators(
     ApiOperation({
       operationId: 'uploadImage',

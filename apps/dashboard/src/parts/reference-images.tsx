@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useEffect, useMemo, useRef } from 'react';
 import { IconBrush, IconUpload, IconX } from '@tabler/icons-react';
 
-const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
+const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/avif', 'image/gif'];
 const MAX_BYTES = 50 * 1024 * 1024;
 
 interface ReferenceImagesProps {
@@ -71,7 +71,10 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
           inputProps={{ 'aria-label': 'Choose reference images' }}
           onDrop={(dropped) => onChange([...files, ...dropped].slice(0, most))}
           onReject={() => {
-            notifications.show({ color: 'red', message: 'Only PNG, JPEG, and WebP images up to 50 MB are supported.' });
+            notifications.show({
+              color: 'red',
+              message: 'Only PNG, JPEG, WebP, AVIF, and GIF images up to 50 MB are supported.',
+            });
           }}
           p="sm"
           radius="md"

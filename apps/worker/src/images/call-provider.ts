@@ -95,7 +95,7 @@ export class CallProvider {
       startNumber: attempt.starts,
       traceparent: traceparentForProvider(span),
       waitedMs: order.resume ? claimed.waitedMs : 0,
-      onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId),
+      onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId, inputs.adapted),
       onProgress: (percent) => progress.provider(percent),
       onPartial: (image, index) => this.passOn(claimed, image, index),
     });
@@ -109,7 +109,7 @@ export class CallProvider {
     const files = await readAll(images, attempt);
     span.set({ outcome: 'succeeded', images: files.length, bytes: files.reduce((sum, { length }) => sum + length, 0) });
     if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
-    return { ...made, provider, files };
+    return { ...made, warnings: [...inputs.adapted, ...made.warnings], provider, files };
   }
 
   /** Publishes a partial image, unless the caller asked for fewer than the provider sends. */

@@ -2,20 +2,24 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sha256Of } from '#bytes/bytes.js';
 import { AppError } from '#contract/app-error.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
+import { conversionText, mostPngBytes, notConverted } from '#images/conversion.js';
 import { ImageError } from '#images/image-error.js';
 import { readInputImage, readMask, type InputImage } from '#images/input-image.js';
 import { MAX_REMOTE_IMAGE_BYTES, MAX_UPLOAD_BYTES, ReferenceTotal } from '#images/limits.js';
+import { isConverted, type InputType } from '#images/sniff.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import { readCapped } from './read-capped.js';
-import { nameOfInput, type TaskHold } from './task-memory.js';
+import { bytesOfInput, nameOfInput, type TaskHold } from './task-memory.js';
 
 /** A task's input images for the provider's adapter, all in memory. */
 export interface LoadedInputs {
   readonly images: readonly InputImage[];
   readonly mask: InputImage | undefined;
+  /** What was done to them, as sentences for the task's warnings. */
+  readonly adapted: readonly string[];
 }
 
 /** The images of a task that are loaded so far, each once. */
@@ -24,6 +28,8 @@ interface LoadedImages {
   readonly byDigest: Map<string, InputImage>;
   readonly total: ReferenceTotal;
   readonly hold: TaskHold;
+  /** Whether an image that would be converted is refused. */
+  readonly strict: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -41,7 +47,8 @@ export class LoadInputs {
    */
   async load(claimed: ClaimedTask, hold: TaskHold, signal: AbortSignal): Promise<LoadedInputs> {
     const total = new ReferenceTotal();
-    const loaded: LoadedImages = { byName: new Map(), byDigest: new Map(), total, hold, signal };
+    const strict = claimed.task.options.strict === true;
+    const loaded: LoadedImages = { byName: new Map(), byDigest: new Map(), total, hold, strict, signal };
     const images: InputImage[] = [];
     for (const input of claimed.inputs) images.push(await this.image(input, loaded));
     const [first] = images;
@@ -49,7 +56,11 @@ export class LoadInputs {
       claimed.mask === null || first === undefined ? undefined : await this.mask(claimed.mask, first, loaded);
     const different = [...new Set([...loaded.byName.values(), ...(mask === undefined ? [] : [mask])])];
     hold.loaded(different.reduce((sum, { bytes }) => sum + bytes.length, 0));
-    return { images, mask };
+    const adapted = images.flatMap(({ convertedFrom }, index) => {
+      const param = claimed.inputs[index]?.param ?? 'image';
+      return convertedFrom === undefined ? [] : [conversionText(param, convertedFrom)];
+    });
+    return { images, mask, adapted };
   }
 
   private async image(input: TaskInput, loaded: LoadedImages): Promise<InputImage> {
@@ -73,10 +84,16 @@ export class LoadInputs {
     const digest = await sha256Of(bytes);
     const equal = byDigest.get(digest);
     if (equal !== undefined) {
-      blaming(input, () => total.addPixels(equal.width * equal.height));
+      blaming(input, () => {
+        total.addPixels(equal.width * equal.height);
+        countConverted(equal, bytes, total);
+      });
       return equal;
     }
-    const image = await blame(input, () => readInputImage(bytes, signal, (pixels) => admit(pixels, input, loaded)));
+    const image = await blame(input, () =>
+      readInputImage(bytes, signal, (pixels, type) => admit(pixels, type, input, loaded)),
+    );
+    blaming(input, () => countConverted(image, bytes, total));
     byDigest.set(digest, image);
     return image;
   }
@@ -85,7 +102,7 @@ export class LoadInputs {
     const { total, signal } = loaded;
     const bytes = await this.read(mask, signal);
     blaming(mask, () => total.addBytes(bytes.length));
-    return blame(mask, () => readMask(bytes, first, signal, (pixels) => admit(pixels, mask, loaded)));
+    return blame(mask, () => readMask(bytes, first, signal, (pixels, type) => admit(pixels, type, mask, loaded)));
   }
 
   private async read(input: TaskInput, signal: AbortSignal): Promise<Buffer> {
@@ -101,11 +118,24 @@ export class LoadInputs {
   }
 }
 
-/** Before an image is decoded: counts its pixels, and takes those that were not known when the task was claimed. */
-function admit(pixels: number, input: TaskInput, { total, hold }: LoadedImages): void {
-  blaming(input, () => total.addPixels(pixels));
+/**
+ * Before an image is decoded: counts its pixels, and takes what was not known when the task was claimed. Throws AppError
+ * when it would be converted although the request is strict.
+ */
+function admit(pixels: number, type: InputType, input: TaskInput, { total, hold, strict }: LoadedImages): void {
+  blaming(input, () => {
+    total.addPixels(pixels);
+    if (!isConverted(type)) return;
+    if (strict) throw notConverted(type);
+    hold.addInputBytes(mostPngBytes(pixels) - bytesOfInput(input));
+  });
   const known = input.kind === 'object' ? (input.pixels ?? 0) : 0;
   if (pixels > known) hold.addPixels(pixels - known);
+}
+
+/** A converted image counts as large as it is sent. */
+function countConverted(image: InputImage, original: Buffer, total: ReferenceTotal): void {
+  if (image.convertedFrom !== undefined) total.addBytes(Math.max(0, image.bytes.length - original.length));
 }
 
 /** An unusable image is the caller's error, reported with its request field. */

@@ -169,9 +169,10 @@ function assertNotPaidTwice({ call }: Attempt): void {
 }
 
 /** Placeholders for the inputs: the provider already has them, and their URLs may no longer work. */
-function notLoaded({ inputs, mask }: ClaimedTask): LoadedInputs {
+function notLoaded({ inputs, mask, lastCall }: ClaimedTask): LoadedInputs {
   const image = { bytes: Buffer.alloc(0), contentType: 'image/png', width: 0, height: 0, hasAlpha: false } as const;
-  return { images: inputs.map(() => image), mask: mask === null ? undefined : image };
+  const images = inputs.map(() => image);
+  return { images, mask: mask === null ? undefined : image, adapted: lastCall?.adapted ?? [] };
 }
 
 function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {

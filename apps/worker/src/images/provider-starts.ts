@@ -82,11 +82,11 @@ export class ProviderStarts {
   }
 
   /** Retries until the row has the job id or the lease is lost: without the id, a paid job can't be fetched. */
-  async accepted(attempt: Attempt, providerJobId: string): Promise<void> {
+  async accepted(attempt: Attempt, providerJobId: string, adapted: readonly string[]): Promise<void> {
     const { claimed, lease } = attempt;
     for (;;) {
       try {
-        if (!(await this.transitions.acceptedByProvider(lease, providerJobId))) throw new LeaseLost();
+        if (!(await this.transitions.acceptedByProvider(lease, providerJobId, adapted))) throw new LeaseLost();
         if (attempt.call !== undefined) attempt.call.jobId = providerJobId;
         return;
       } catch (error) {

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { pixelsFor } from '#contract/pixel-table.js';
+import { mostPngBytes } from '#images/conversion.js';
+import { ImageError } from '#images/image-error.js';
 import { MAX_REFERENCE_BYTES, MAX_REFERENCE_PIXELS, MAX_REMOTE_IMAGE_BYTES } from '#images/limits.js';
 import { FairBudget } from '#limits/fair-budget.js';
 import { ImageQueue } from '#queue/image-queue.js';
@@ -25,6 +27,9 @@ const DECODED_PIXELS = 2 * MAX_REFERENCE_PIXELS;
 const RETRY_MS = 5_000;
 /** A task that waits here may have been claimed elsewhere; after so long it keeps nobody else waiting. */
 const FORGET_MS = 2 * RETRY_MS;
+
+const LARGER_THAN_SHARE =
+  'The request needs more memory than a worker of this service has for one account (IMAGE_MEMORY).';
 
 interface Need {
   readonly bytes: number;
@@ -57,6 +62,19 @@ export class TaskHold {
   addPixels(pixels: number): void {
     if (!this.memory.decoded.tryReserve(pixels, this.accountId)) throw new NoMemoryFree(RETRY_MS);
     this.pixels += pixels;
+  }
+
+  /**
+   * Takes memory for an input that grows when it is converted, beyond what was taken when the task was claimed. Throws
+   * NoMemoryFree when it does not fit, and ImageError when it never will.
+   */
+  addInputBytes(bytes: number): void {
+    const most = COPIES * MAX_REFERENCE_BYTES + this.resultBytes;
+    const more = Math.min(COPIES * bytes, most - this.bytes);
+    if (more <= 0) return;
+    if (this.bytes + more > this.memory.bytes.most) throw new ImageError('image_file_too_large', LARGER_THAN_SHARE);
+    if (!this.memory.bytes.tryReserve(more, this.accountId)) throw new NoMemoryFree(RETRY_MS);
+    this.bytes += more;
   }
 
   /** All inputs are decoded, and so large. */
@@ -209,10 +227,16 @@ function needOf({ inputs, mask }: ClaimedTask): Need {
   let [bytes, pixels] = [0, 0];
   const different = new Map([...inputs, ...(mask === null ? [] : [mask])].map((input) => [nameOfInput(input), input]));
   for (const input of different.values()) {
-    bytes += input.kind === 'object' ? input.bytes : MAX_REMOTE_IMAGE_BYTES;
+    bytes += bytesOfInput(input);
     pixels += input.kind === 'object' ? (input.pixels ?? 0) : 0;
   }
   return { bytes: COPIES * Math.min(bytes, MAX_REFERENCE_BYTES), pixels };
+}
+
+/** Most bytes of an input, as far as that is known: as it is stored, or larger after its conversion. */
+export function bytesOfInput(input: TaskInput): number {
+  if (input.kind === 'url') return MAX_REMOTE_IMAGE_BYTES;
+  return input.convert === undefined ? input.bytes : Math.max(input.bytes, mostPngBytes(input.pixels ?? 0));
 }
 
 /** What distinguishes an input from others: its object or address. */
@@ -228,7 +252,6 @@ function resultBytesOf({ task: { options } }: ClaimedTask): number {
 }
 
 function largerThanShare({ inputs }: ClaimedTask): AppError {
-  const text = 'The request needs more memory than a worker of this service has for one account (IMAGE_MEMORY).';
   const [first] = inputs;
-  return new AppError('image_file_too_large', text, first === undefined ? {} : { param: first.param });
+  return new AppError('image_file_too_large', LARGER_THAN_SHARE, first === undefined ? {} : { param: first.param });
 }

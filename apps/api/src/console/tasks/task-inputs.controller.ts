@@ -23,7 +23,10 @@ export class TaskInputsController {
   @Get(':taskId/inputs/:name')
   @ApiParam({ name: 'taskId', type: String })
   @ApiParam({ name: 'name', type: String, description: 'Index of a reference image, from 0, or `mask`.' })
-  @ApiResponse({ status: 200, content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES } })
+  @ApiResponse({
+    status: 200,
+    content: Object.fromEntries(['png', 'jpeg', 'webp', 'gif', 'avif'].map((type) => [`image/${type}`, BYTES])),
+  })
   // Opened on its own, the image can run no scripts, and no other site can embed it.
   @Header('content-security-policy', "default-src 'none'; sandbox")
   @Header('cross-origin-resource-policy', 'same-origin')
