@@ -111,7 +111,7 @@ describe('the boxes of an AVIF', () => {
   });
 });
 
-describe('H3: a poison AVIF', () => {
+describe('a poison AVIF', () => {
   test('with more frames than a still image needs is refused before it is decoded', async () => {
     const bytes = await exactAvif(96, 80);
     const { color, ...rest } = imageOf(bytes);

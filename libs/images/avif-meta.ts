@@ -176,6 +176,7 @@ function readAssociations(body: Buffer, meta: Meta): void {
 
 function itemOf(id: number, meta: Meta): AvifItem {
   const range = meta.extents.get(id);
+  if (range === undefined && meta.extents.has(id)) throw unsupported('keeps the data of its image in several places');
   if (range === undefined || range.start >= range.end || !Number.isSafeInteger(range.end)) throw damaged();
   const properties = propertiesOf(id, meta);
   const unknown = properties.find(({ type, isEssential }) => isEssential && !PROPERTIES.includes(type));

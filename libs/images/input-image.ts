@@ -1,6 +1,6 @@
 import type { Sharp } from 'sharp';
 import { checkDecodes, undecodable } from './decode-check.js';
-import { encodeAs } from './encode.js';
+import { encodeAs, encodePhoto } from './encode.js';
 import { readHeader, type ImageHeader, type InputHeader } from './header.js';
 import { ImageError } from './image-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels, assertPixelsPerByte, decodingCost } from './limits.js';
@@ -116,12 +116,9 @@ async function asPng(bytes: Buffer, header: InputHeader, signal: AbortSignal | u
 
 async function redraw(bytes: Buffer, header: InputHeader, signal: AbortSignal | undefined): Promise<Buffer> {
   const { type, width, height } = header;
-  const drawnAs = isConverted(type) ? 'png' : type;
-  // Without a profile, sharp leaves colors of 16 bits in those of a wide screen, and says so nowhere.
-  const inSrgb = (): Sharp => openImage(bytes).autoOrient().withIccProfile('srgb', { attach: false });
   try {
     return await withImageSlot(
-      () => encodeAs(inSrgb(), drawnAs, INPUT_QUALITY).toBuffer(),
+      () => redrawn(openImage(bytes).autoOrient(), type).toBuffer(),
       decodingCost(width * height, type),
       signal,
     );
@@ -129,4 +126,11 @@ async function redraw(bytes: Buffer, header: InputHeader, signal: AbortSignal | 
     signal?.throwIfAborted();
     throw undecodable(cause);
   }
+}
+
+function redrawn(image: Sharp, type: InputType): Sharp {
+  // Without this, colors of 16 bits stay in a profile that the file then no longer has.
+  const pipeline = image.withIccProfile('srgb', { attach: false });
+  if (type === 'avif') return encodePhoto(pipeline);
+  return encodeAs(pipeline, isConverted(type) ? 'png' : type, INPUT_QUALITY);
 }

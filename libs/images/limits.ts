@@ -67,12 +67,12 @@ export class ReferenceTotal {
 
   /** Throws ImageError `image_file_too_large` when the files of the request are too large together. */
   addBytes(bytes: number): void {
-    this.bytes += bytes;
-    if (this.bytes <= MAX_REFERENCE_BYTES) return;
-    throw new ImageError(
-      'image_file_too_large',
-      `The images of a request may have at most ${MAX_REFERENCE_BYTES / 1e6} MB together.`,
-    );
+    this.count(bytes, '');
+  }
+
+  /** Counts how much larger a file became when it was converted. Throws ImageError like `addBytes`. */
+  addGrowth(bytes: number): void {
+    this.count(Math.max(0, bytes), ' Those that are converted count as large as they are as PNG.');
   }
 
   /** Throws ImageError `image_too_large` when the images of the request have too many pixels together. */
@@ -82,6 +82,15 @@ export class ReferenceTotal {
     throw new ImageError(
       'image_too_large',
       `The images of a request may have at most ${MAX_REFERENCE_PIXELS / 1e6} megapixels together.`,
+    );
+  }
+
+  private count(bytes: number, why: string): void {
+    this.bytes += bytes;
+    if (this.bytes <= MAX_REFERENCE_BYTES) return;
+    throw new ImageError(
+      'image_file_too_large',
+      `The images of a request may have at most ${MAX_REFERENCE_BYTES / 1e6} MB together.${why}`,
     );
   }
 }

@@ -135,7 +135,7 @@ function admit(pixels: number, type: InputType, input: TaskInput, { total, hold,
 
 /** A converted image counts as large as it is sent. */
 function countConverted(image: InputImage, original: Buffer, total: ReferenceTotal): void {
-  if (image.convertedFrom !== undefined) total.addBytes(Math.max(0, image.bytes.length - original.length));
+  if (image.convertedFrom !== undefined) total.addGrowth(image.bytes.length - original.length);
 }
 
 /** An unusable image is the caller's error, reported with its request field. */
