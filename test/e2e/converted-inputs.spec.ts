@@ -96,7 +96,10 @@ models:
     const text = await response.text();
     expect([response.status, text]).toEqual([200, expect.any(String)]);
     const task = await platform.call(`/v1/tasks/${response.headers.get('x-task-id')}`);
-    return ((await task.json()) as { data: { warnings?: unknown } }).data.warnings;
+    const { warnings } = ((await task.json()) as { data: { warnings?: unknown } }).data;
+    // The answer tells of the same.
+    expect((JSON.parse(text) as { warnings?: unknown }).warnings).toEqual(warnings);
+    return warnings;
   }
   /** The images of the provider's last call. */
   async function seen(): Promise<Buffer[]> {

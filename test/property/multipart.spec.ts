@@ -51,6 +51,13 @@ const isUnset = (name: string, text: string): boolean =>
   name !== 'prompt' &&
   (text === '' || (!/^(user|safety_identifier)$/.test(name) && /^(null|none|undefined)$/i.test(text)));
 
+/** Why a strict form is refused for images that would be converted, whichever of them is named. */
+function conversionProblems(parts: readonly Part[]): string[] {
+  const files = parts.filter(({ fileName }) => fileName !== undefined);
+  if (!files.some(({ content }) => content === GIF || content === AVIF)) return [];
+  return files.map((_, n) => problem('unsupported_image_media_type', files.length === 1 ? 'image' : `image[${n}]`));
+}
+
 const COERCED = new Set(['n', 'output_compression', 'partial_images', 'stream', 'strict']);
 
 describe('multipart edits', () => {
@@ -118,6 +125,7 @@ describe('multipart edits', () => {
             ...problemsOf(FORM_FIELDS, sent),
             ...combinationProblems(sent, true),
             ...strictProblems(sent, ignored),
+            ...(sent.get('strict') === true ? conversionProblems(parts) : []),
           ];
           if (allowed.length === 0 && !String(sent.get('prompt')).includes(REFUSED_PROMPT)) return;
           const { answer, error } = await send(bytesOf(parts));
