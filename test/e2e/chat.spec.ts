@@ -200,6 +200,33 @@ models:
     expect(await ours.text()).not.toContain(SECRET);
   });
 
+  it('tells an error that comes with status 200 as what it is, and passes all else on whole', async () => {
+    const error = { message: 'Too long.', type: 'invalid_request_error', param: null, code: 'context_length_exceeded' };
+    for (const stream of [false, true]) {
+      upstream.answer = json({ error });
+      const response = await send(ask({ stream }));
+      expect([response.status, await response.json()]).toMatchObject([400, { error }]);
+      expect(await usageOf(response)).toMatchObject({ outcome: 'refused', status: 400, cost_micros: '0' });
+      upstream.answer = json({ error: { message: 'No.', code: 'insufficient_quota' } });
+      const ours = await send(ask({ stream }));
+      expect([ours.status, ours.headers.get('x-should-retry')]).toEqual([502, 'true']);
+    }
+    for (const bytes of [0, 8_000, 8_300, 200_000]) {
+      const text = ANSWER.replace('"id":"c1"', `"id":"${'x'.repeat(bytes)}", "error": null`);
+      upstream.answer = async (response) => {
+        response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
+        for (let at = 0; at < text.length; at += 4_000) {
+          response.write(text.slice(at, at + 4_000));
+          await new Promise(setImmediate);
+        }
+        response.end();
+      };
+      const response = await send(ask());
+      expect(await response.text()).toBe(text);
+      expect(await usageOf(response)).toMatchObject({ outcome: 'completed', input_tokens: 11 });
+    }
+  });
+
   it('gives up on a provider that does not begin to answer, or breaks off before it is told', async () => {
     upstream.answer = () => undefined;
     const silent = await send(ask());

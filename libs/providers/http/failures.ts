@@ -1,6 +1,7 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
-import { errorWords, fieldsOf, type ErrorFields, type ErrorWords } from './error-body.js';
+import { errorWords, fieldsOf, unwrapped, type ErrorFields, type ErrorWords } from './error-body.js';
+import { valueAt } from './json-value.js';
 import { isModeration } from './moderation.js';
 
 interface RefusalDetails {
@@ -154,6 +155,19 @@ export function isRefusal(body: unknown): boolean {
   return (
     isModeration(200, words) || isWithoutCredit(400, { type: '', code: '' }, words) || statusIn(words) !== undefined
   );
+}
+
+/**
+ * The status that an error in a response with status 200 stands for; undefined when the body is no error. `body`: parsed
+ * JSON.
+ */
+export function statusOfError(body: unknown): number | undefined {
+  const error = valueAt(unwrapped(body), 'error');
+  const isError = (typeof error === 'object' && error !== null) || (typeof error === 'string' && error !== '');
+  if (!isError && !isRefusal(body)) return undefined;
+  const { type = '', code = '' } = fieldsOf(body);
+  const words = errorWords(body);
+  return isWithoutCredit(400, { type, code }, words) ? 402 : meaningOf({ type, code }, words);
 }
 
 function statusIn({ names }: ErrorWords): number | undefined {

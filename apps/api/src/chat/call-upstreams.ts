@@ -11,7 +11,7 @@ import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
-import { isOurFault, mayAskAnother, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
+import { isOurFault, mayAskAnother, openAnswer, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
 
 /** Seconds to avoid a key: after it was refused, and, with BUSY_REST, after a rate limit without a Retry-After. */
 const REFUSED_REST = 60;
@@ -122,9 +122,11 @@ export class CallUpstreams {
       firstByteMs: context.firstByteMs,
       signal: context.signal,
     });
-    if (answer.status >= 200 && answer.status < 300) return { attempt, answer, permit };
     const hidden = [...(provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname]), key?.secret ?? ''];
-    const refusal = await readRefusal(answer, hidden);
+    const isError = answer.status < 200 || answer.status >= 300;
+    const opened = isError ? { refusal: await readRefusal(answer, hidden) } : await openAnswer(answer, hidden);
+    if ('answer' in opened) return { attempt, answer: opened.answer, permit };
+    const { refusal } = opened;
     endPermit(permit, refusal);
     return { attempt, refusal };
   }

@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import type { ErrorBody } from '#contract/app-error.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import { errorText, errorWords, fieldsOf, messageOf, parsedError, unwrapped } from '#providers/http/error-body.js';
+import { statusOfError } from '#providers/http/failures.js';
 import { isModeration, isModerationCode } from '#providers/http/moderation.js';
 import { secondsToWait as secondsIn } from '#providers/http/retry-after.js';
 import { redact } from '#telemetry/logger.js';
@@ -33,6 +35,35 @@ export async function readRefusal(
   const text = (await errorText(body)).toString();
   const isBlocked = status === 403 && isModeration(status, errorWords(parsedError(text).value));
   return { status: isBlocked ? 400 : status, headers, text, hidden };
+}
+
+/** Bytes of a JSON response that are read first: an error is no longer. */
+const MAX_ERROR_BYTES = 8_192;
+
+/**
+ * Reads the beginning of a response with status 2xx: gateways report errors in such ones, too. Returns the error, or the
+ * response, whose body is still complete. Throws the connection's error.
+ */
+export async function openAnswer(
+  answer: ChatResponse,
+  hidden: readonly string[],
+): Promise<{ readonly refusal: Refusal } | { readonly answer: ChatResponse }> {
+  if (!/^application\/(?:[\w.-]+\+)?json\b/i.test(String(answer.headers['content-type']))) return { answer };
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of answer.body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes <= MAX_ERROR_BYTES) continue;
+    answer.body.unshift(Buffer.concat(pieces));
+    return { answer };
+  }
+  const whole = Buffer.concat(pieces);
+  const { isJson, value } = parsedError(whole.toString());
+  const isChat = typeof value === 'object' && value !== null && 'choices' in value;
+  const status = isJson && !isChat ? statusOfError(value) : undefined;
+  if (status !== undefined) return { refusal: { status, headers: answer.headers, text: whole.toString(), hidden } };
+  return { answer: { ...answer, body: Readable.from([whole], { objectMode: false }) } };
 }
 
 /** Statuses of a proxy that gave up on the server behind it; GATEWAY_TIMEOUT whatever the body. */
