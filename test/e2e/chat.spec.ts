@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI, { APIError } from 'openai';
 import { waitUntil } from '#embedded/wait-until.js';
 import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
+import { counted } from '../support/figures.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const CHATS = '/v1/chat/completions';
@@ -225,6 +227,28 @@ models:
       expect(await response.text()).toBe(text);
       expect(await usageOf(response)).toMatchObject({ outcome: 'completed', input_tokens: 11 });
     }
+  });
+
+  it('M2: passes a stream of single bytes on in pieces of what came together', async () => {
+    const BYTES = 30_000;
+    upstream.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (let at = 0; at < BYTES; at++) response.write(':');
+      response.end('\n\ndata: [DONE]\n\n');
+    };
+    let [pieces, bytes] = [0, 0];
+    await new Promise<void>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' };
+      const call = request(`${platform.url}${CHATS}`, { method: 'POST', headers }, (response) => {
+        response.on('data', (piece: Buffer) => ((pieces += 1), (bytes += piece.length)));
+        response.on('end', resolve).on('error', reject);
+      });
+      // Whoever asked for the usage gets every byte at once, so that nothing else gathers them.
+      call.on('error', reject).end(JSON.stringify(ask({ stream: true, stream_options: { include_usage: true } })));
+    });
+    expect(bytes).toBe(BYTES + '\n\ndata: [DONE]\n\n'.length);
+    counted('A chat in single bytes', 'pieces that reach its caller', `${pieces} of ${BYTES}`);
+    expect(pieces).toBeLessThan(BYTES / 10);
   });
 
   it('gives up on a provider that does not begin to answer, or breaks off before it is told', async () => {

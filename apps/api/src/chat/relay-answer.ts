@@ -167,8 +167,8 @@ function hold(
 }
 
 /**
- * Writes the result of `map` for each chunk, and pauses the body while the caller does not read. After the caller
- * disconnects, it reads up to `bytesAlone` more bytes.
+ * Writes the result of `map` for each chunk, those of one turn of the event loop together, and pauses the body while the
+ * caller does not read. After the caller disconnects, it reads up to `bytesAlone` more bytes.
  */
 function pump(
   body: Readable,
@@ -178,6 +178,12 @@ function pump(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let left = bytesAlone;
+    const gathered: Buffer[] = [];
+    const write = (): void => {
+      const [first, ...more] = gathered.splice(0);
+      if (first === undefined || target.destroyed) return;
+      if (!target.write(more.length === 0 ? first : Buffer.concat([first, ...more]))) body.pause();
+    };
     const resume = (): void => {
       body.resume();
     };
@@ -213,9 +219,14 @@ function pump(
         if (target.destroyed) {
           left -= chunk.length;
           if (left <= 0) stop();
-        } else if (kept.length > 0 && !target.write(kept)) body.pause();
+        } else if (kept.length > 0) {
+          if (gathered.push(kept) === 1) setImmediate(write);
+        }
       })
-      .on('end', () => settle())
+      .on('end', () => {
+        write();
+        settle();
+      })
       .on('error', settle);
     if (target.destroyed || !target.writableNeedDrain) resume();
   });
