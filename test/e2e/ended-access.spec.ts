@@ -68,6 +68,30 @@ describe('what goes on after access has ended', () => {
     ]);
   });
 
+  it('calls that wait for their image end with their key’s access, whatever way they wait', async () => {
+    const { id, key } = await platform.newKeyWithId({}, await platform.newAccount());
+    const order = { model: 'gpt-image-2', prompt: 'a boat' };
+    const chat = { model: 'gpt-image-2', messages: [{ role: 'user', content: 'a boat' }] };
+    const calls = [
+      platform.call('/v1/images/generations', { key, body: order }),
+      platform.call('/v1/images/generations', { key, body: { ...order, stream: true } }),
+      platform.call('/v1/images/generations?async=true', { key, body: order, headers: { prefer: 'wait=60' } }),
+      platform.call('/v1/chat/completions', { key, body: chat }),
+      platform.call('/v1/chat/completions', { key, body: { ...chat, stream: true } }),
+    ];
+    const areWaiting = async (): Promise<boolean> =>
+      (await platform.pool.query('SELECT 1 FROM tasks WHERE api_key_id = $1', [id])).rowCount === calls.length;
+    expect(await waitUntil(areWaiting, PATIENCE)).toBe(true);
+    await platform.pool.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+    for (const answer of await Promise.all(calls)) {
+      const text = await answer.text();
+      expect(text).toContain('"code":"invalid_api_key"');
+      expect(
+        answer.headers.get('content-type')?.startsWith('text/event-stream') === true || answer.status === 401,
+      ).toBe(true);
+    }
+  });
+
   it('the console’s event stream ends with its session', async () => {
     const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     const { task_id: id } = await member.ask<{ task_id: string }>('/images', {

@@ -1,9 +1,12 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { setImmediate } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
 
 /** How often open responses are checked; a key may be cached for 5 s more. */
 const RECHECK_MS = 2_000;
+/** How many are checked in one turn of the event loop: thousands of callers may wait for images. */
+const AT_ONCE = 100;
 
 /**
  * Ends responses that stay open when their caller may no longer have them: the key was revoked, has expired or sees
@@ -28,7 +31,11 @@ export class Admission implements OnApplicationShutdown {
   private async check(): Promise<void> {
     if (this.checking) return;
     this.checking = true;
-    await Promise.all([...this.open].map(([call, request]) => this.checkOne(call, request)));
+    const open = [...this.open];
+    for (let at = 0; at < open.length; at += AT_ONCE) {
+      await Promise.all(open.slice(at, at + AT_ONCE).map(([call, request]) => this.checkOne(call, request)));
+      await setImmediate();
+    }
     this.checking = false;
   }
 

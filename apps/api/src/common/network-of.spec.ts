@@ -1,3 +1,5 @@
+import { jest } from '@jest/globals';
+import ipaddr from 'ipaddr.js';
 import { networkOf, plainAddress, plainAddresses } from './network-of.js';
 
 describe('the address of a caller', () => {
@@ -28,5 +30,16 @@ describe('the address of a caller', () => {
 
   it('is read from each entry of a list', () => {
     expect(plainAddresses('203.0.113.7:51324,"[2001:db8::1]:443" , unknown')).toBe('203.0.113.7, 2001:db8::1, unknown');
+  });
+
+  it('H1: is read from the end of a list, however long that is', () => {
+    const read = jest.spyOn(ipaddr, 'isValid');
+    for (const made of [',', 'a,', '::,', `${'1'.repeat(500)},`]) {
+      read.mockClear();
+      const list = plainAddresses(`${made.repeat(15_000)}198.51.100.1, 203.0.113.7:51324`);
+      expect(list.endsWith('198.51.100.1, 203.0.113.7')).toBe(true);
+      expect(read.mock.calls.length).toBeLessThanOrEqual(16);
+    }
+    read.mockRestore();
   });
 });

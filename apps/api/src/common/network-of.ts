@@ -14,9 +14,21 @@ export function plainAddress(text: string): string {
   return ipaddr.isValid(address) ? address : text.trim();
 }
 
-/** A list of such addresses, as in the header X-Forwarded-For. */
+/** Proxies that a request passes, and some that its caller made up: each adds its entry at the end. */
+const MAX_HOPS = 16;
+/** Longest entry: an address with its port and zone. */
+const MAX_ENTRY = 128;
+
+/**
+ * The last entries of a list of such addresses, as in the header X-Forwarded-For; those before them are the caller's own
+ * word. However long the list is, 16 entries are read.
+ */
 export function plainAddresses(list: string): string {
-  return list.split(',').map(plainAddress).join(', ');
+  const last = list
+    .slice(-MAX_HOPS * MAX_ENTRY)
+    .split(',')
+    .slice(-MAX_HOPS);
+  return last.map((entry) => plainAddress(entry.slice(-MAX_ENTRY))).join(', ');
 }
 
 /**

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { AppError } from '#contract/app-error.js';
 import type { TaskSummary } from '#tasks/row/task.js';
+import { Admission } from '../common/admission.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
@@ -13,6 +15,7 @@ export class HeldCalls {
   constructor(
     private readonly wait: WaitForTask,
     private readonly draining: Draining,
+    private readonly admission: Admission,
     private readonly marks: DeliveryMarks,
     private readonly calls: OpenCalls,
   ) {}
@@ -20,7 +23,7 @@ export class HeldCalls {
   /**
    * Returns the finished task; undefined after `waitMs`, when the caller disconnects, or during shutdown. The task
    * continues, and an equal request may then get it, unless the caller receives its id after `waitMs` (`getsId`).
-   * Throws when the task can't be read.
+   * Throws when the task can't be read, and the AppError of a caller who may no longer have it.
    */
   async settled(
     accepted: Accepted,
@@ -53,9 +56,13 @@ export class HeldCalls {
     reply.raw.once('close', leave);
     if (reply.raw.destroyed) leave();
     this.draining.hold(call);
+    const endAdmission = this.admission.watch(reply.request, call);
     try {
-      return await this.wait.settled(task, waitMs, call.signal, attached);
+      const settled = await this.wait.settled(task, waitMs, call.signal, attached);
+      if (call.signal.reason instanceof AppError) throw call.signal.reason;
+      return settled;
     } finally {
+      endAdmission();
       reply.raw.off('close', leave);
       // A keep-alive connection would delay the end of the process, and break at the caller's next request.
       if (this.draining.started) reply.raw.shouldKeepAlive = false;
