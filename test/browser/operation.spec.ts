@@ -139,13 +139,15 @@ describe('providers and queue in a browser', () => {
     await dialog()
       .getByText('No image: the provider failed')
       .waitFor({ timeout: patient(60_000) });
+    // Behind the dialog, before anything that takes longer than the provider rests.
+    const hidden = page().getByRole('article', { name: 'broken', includeHidden: true });
+    await hidden.getByText('Unavailable').waitFor();
     await dialog().getByText('upstream_error').waitFor();
     await dialog().getByText('Called http://127.0.0.1:9/v1/images/generations').waitFor();
     expect(await dialog().getByText('need /v1').count()).toBe(0);
     await dialog().getByRole('button', { name: 'Try again' }).waitFor();
     expect(await screen.inspect('operation-test-failed')).toEqual([]);
     await button('Close').click();
-    await card('broken').getByText('Unavailable').waitFor();
     // Counted above, so listed below.
     await page().getByText('Failed (1 hour)').locator('..').getByText('1', { exact: true }).waitFor();
     await kind('small-image').getByText('Provider test. Use Test to run it again.').waitFor();
