@@ -4,7 +4,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { invitedRoleOf, roleColumns, type InvitedRole } from './person-rules.js';
-import type { Person } from './person-store.js';
+import { mayStillMake, type Person } from './person-store.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** How long a link works. */
@@ -37,6 +37,8 @@ interface LinkFor {
   /** Address of its user, as `storedEmailOf` spells it; null = anyone who has the link. */
   readonly email?: string | null;
   readonly role?: InvitedRole;
+  /** Person who makes it for somebody else: the link works for as long as they may make one. */
+  readonly madeBy?: string | null;
   /** For password links: whether the new password is for all accounts of the user, or for this one only. */
   readonly allAccounts?: boolean;
 }
@@ -57,14 +59,21 @@ export class LinkStore {
    * of the same purpose for the same person; of first-admin links, only the newest works.
    */
   async create(wanted: LinkFor): Promise<string> {
-    const { purpose, accountId = DEFAULT_ACCOUNT, email = null, role = 'admin', allAccounts = false } = wanted;
+    const {
+      purpose,
+      accountId = DEFAULT_ACCOUNT,
+      email = null,
+      role = 'admin',
+      allAccounts = false,
+      madeBy = null,
+    } = wanted;
     const [token, now] = [newToken(), new Date()];
     const link = { purpose, accountId, email };
     await this.prisma.$transaction([
       this.prisma.signInLink.deleteMany({ where: { ...link, usedAt: null } }),
       this.prisma.signInLink.create({
         data: {
-          ...{ ...link, id: `link_${ulid()}`, role, allAccounts, createdAt: now },
+          ...{ ...link, id: `link_${ulid()}`, role, allAccounts, madeBy, createdAt: now },
           ...tokenColumns(this.secrets, 'link', token),
           expiresAt: new Date(now.getTime() + LINK_HOURS * 3_600_000),
         },
@@ -73,16 +82,16 @@ export class LinkStore {
     return `/console/${PAGES[purpose]}#token=${token}`;
   }
 
-  /** A link, unless it was used, has expired, or is no longer needed. */
+  /** A link, unless it was used, has expired, is no longer needed, or its maker may no longer make it. */
   async findOpen(token: string, purpose: LinkPurpose): Promise<OpenLink | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: {
         ...{ purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
         ...{ usedAt: null, expiresAt: { gt: new Date() }, account: { disabledAt: null } },
       },
-      select: { accountId: true, email: true, account: { select: { name: true } } },
+      select: { accountId: true, email: true, madeBy: true, account: { select: { name: true } } },
     });
-    if (link === null) return undefined;
+    if (link === null || !(await mayStillMake(this.prisma, link))) return undefined;
     const { accountId, email, account } = link;
     const done = purpose === 'invite' ? { accountId, email: email ?? '' } : { founder: true };
     if (purpose !== 'password' && (await this.prisma.person.count({ where: done })) > 0) return undefined;
@@ -104,19 +113,26 @@ export class LinkStore {
   }
 
   /** Creates a link to join an account, once, within 24 hours; an older one for the same address ends. */
-  async invite(accountId: string, { email, role }: Pick<Invitation, 'email' | 'role'>): Promise<string> {
-    return await this.create({ purpose: 'invite', accountId, email, role });
+  async invite(
+    accountId: string,
+    { email, role }: Pick<Invitation, 'email' | 'role'>,
+    madeBy: string | null,
+  ): Promise<string> {
+    return await this.create({ purpose: 'invite', accountId, email, role, madeBy });
   }
 
   /**
    * Creates a link to choose a new password, once, within 24 hours; an older one ends. `allAccounts` is for users who
-   * requested it from their own mailbox, and for the operator's command: an admin has no say in other accounts.
+   * requested it from their own mailbox, and for the operator's command: an admin (`madeBy`) has no say in other accounts.
    */
-  async resetPassword({ accountId, email, role }: Person, allAccounts = false): Promise<string> {
-    return await this.create({ purpose: 'password', accountId, email, role: roleColumns(role).role, allAccounts });
+  async resetPassword(
+    { accountId, email, role }: Person,
+    by: { readonly allAccounts: boolean } | { readonly madeBy: string },
+  ): Promise<string> {
+    return await this.create({ purpose: 'password', accountId, email, role: roleColumns(role).role, ...by });
   }
 
-  /** The unused invitations of an account, including expired ones, oldest first. */
+  /** The unused invitations of an account whose makers may still invite, including expired ones, oldest first. */
   async invitations(accountId: string): Promise<Invitation[]> {
     const rows = await this.prisma.signInLink.findMany({
       where: { accountId, purpose: 'invite', usedAt: null },
@@ -127,8 +143,9 @@ export class LinkStore {
       where: { accountId, email: { in: emails } },
       select: { email: true },
     });
-    return rows.flatMap(({ email, ...row }) =>
-      email === null || known.some((person) => person.email === email)
+    const open = await Promise.all(rows.map((row) => mayStillMake(this.prisma, row)));
+    return rows.flatMap(({ email, ...row }, index) =>
+      open[index] !== true || email === null || known.some((person) => person.email === email)
         ? []
         : [{ id: row.id, email, role: invitedRoleOf(row.role), createdAt: row.createdAt, expiresAt: row.expiresAt }],
     );

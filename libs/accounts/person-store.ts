@@ -339,6 +339,16 @@ async function endPasswordLinks(
   await transaction.signInLink.updateMany({ where, data: { usedAt: new Date() } });
 }
 
+/** Whether the person who made a link in the console may still make one: an admin who is neither removed nor disabled. */
+export async function mayStillMake(
+  { person }: Pick<Transaction, 'person'>,
+  { madeBy }: { readonly madeBy: string | null },
+): Promise<boolean> {
+  if (madeBy === null) return true;
+  const maker = { id: madeBy, role: 'admin', disabledAt: null, deletedAt: null, account: { disabledAt: null } };
+  return (await person.count({ where: maker })) > 0;
+}
+
 /** Uses a link that still works; of two concurrent requests, only one gets it. */
 export async function useLink(transaction: Transaction, where: Prisma.SignInLinkWhereInput) {
   const now = new Date();
@@ -346,7 +356,7 @@ export async function useLink(transaction: Transaction, where: Prisma.SignInLink
     where: { ...where, usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
   });
-  return link;
+  return link !== undefined && (await mayStillMake(transaction, link)) ? link : undefined;
 }
 
 type CredentialColumns = Pick<PersonRow, 'passwordHash' | 'openidSubject'>;

@@ -147,6 +147,30 @@ describe('the people of an account', () => {
     expect((await actions(ada, 'person.reset_link_made'))[0]).toEqual(['person.reset_link_made', id, named]);
   });
 
+  it('take their links with them when they may no longer make them', async () => {
+    const away: [string, (id: string) => Promise<Response>][] = [
+      ['deleted', async (id) => ada.call(`/people/${id}/delete`, { body: { name: 'Somebody', revoke_keys: true } })],
+      ['disabled', async (id) => patch(ada, id, { disabled: true })],
+      ['demoted', async (id) => patch(ada, id, { role: 'billing' })],
+    ];
+    for (const [how, remove] of away) {
+      const mallory = await signInInvited(platform, { email: `mallory-${how}@example.org`, role: 'admin' });
+      const reset = await mallory.ask<Link>(`/people/${await idOf('bob@example.org')}/reset-link`, { method: 'POST' });
+      const email = `ghost-${how}@example.org`;
+      const invited = await mallory.ask<Link>('/people', { body: { email, role: 'admin' } });
+      const kept = await ada.ask<Link>('/people', { body: { email: `kept-${how}@example.org`, role: 'member' } });
+      expect((await remove(await idOf(`mallory-${how}@example.org`))).ok).toBe(true);
+      const { data } = await ada.ask<List<{ email: string }>>('/invitations');
+      expect(data.map((one) => one.email)).not.toContain(email);
+      const browser = new Browser(platform.url);
+      const body = { token: tokenOf(reset), password: `${PASSWORD} of mallory` };
+      expect([how, (await browser.call('/reset-password', { body })).status]).toEqual([how, 410]);
+      expect([how, (await join(tokenOf(invited))).status]).toEqual([how, 410]);
+      expect((await join(tokenOf(kept))).status).toBe(201);
+      expect((await signIn('bob@example.org')).ok).toBe(true);
+    }
+  });
+
   it('are never changed by themselves, but for their name', async () => {
     const me = await idOf('ada@example.org');
     const others = [patch(ada, me, { role: 'member' }), patch(ada, me, { disabled: true })];

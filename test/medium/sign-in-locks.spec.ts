@@ -30,9 +30,9 @@ describe('changes of a sign-in at the same time', () => {
 
   const tokenOf = (path: string): string => path.split('#token=')[1]!;
   const invited = async (accountId: string, email: string, role: 'admin' | 'member' = 'member'): Promise<string> =>
-    tokenOf(await links.invite(accountId, { email, role }));
+    tokenOf(await links.invite(accountId, { email, role }, null));
   const resetToken = async (person: Person, allAccounts = false): Promise<string> =>
-    tokenOf(await links.resetPassword(person, allAccounts));
+    tokenOf(await links.resetPassword(person, { allAccounts }));
   const reset = (token: string, passwordHash = NEW) => people.resetCredential(token, { passwordHash });
   const hashOf = async ({ id }: Person): Promise<string | null> =>
     (await database.person.findUniqueOrThrow({ where: { id } })).passwordHash;

@@ -75,7 +75,7 @@ export async function firstAdminLink(
 
 async function passwordLink(database: PrismaService, secretKey: string, url: string, person: Person): Promise<string> {
   const { id, accountId, name, email } = person;
-  const path = await new LinkStore(database, { secretKey }).resetPassword(person, true);
+  const path = await new LinkStore(database, { secretKey }).resetPassword(person, { allAccounts: true });
   const details = { name, email };
   await noteCommand(database, 'person.reset_link_made', { account: accountId, target: id, details });
   return url + path;

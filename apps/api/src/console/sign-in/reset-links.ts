@@ -32,7 +32,7 @@ export class ResetLinks {
       const accounts = await this.sessions.accounts(person.id);
       // A link of a disabled account would not work.
       const { accountId } = accounts.find(({ personId }) => personId === person.id) ?? accounts[0] ?? person;
-      const path = await this.links.resetPassword({ ...person, accountId }, true);
+      const path = await this.links.resetPassword({ ...person, accountId }, { allAccounts: true });
       const account = accounts.map(({ accountName }) => accountName).join(', ');
       made.push({ person, account, link: publicUrlOf(this.config) + path });
     }

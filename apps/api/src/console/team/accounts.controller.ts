@@ -37,7 +37,7 @@ export class AccountsController {
   @ApiResponse({ status: 201, type: NewAccountView, description: 'Returns a link for its owner.' })
   async create(@Session() session: Session, @Body() { email, ...body }: NewAccountBody): Promise<NewAccountView> {
     const id = await this.accounts.create(body);
-    const made = await this.invitations.invite(id, email, 'admin');
+    const made = await this.invitations.invite(id, email, 'admin', session.personId);
     await this.write(session, id, 'account.created', { name: body.name, email });
     const account = await this.accounts.view(id);
     if (account.budget !== null) await this.writeBudget(session, account);
@@ -89,7 +89,7 @@ export class AccountsController {
     @Body() { email }: InviteAdminBody,
   ): Promise<LinkView> {
     const { name } = await this.accounts.find(id);
-    const made = await this.invitations.invite(id, email, 'admin');
+    const made = await this.invitations.invite(id, email, 'admin', session.personId);
     await this.write(session, id, 'person.invited', { email, role: 'admin', account: name }, email);
     return linkView(made);
   }

@@ -37,7 +37,7 @@ export class Invitations {
    * the same. Throws AppError `already_exists` when the account has this user, `account_limit_reached` when it has too
    * many open invitations.
    */
-  async invite(accountId: string, email: string, role: InvitedRole): Promise<NewLink> {
+  async invite(accountId: string, email: string, role: InvitedRole, madeBy: string): Promise<NewLink> {
     if (await this.people.hasEmail(accountId, email)) {
       throw new AppError('already_exists', 'A member of this account already has this email address.', {
         param: 'email',
@@ -48,14 +48,14 @@ export class Invitations {
       const text = `The account has ${MAX_OPEN} open invitations. Withdraw one before you invite someone else.`;
       throw new AppError('account_limit_reached', text);
     }
-    return await this.send(accountId, { email, role });
+    return await this.send(accountId, { email, role }, madeBy);
   }
 
   /** Creates a new link in place of a lost or expired one. */
-  async renew(accountId: string, id: string): Promise<{ made: NewLink; invitation: Invitation }> {
+  async renew(accountId: string, id: string, madeBy: string): Promise<{ made: NewLink; invitation: Invitation }> {
     const invitation = (await this.list(accountId)).find((one) => one.id === id);
     if (invitation === undefined) throw noInvitation();
-    return { made: await this.send(accountId, invitation), invitation };
+    return { made: await this.send(accountId, invitation, madeBy), invitation };
   }
 
   async withdraw(accountId: string, id: string): Promise<Invitation> {
@@ -65,15 +65,19 @@ export class Invitations {
   }
 
   /** Creates a link for setting a new password; an older one ends. */
-  async resetPassword(person: Person): Promise<NewLink> {
+  async resetPassword(person: Person, madeBy: string): Promise<NewLink> {
     await this.mails.admit(person.accountId, person.email);
-    const link = this.address(await this.links.resetPassword(person));
+    const link = this.address(await this.links.resetPassword(person, { madeBy }));
     return { link, emailed: await this.mails.resetPassword(person.email, link) };
   }
 
-  private async send(accountId: string, invitation: Pick<Invitation, 'email' | 'role'>): Promise<NewLink> {
+  private async send(
+    accountId: string,
+    invitation: Pick<Invitation, 'email' | 'role'>,
+    madeBy: string,
+  ): Promise<NewLink> {
     await this.mails.admit(accountId, invitation.email);
-    const link = this.address(await this.links.invite(accountId, invitation));
+    const link = this.address(await this.links.invite(accountId, invitation, madeBy));
     const account = await this.accounts.find(accountId);
     return { link, emailed: await this.mails.invite(invitation.email, account?.name ?? accountId, link) };
   }
