@@ -36,6 +36,13 @@ export class AttemptLimiter {
       retryAfter: counted?.resetSeconds ?? windowSeconds,
     });
   }
+
+  /** Takes an admitted attempt back out of its window. Never fails: without Redis it goes on counting there. */
+  async giveBack(name: string): Promise<void> {
+    const here = this.alone.get(name) ?? 0;
+    if (here > 0) this.alone.set(name, here - 1, { noUpdateTTL: true });
+    await this.counter.giveBack(name).catch(() => undefined);
+  }
 }
 
 /** Stands for a person's address in a name, because names of Redis keys hold no addresses. */

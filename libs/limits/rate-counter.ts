@@ -22,6 +22,12 @@ const COUNT = new RedisScript(`
   end
   return answers`);
 
+/** KEYS: one counter. Gives one request back, unless its window has ended. */
+const GIVE_BACK = new RedisScript(`
+  local count = tonumber(redis.call('GET', KEYS[1])) or 0
+  if count > 0 then redis.call('DECR', KEYS[1]) end
+  return count`);
+
 /** A counter, and how many requests per window it passes on to the next counter. */
 export interface RateWindow {
   readonly name: string;
@@ -87,6 +93,15 @@ export class RateCounter {
     }));
   }
 
+  /** Takes back one request that was counted. Throws like `count`. */
+  async giveBack(name: string): Promise<void> {
+    await GIVE_BACK.run(this.redis, [this.keyOf(name)], []);
+  }
+
+  private keyOf(name: string): string {
+    return `${this.config.redisPrefix}:rate:${name}`;
+  }
+
   private async send(
     group: string,
     windows: readonly RateWindow[],
@@ -97,7 +112,7 @@ export class RateCounter {
     this.waiting.delete(group);
     const command = COUNT.run(
       this.redis,
-      windows.map(({ name }) => `${this.config.redisPrefix}:rate:${name}`),
+      windows.map(({ name }) => this.keyOf(name)),
       [together.count, windowSeconds * 1_000, ...windows.map(({ limit }) => limit)],
     );
     this.running.set(group, command);

@@ -61,10 +61,41 @@ describe('passkeys', () => {
   beforeAll(async () => {
     const port = await freePort();
     origin = `http://localhost:${port}`;
-    platform = await startApiPlatform({ PORT: String(port), PUBLIC_URL: origin });
+    platform = await startApiPlatform({ PORT: String(port), PUBLIC_URL: origin, TRUSTED_PROXIES: '127.0.0.1' });
     ada = await signInFirstAdmin(platform);
   });
   afterAll(() => platform.close());
+
+  it('sign in at a browser that has signed in before, whatever strangers do at its address', async () => {
+    const { authenticator } = await enroll(await join('ned'));
+    const headers = { 'x-forwarded-for': '198.51.100.7' };
+    const options = (cookie = '') =>
+      new Browser(platform.url).call('/sign-in/passkey/options', { method: 'POST', headers: { ...headers, cookie } });
+    const kept = (answer: Response, name: string): string =>
+      answer.headers
+        .getSetCookie()
+        .find((cookie) => cookie.startsWith(`${name}=`))!
+        .split(';', 1)[0]!;
+    const finish = async (begun: Response, known = ''): Promise<Response> => {
+      const { options } = (await begun.json()) as Options;
+      return await new Browser(platform.url).call('/sign-in/passkey', {
+        body: { response: authenticator.get(options.challenge, { origin }) },
+        headers: { ...headers, cookie: `${known}; ${kept(begun, 'darkroom_passkey')}` },
+      });
+    };
+    const known = kept(await finish(await options()), 'darkroom_browser');
+    const waiting = await options();
+    for (let n = 0; n < 100; n++) {
+      await options();
+      await new Browser(platform.url).call('/join', {
+        ...{ headers, body: { token: 'a'.repeat(43), name: 'Eve', password: PASSWORD } },
+      });
+    }
+    expect([(await options()).status, (await finish(waiting)).status]).toEqual([429, 429]);
+    const begun = await options(known);
+    expect(begun.status).toBe(200);
+    expect((await finish(begun, known)).status).toBe(200);
+  });
 
   it('are added with the password, and sign in without an address, a password, or a code', async () => {
     const bob = await join('bob');

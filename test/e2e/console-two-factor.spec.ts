@@ -16,6 +16,7 @@ type Codes = { readonly recovery_codes: string[] };
 describe('two-factor authentication', () => {
   let platform: ApiPlatform;
   let ada: Browser;
+  let redis: Redis;
   const step = (): number => Math.floor(Date.now() / 30_000);
   const enter = (email: string, browser = new Browser(platform.url), password = PASSWORD) =>
     browser.call('/sign-in', { body: { email, password } });
@@ -41,14 +42,24 @@ describe('two-factor authentication', () => {
     const browser = await signInInvited(platform, { email, role: 'member' });
     return { browser, email, app: await enroll(browser, email) };
   };
+  /** As if a quarter of an hour had passed. */
+  const wait = async (): Promise<void> => {
+    for (const key of await redis.keys(`${platform.settings['REDIS_PREFIX']}:rate:sign-in:*`)) {
+      if ((await redis.pttl(key)) <= 900_000) await redis.del(key);
+    }
+  };
   const idOf = async (browser: Browser): Promise<string> =>
     (await browser.ask<{ person: { id: string } }>('/session')).person.id;
 
   beforeAll(async () => {
-    platform = await startApiPlatform();
+    platform = await startApiPlatform({ TRUSTED_PROXIES: '127.0.0.1' });
+    redis = new Redis(platform.settings['REDIS_URL']!);
     ada = await signInFirstAdmin(platform);
   });
-  afterAll(() => platform.close());
+  afterAll(async () => {
+    redis.disconnect();
+    await platform.close();
+  });
 
   it('counts once a code of the new app came, and is asked for behind the password alone', async () => {
     const email = 'bob@example.org';
@@ -103,7 +114,7 @@ describe('two-factor authentication', () => {
     const guesser = new Browser(platform.url);
     await enter(email, guesser);
     const statuses: number[] = [];
-    for (let n = 0; n < 9; n++) statuses.push((await give(guesser, '000000')).status);
+    for (let n = 0; n < 10; n++) statuses.push((await give(guesser, '000000')).status);
     expect(new Set(statuses)).toEqual(new Set([401]));
     expect((await give(guesser, totpCode(app.secret, step()))).status).toBe(429);
     const { data } = await ada.ask<{ data: object[] }>('/audit?kind=sign_in');
@@ -114,13 +125,6 @@ describe('two-factor authentication', () => {
 
   it('slows down guesses with the same password over days, and begins anew with a new password', async () => {
     const { email, app } = await join('pia');
-    const redis = new Redis(platform.settings['REDIS_URL']!);
-    // As if a quarter of an hour had passed.
-    const wait = async (): Promise<void> => {
-      for (const key of await redis.keys(`${platform.settings['REDIS_PREFIX']}:rate:sign-in:*`)) {
-        if ((await redis.pttl(key)) <= 900_000) await redis.del(key);
-      }
-    };
     const guesser = new Browser(platform.url);
     await enter(email, guesser);
     const statuses: number[] = [];
@@ -141,7 +145,78 @@ describe('two-factor authentication', () => {
         sentence: 'entered the correct password for “Somebody”, and was asked for a two-factor code',
       }),
     );
-    redis.disconnect();
+  });
+
+  it('lets a user in with right codes as often as they like, which use up none of the guesses of days', async () => {
+    const { email, app } = await join('sid');
+    const statuses: number[] = [];
+    for (let n = 0; n < 45; n++) {
+      if (n % 8 === 0) await wait();
+      await forget(email);
+      const browser = new Browser(platform.url);
+      await enter(email, browser);
+      statuses.push((await give(browser, totpCode(app.secret, step()))).status);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await wait();
+    // Guesses count as before, also all at once.
+    const guesser = new Browser(platform.url);
+    await enter(email, guesser);
+    const guesses = async (): Promise<number[]> => {
+      const { cookie } = guesser;
+      const answers = Array.from({ length: 15 }, () =>
+        new Browser(platform.url).call('/sign-in/code', { body: { code: '000000' }, headers: { cookie: cookie! } }),
+      );
+      return (await Promise.all(answers)).map(({ status }) => status).sort();
+    };
+    for (let round = 0; round < 2; round++) {
+      expect(await guesses()).toEqual([...Array<number>(10).fill(401), ...Array<number>(5).fill(429)]);
+      await wait();
+    }
+    expect(new Set(await guesses())).toEqual(new Set([429]));
+  });
+
+  it('is taken from a browser that the user has signed in with, whatever strangers do at its address', async () => {
+    const { email, app } = await join('ned');
+    const send = (path: string, body: object, host = 7, cookie = '') =>
+      new Browser(platform.url).call(path, { body, headers: { 'x-forwarded-for': `198.51.100.${host}`, cookie } });
+    const kept = (answer: Response, name: string): string =>
+      answer.headers
+        .getSetCookie()
+        .find((cookie) => cookie.startsWith(`${name}=`))!
+        .split(';', 1)[0]!;
+    const half = async (known = '', host = 7): Promise<string> =>
+      `${known}; ${kept(await send('/sign-in', { email, password: PASSWORD }, host, known), 'darkroom_second_step')}`;
+    const finish = (code: string, cookie: string, host = 7) => send('/sign-in/code', { code }, host, cookie);
+    const known = kept(await finish(app.recovery_codes[0]!, await half()), 'darkroom_browser');
+    const waiting = await half();
+    for (let n = 0; n < 100; n++) await send('/join', { token: 'a'.repeat(43), name: 'Eve', password: PASSWORD });
+    expect((await finish(app.recovery_codes[1]!, waiting)).status).toBe(429);
+    expect((await finish(totpCode(app.secret, step()), await half(known))).status).toBe(200);
+    expect((await finish(app.recovery_codes[1]!, await half(known))).status).toBe(200);
+    // Nor whoever knows the password elsewhere, and guesses at codes.
+    const guesser = await half('', 8);
+    const guesses: number[] = [];
+    for (let n = 0; n < 11; n++) guesses.push((await finish('000000', guesser, 8)).status);
+    expect(guesses.at(-1)).toBe(429);
+    const own = await half(known);
+    expect((await finish(app.recovery_codes[2]!, own)).status).toBe(200);
+    // Its own budget is no larger than a stranger's.
+    const more: number[] = [];
+    for (let n = 0; n < 9; n++) more.push((await finish('000000', own)).status);
+    expect([more.filter((status) => status === 401).length, more.at(-1)]).toEqual([7, 429]);
+  });
+
+  it('is taken from a user who is signed in, whatever strangers do at their address', async () => {
+    const { browser, app } = await join('jan');
+    const headers = { 'x-forwarded-for': '198.51.100.9' };
+    const guess = { headers, body: { token: 'a'.repeat(43), name: 'Eve', password: PASSWORD } };
+    for (let n = 0; n < 101; n++) await new Browser(platform.url).call('/join', guess);
+    expect((await new Browser(platform.url).call('/join', guess)).status).toBe(429);
+    const renewed = await browser.call('/two-factor/recovery-codes', {
+      ...{ headers, body: { code: totpCode(app.secret, step()) } },
+    });
+    expect(renewed.status).toBe(201);
   });
 
   it('is asked for by a password-reset link too', async () => {

@@ -7,6 +7,7 @@ import { ConsoleController } from '../console-controller.js';
 import { Cookies } from '../console-cookie.js';
 import { CookiesInterceptor, WithCookies } from '../cookies.interceptor.js';
 import { SessionView } from '../sign-in/dto/session-views.dto.js';
+import { KnownBrowserCookie } from '../sign-in/known-browser-cookie.js';
 import { OpenSession } from '../sign-in/open-session.js';
 import { PasswordGuard } from '../sign-in/password.guard.js';
 import { ChallengeCookie } from './challenge-cookie.js';
@@ -22,14 +23,15 @@ export class PasskeySignInController {
     private readonly passkeys: PasskeySignIn,
     private readonly session: OpenSession,
     private readonly challenges: ChallengeCookie,
+    private readonly knownBrowser: KnownBrowserCookie,
   ) {}
 
   @Post('options')
   @RouteConfig({ public: true, bodyless: true })
   @HttpCode(200)
   @ApiResponse({ status: 200, type: PasskeyOptionsView })
-  async begin(@Browser() { address }: Browser): Promise<WithCookies<PasskeyOptionsView>> {
-    const options = await this.passkeys.begin(address);
+  async begin(@Browser() { address }: Browser, @Cookies() cookies: Cookies): Promise<WithCookies<PasskeyOptionsView>> {
+    const options = await this.passkeys.begin(address, cookies);
     return new WithCookies({ options }, [this.challenges.set('passkey sign-in', options.challenge)]);
   }
 
@@ -44,6 +46,7 @@ export class PasskeySignInController {
   ): Promise<WithCookies<SessionView>> {
     const person = await this.passkeys.finish(browser.address, cookies, response);
     const opened = await this.session.open(browser, person, 'person.signed_in', { by: 'passkey' });
-    return new WithCookies(opened.body, [...opened.cookies, this.challenges.clear()]);
+    const known = this.knownBrowser.add(cookies, person.email);
+    return new WithCookies(opened.body, [...opened.cookies, this.challenges.clear(), known]);
   }
 }

@@ -3,6 +3,7 @@ import { PasskeyStore, type KnownPasskey } from '#accounts/passkey-store.js';
 import { AppError } from '#contract/app-error.js';
 import type { Cookies } from '../console-cookie.js';
 import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
+import { KnownBrowserCookie } from '../sign-in/known-browser-cookie.js';
 import { SignInLimits } from '../sign-in/sign-in-limits.js';
 import { ChallengeCookie } from './challenge-cookie.js';
 import type { AuthenticationResponse } from './dto/passkeys.dto.js';
@@ -16,12 +17,13 @@ export class PasskeySignIn {
     private readonly webAuthn: WebAuthn,
     private readonly challenges: ChallengeCookie,
     private readonly limits: SignInLimits,
+    private readonly knownBrowser: KnownBrowserCookie,
     private readonly failures: FailedSignIns,
   ) {}
 
   /** Throws AppError: `rate_limit_exceeded`, `not_permitted`. */
-  async begin(address: string): Promise<CeremonyOptions> {
-    await this.limits.admitStart(address);
+  async begin(address: string, cookies: Cookies): Promise<CeremonyOptions> {
+    await this.limits.admitStart(address, this.knownBrowser.readAny(cookies));
     return await this.webAuthn.authenticationOptions();
   }
 
@@ -29,7 +31,7 @@ export class PasskeySignIn {
    * Returns the passkey's owner. Throws AppError: `rate_limit_exceeded`, and `sign_in_failed` for every other cause.
    */
   async finish(address: string, cookies: Cookies, response: AuthenticationResponse): Promise<KnownPasskey['person']> {
-    await this.limits.admit(address);
+    await this.limits.admitPasskey(address, this.knownBrowser.readAny(cookies));
     const challenge = await this.challenges.take('passkey sign-in', cookies);
     if (challenge === undefined) throw refused();
     const passkey = await this.passkeys.forSignIn(response.id);

@@ -18,7 +18,7 @@ interface KnownBrowser {
 }
 
 /**
- * Remembers which users have signed in with a password in a browser. It lets nobody in: it only gives the browser its
+ * Remembers which users have signed in with a password or a passkey in a browser. It lets nobody in: it only gives the browser its
  * own budget of attempts, so that strangers who use up the user's do not lock the user out.
  */
 @Injectable()
@@ -37,6 +37,11 @@ export class KnownBrowserCookie {
   read(cookies: Cookies, email: string): string | undefined {
     const known = this.sealed.read<KnownBrowser>(this.cookie, PURPOSE, cookies);
     return known?.users.includes(hashed(email)) === true ? known.id : undefined;
+  }
+
+  /** The id of a browser in which anybody has signed in, for a passkey, which comes before the address is known. */
+  readAny(cookies: Cookies): string | undefined {
+    return this.sealed.read<KnownBrowser>(this.cookie, PURPOSE, cookies)?.id;
   }
 
   /** After a complete sign-in of this address. */

@@ -12,7 +12,7 @@ import { LinkBody, SwitchBody } from './dto/sign-in-bodies.dto.js';
 import { SessionView } from './dto/session-views.dto.js';
 import { OpenSession } from './open-session.js';
 import { closedLink } from './password-sign-in.js';
-import { SignInLimits } from './sign-in-limits.js';
+import { SignInLimits, signedIn } from './sign-in-limits.js';
 
 /** A user's memberships in several accounts. */
 @ConsoleController('Sessions')
@@ -40,7 +40,7 @@ export class MembershipsController {
     @Browser() browser: Browser,
     @Body() { token }: LinkBody,
   ): Promise<WithCookies<SessionView>> {
-    await this.limits.admit(browser.address);
+    await this.limits.admit(browser.address, email, signedIn(signInId));
     const invited = await this.people.linkEmail(token);
     const person = await this.people.createLinked(token, { signInId, email, name, sessionId });
     if (person === undefined) throw closedLink(await this.links.closedReason(token, 'invite'));

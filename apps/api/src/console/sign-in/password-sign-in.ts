@@ -14,7 +14,7 @@ import type {
   ResetPasswordBody,
   SignInBody,
 } from './dto/sign-in-bodies.dto.js';
-import { SignInLimits } from './sign-in-limits.js';
+import { SignInLimits, signedIn } from './sign-in-limits.js';
 
 /**
  * The logic of signing in with a password, without HTTP. `address`: the client's, by which attempts are counted before
@@ -90,8 +90,7 @@ export class PasswordSignIn {
     { signInId, email }: Pick<Session, 'signInId' | 'email'>,
     password: string,
   ): Promise<string> {
-    // A signed-in user has a budget that strangers who try to sign in do not use up.
-    await this.admit(address, email, `of ${signInId}`);
+    await this.admit(address, email, signedIn(signInId));
     const person = (await this.people.forSignIn(email)).find((one) => one.id === signInId);
     const hashes = person === undefined ? [] : [person.passwordHash];
     const [matching] = await this.passwords.matching(networkOf(address), password, hashes);

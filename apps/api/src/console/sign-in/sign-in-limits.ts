@@ -14,7 +14,7 @@ const PER_ADDRESS = 100;
 /** Codes per sign-in, from anywhere: of a million codes, three are valid at a time. */
 const CODES_PER_SIGN_IN = 10;
 /**
- * The same after one password, in longer and longer windows, in seconds: whoever has the password has at most 100
+ * Wrong ones after one password, in longer and longer windows, in seconds: whoever has the password has at most 100
  * guesses a month. A new password, which they do not have, begins anew.
  */
 const CODES_PER_PASSWORD = [
@@ -22,11 +22,26 @@ const CODES_PER_PASSWORD = [
   [40, 3 * 86_400],
   [100, 30 * 86_400],
 ] as const;
-/** From a browser that has signed in as the user before, which no stranger's attempts count against. */
+/** Each step from a browser that has signed in before, which no stranger's attempts count against. */
 const PER_KNOWN_BROWSER = 10;
 /** Emails that anyone can request for one user. */
 const MAILS_PER_EMAIL = 3;
 const MAILS_PER_ADDRESS = 20;
+
+/** Whose code is checked, and what makes the attempt one of theirs rather than a stranger's. */
+interface CodeAttempt {
+  readonly address: string;
+  readonly signInId: string;
+  /** Of the password that was entered before. */
+  readonly credentialsDigest?: string | undefined;
+  /** The id of a browser that has signed in with this sign-in before, or stands for the user who is signed in. */
+  readonly browser: string | undefined;
+}
+
+/** The budget of a user who is signed in, which strangers who try to sign in do not use up. */
+export function signedIn(signInId: string): string {
+  return `of ${signInId}`;
+}
 
 /**
  * Rejects frequent sign-in attempts. Every attempt counts before its password is checked, including successful ones.
@@ -54,19 +69,36 @@ export class SignInLimits {
 
   /**
    * Like `admit`, for the start of a sign-in: checking a link, or a redirect to the provider, whose callback is counted
-   * by `admit`.
+   * by `admit`. `browser`: the id of one in which anybody has signed in before.
    */
-  async admitStart(address: string): Promise<void> {
-    await this.attempts.admit(`sign-in:begun:${networkOf(address)}`, PER_ADDRESS);
+  async admitStart(address: string, browser?: string): Promise<void> {
+    const whose = browser === undefined ? networkOf(address) : `browser:${browser}`;
+    await this.attempts.admit(`sign-in:begun:${whose}`, PER_ADDRESS);
   }
 
-  /** Like `admit`, for a code; `credentialsDigest`: of the password that was entered before. */
-  async admitCode(address: string, signInId: string, credentialsDigest = ''): Promise<void> {
-    await this.admit(address);
-    await this.attempts.admit(`sign-in:code:${signInId}`, CODES_PER_SIGN_IN);
+  /** Like `admit`, for a passkey, which names its owner only once it is checked; `browser` as for `admitStart`. */
+  async admitPasskey(address: string, browser?: string): Promise<void> {
+    if (browser === undefined) await this.admit(address);
+    else await this.attempts.admit(`sign-in:browser:${browser}:passkey`, PER_KNOWN_BROWSER);
+  }
+
+  /**
+   * Like `admit`, for a code. A code counts before it is checked, so that no number of simultaneous guesses gets past a
+   * limit; `giveBack` takes a right one out of the long windows again, which would end up locking out its owner.
+   */
+  async admitCode(attempt: CodeAttempt): Promise<{ giveBack: () => Promise<void> }> {
+    const { address, signInId, credentialsDigest = '', browser } = attempt;
+    if (browser === undefined) await this.admit(address);
+    // Whoever has the password, but no browser of the user's, uses up a budget of their own.
+    const codes = `sign-in:code:${signInId}${browser === undefined ? '' : `:browser:${browser}`}`;
+    await this.attempts.admit(codes, browser === undefined ? CODES_PER_SIGN_IN : PER_KNOWN_BROWSER);
+    const names: string[] = [];
     for (const [limit, seconds] of CODES_PER_PASSWORD) {
-      await this.attempts.admit(`sign-in:code:${signInId}:${credentialsDigest}:${seconds}`, limit, seconds);
+      const name = `${codes}:${credentialsDigest}:${seconds}`;
+      await this.attempts.admit(name, limit, seconds);
+      names.push(name);
     }
+    return { giveBack: async () => void (await Promise.all(names.map((name) => this.attempts.giveBack(name)))) };
   }
 
   /** Like `admit`, for an email to an address, whether or not it belongs to a user. */

@@ -3,7 +3,7 @@ import type { Person } from '#accounts/person-store.js';
 import { SecondFactorStore } from '#accounts/second-factor-store.js';
 import { AppError } from '#contract/app-error.js';
 import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
-import { SignInLimits } from '../sign-in/sign-in-limits.js';
+import { SignInLimits, signedIn } from '../sign-in/sign-in-limits.js';
 
 /** Checks the codes of authenticator apps, with the same limits as passwords. */
 @Injectable()
@@ -14,25 +14,34 @@ export class CodeCheck {
     private readonly failures: FailedSignIns,
   ) {}
 
-  /** Consumes a code of the app or a recovery code. Throws AppError `sign_in_failed` and `rate_limit_exceeded`. */
+  /**
+   * Consumes a code of the app or a recovery code. `browser`: as for `SignInLimits.admitCode`. Throws AppError
+   * `sign_in_failed` and `rate_limit_exceeded`.
+   */
   async take(
     address: string,
     person: Pick<Person, 'id' | 'signInId' | 'accountId' | 'name' | 'email'> &
       Partial<Pick<Person, 'credentialsDigest'>>,
     code: string,
+    browser: string | undefined,
   ): Promise<'app' | 'recovery'> {
-    await this.limits.admitCode(address, person.signInId, person.credentialsDigest);
-    const used = await this.factors.take(person.signInId, code);
-    if (used !== undefined) return used;
+    const { signInId, credentialsDigest } = person;
+    const attempt = await this.limits.admitCode({ address, signInId, credentialsDigest, browser });
+    const used = await this.factors.take(signInId, code);
+    if (used !== undefined) {
+      await attempt.giveBack();
+      return used;
+    }
     this.failures.note(person, 'person.code_failed');
     throw wrongCode();
   }
 
-  /** Confirms a new app with its first code; returns recovery codes. Throws like `take`. */
+  /** Confirms a signed-in user's new app with its first code; returns recovery codes. Throws like `take`. */
   async confirm(address: string, signInId: string, code: string): Promise<string[]> {
-    await this.limits.admitCode(address, signInId);
+    const attempt = await this.limits.admitCode({ address, signInId, browser: signedIn(signInId) });
     const codes = await this.factors.confirm(signInId, code);
     if (codes === undefined) throw wrongCode();
+    await attempt.giveBack();
     return codes;
   }
 }

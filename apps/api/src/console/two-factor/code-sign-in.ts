@@ -32,7 +32,8 @@ export class CodeSignIn {
     if (person.credentialsDigest !== step.credentialsDigest) {
       throw new AppError('not_signed_in', 'Your password has changed. Sign in again.');
     }
-    const details = { second_factor: await this.check.take(browser.address, person, code) };
+    const known = this.knownBrowser.read(cookies, person.email);
+    const details = { second_factor: await this.check.take(browser.address, person, code, known) };
     const { body, cookies: opened } = await this.session.open(browser, person, step.action, details);
     return new WithCookies(body, [...opened, this.cookie.clear(), this.knownBrowser.add(cookies, person.email)]);
   }

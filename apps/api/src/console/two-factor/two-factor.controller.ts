@@ -9,6 +9,7 @@ import { Session } from '../session.decorator.js';
 import { ProofGuard } from '../proof.guard.js';
 import { PasswordGuard } from '../sign-in/password.guard.js';
 import { PasswordSignIn } from '../sign-in/password-sign-in.js';
+import { signedIn } from '../sign-in/sign-in-limits.js';
 import { SignInChanges } from '../sign-in/sign-in-changes.js';
 import { CodeCheck } from './code-check.js';
 import { AuthenticatorView, CodeBody, RecoveryCodesView, TurnOffBody } from './dto/two-factor.dto.js';
@@ -64,7 +65,7 @@ export class TwoFactorController {
     @Ip() address: string,
     @Body() { code }: CodeBody,
   ): Promise<RecoveryCodesView> {
-    await this.check.take(address, personOf(session), code);
+    await this.check.take(address, personOf(session), code, signedIn(session.signInId));
     const recovery_codes = await this.factors.renewRecoveryCodes(session.signInId);
     await this.changes.record(session, 'person.recovery_codes_renewed', session.personId);
     return { recovery_codes };
@@ -79,7 +80,7 @@ export class TwoFactorController {
     @Body() { password, code }: TurnOffBody,
   ): Promise<void> {
     await this.passwords.verifyPassword(address, session, password);
-    await this.check.take(address, personOf(session), code);
+    await this.check.take(address, personOf(session), code, signedIn(session.signInId));
     await this.factors.remove(session.signInId);
     await this.changes.record(session, 'person.second_factor_removed', session.personId);
   }
