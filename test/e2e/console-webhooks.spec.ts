@@ -101,6 +101,31 @@ describe('webhooks in the console', () => {
     await removed(String(other!['id']));
   });
 
+  it('send no more tests and resends of one account in a minute than a user needs', async () => {
+    const accountId = await room.platform.newAccount();
+    const liz = await signInInvited(room.platform, { email: 'liz@example.org', role: 'admin', accountId });
+    const { id } = await liz.ask<{ id: string }>('/webhooks/endpoints', { body: { url: room.receiver.url('/often') } });
+    const often = async (path: string, times: number): Promise<Response[]> =>
+      await Promise.all(Array.from({ length: times }, () => liz.call(path, { method: 'POST' })));
+    const tests = await often(`/webhooks/endpoints/${id}/test`, 14);
+    expect(tests.map(({ status }) => status).sort()).toEqual([
+      ...Array<number>(10).fill(202),
+      ...Array<number>(4).fill(429),
+    ]);
+    const refused = tests.find(({ status }) => status === 429)!;
+    expect(await codeOf(refused)).toEqual([429, 'rate_limit_exceeded']);
+    await room.receiver.arrived('/often', 10);
+    const [sent] = (await deliveries('?limit=1', liz)).data;
+    const resends = await often(`/webhooks/deliveries/${sent!.id}/resend`, 34);
+    expect(resends.filter(({ status }) => status === 429).length).toBe(4);
+    // Nobody else's.
+    const other = await add('/seldom');
+    expect((await ada.call(`/webhooks/endpoints/${other.id}/test`, { method: 'POST' })).status).toBe(202);
+    await room.receiver.arrived('/seldom', 1);
+    expect(await settled(`?endpoint=${other.id}`)).toMatchObject({ status: 'delivered' });
+    await removed(other.id);
+  });
+
   it('are switched off and on and told of other events, a 410 switches them off', async () => {
     const { id } = await add('/switched', ['image.task.failed']);
     const change = (body: object, who = ada) => who.call(`/webhooks/endpoints/${id}`, { method: 'PATCH', body });

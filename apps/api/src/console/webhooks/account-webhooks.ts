@@ -3,6 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
+import { AttemptLimiter } from '#limits/attempt-limiter.js';
 import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
 import { shownUrl, WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
 import { WebhookSecretStore } from '#webhooks/secret-store.js';
@@ -16,6 +17,9 @@ import {
   type SecretListView,
 } from './dto/webhook-views.dto.js';
 
+/** Per minute and account, because each is a request to a third party that a user sends at will. */
+const TESTS = 10;
+const RESENDS = 30;
 const HOUR_MS = 3_600_000;
 const MAX_URL_LENGTH = 2_048;
 
@@ -37,6 +41,7 @@ export class AccountWebhooks {
     private readonly deliveryLog: DeliveryLogStore,
     private readonly egress: EgressConfig,
     private readonly send: SendDeliveries,
+    private readonly attempts: AttemptLimiter,
   ) {}
 
   /** `withSecrets`: with whole URLs, whose user information and query may contain tokens. */
@@ -79,8 +84,9 @@ export class AccountWebhooks {
     if (!(await this.store.remove(accountId, id))) noEndpoint();
   }
 
-  /** Returns the id of the delivery. Throws AppError `invalid_value` for a disabled endpoint. */
+  /** Returns the id of the delivery. Throws AppError: `invalid_value` for a disabled endpoint, `rate_limit_exceeded`. */
   async test(accountId: string, id: string): Promise<string> {
+    await this.attempts.admit(`webhook-tests:${accountId}`, TESTS, 60);
     const entry = await this.deliveryLog.addTest(accountId, id);
     if (entry === undefined) {
       await this.endpoint(accountId, id);
@@ -99,8 +105,9 @@ export class AccountWebhooks {
     return await this.secrets(accountId);
   }
 
-  /** Throws AppError `invalid_value` while an attempt is running. */
+  /** Throws AppError: `invalid_value` while an attempt is running, `rate_limit_exceeded`. */
   async resend(accountId: string, { id, taskId, endpointId }: ToResend): Promise<Resent> {
+    await this.attempts.admit(`webhook-resends:${accountId}`, RESENDS, 60);
     const entry = await this.deliveryLog.resend(accountId, id);
     if (entry === undefined) throw new AppError('invalid_value', 'A delivery attempt is already in progress.');
     await this.send.enqueue(entry);

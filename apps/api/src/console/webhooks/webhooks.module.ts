@@ -3,6 +3,7 @@ import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
+import { LimitsModule } from '../../limits/limits.module.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { DeliveryPayload } from './delivery-payload.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
@@ -10,7 +11,7 @@ import { WebhooksController } from './webhooks.controller.js';
 
 /** Webhook endpoints of an account. The library's WebhooksModule sends the events. */
 @Module({
-  imports: [AccountsModule, LinksModule, TasksModule, WebhooksModule],
+  imports: [AccountsModule, LimitsModule, LinksModule, TasksModule, WebhooksModule],
   controllers: [WebhooksController],
   providers: [AccountWebhooks, DeliveryPayload, VisibleDeliveries],
 })
