@@ -7,6 +7,8 @@ import type { AuditAction } from './audit-actions.js';
 
 const BATCH = 1_000;
 const DAY_MS = 86_400_000;
+/** What users can repeat at will, and what changes nothing, makes one entry in this time. */
+const QUIET_MS = 900_000;
 const PREFIX = 'audit_';
 
 /** One change may write several entries in the same millisecond; monotonic ids keep their order. */
@@ -75,11 +77,21 @@ export class AuditLog {
     await this.write({ accountId, personId, action, ...(target !== undefined && { target }), details: { ...details } });
   }
 
-  /** Like `write`, but skips an action on the same target that was recorded within the last `quietMs`. */
+  /**
+   * Like `record`, for what a user can repeat at will, such as exports: the same action of the same user on the same
+   * target makes one entry in 15 minutes, so that nobody pushes other entries out of view.
+   */
+  async recordOnce(by: Actor, action: AuditAction, target?: string, details: object = {}): Promise<void> {
+    const { accountId, personId } = by;
+    const event = { accountId, personId, action, ...(target !== undefined && { target }), details: { ...details } };
+    await this.writeOncePer(event, QUIET_MS);
+  }
+
+  /** Like `write`, but skips an action of the same user on the same target recorded within the last `quietMs`. */
   async writeOncePer(event: AuditEvent, quietMs: number): Promise<void> {
-    const { accountId, action, target = null } = event;
+    const { accountId, personId, action, target = null } = event;
     const since = PREFIX + encodeTime(Date.now() - quietMs);
-    const where = { accountId, id: { gt: since }, action, target };
+    const where = { accountId, personId, id: { gt: since }, action, target };
     if ((await this.prisma.auditEntry.findFirst({ where })) !== null) return;
     await this.prisma.$transaction(async (transaction) => {
       // Otherwise simultaneous events would each find nothing, and each write an entry.

@@ -137,6 +137,60 @@ describe('the audit log in the console', () => {
     ]);
   });
 
+  it('has one entry of what a user repeats at will, and no more renamings than anybody needs', async () => {
+    const entries = async (who: Browser, action: string): Promise<number> => {
+      const { person } = await who.ask<{ person: { id: string } }>('/session');
+      const { rowCount } = await platform.pool.query('SELECT 1 FROM audit_log WHERE person_id = $1 AND action = $2', [
+        ...[person.id, action],
+      ]);
+      return rowCount ?? 0;
+    };
+    const repeated = [
+      ['/tasks.csv', 'tasks.exported'],
+      ['/usage.csv', 'usage.exported'],
+      ['/audit.csv', 'audit.exported'],
+      ['/webhooks/secrets', 'webhook_secret.read'],
+    ] as const;
+    for (const [path, action] of repeated) {
+      // One is in nobody's way, and the others would each find nothing.
+      const answers = await Promise.all(Array.from({ length: 6 }, () => eve.call(path)));
+      expect(answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
+      expect([action, await entries(eve, action)]).toEqual([action, 1]);
+    }
+    // Another user's is another entry.
+    for (let times = 0; times < 2; times++) expect((await mo.call('/tasks.csv')).status).toBe(200);
+    expect(await entries(mo, 'tasks.exported')).toBe(1);
+    const rename = (name: string) => eve.call('/person', { method: 'PATCH', body: { name } });
+    const statuses: number[] = [];
+    for (let n = 0; n < 20; n++) statuses.push((await rename(`Eve ${n}`)).status);
+    expect(statuses).toEqual(Array<number>(20).fill(200));
+    const refused = await rename('Eve the last');
+    expect([refused.status, await refused.json()]).toMatchObject([429, { error: { code: 'rate_limit_exceeded' } }]);
+    // A profile that is saved unchanged is no change.
+    expect((await rename('Eve 19')).status).toBe(200);
+    expect(await entries(eve, 'person.changed')).toBe(20);
+  });
+
+  it('is not filled by a user who changes something again and again, and who can still sign out', async () => {
+    const accountId = await platform.newAccount();
+    const liz = await signInInvited(platform, { email: 'liz@example.org', role: 'admin', accountId });
+    const { key } = await liz.ask<{ key: { id: string } }>('/keys', { body: { name: 'key' } });
+    const change = async (n: number): Promise<number> =>
+      (await liz.call(`/keys/${key.id}`, { method: 'PATCH', body: { name: `key ${n}` } })).status;
+    const statuses: number[] = [];
+    for (let n = 0; n < 520; n += 20) {
+      statuses.push(...(await Promise.all(Array.from({ length: 20 }, (_, index) => change(n + index)))));
+    }
+    const written = await platform.pool.query('SELECT 1 FROM audit_log WHERE account_id = $1 AND action = $2', [
+      ...[accountId, 'key.changed'],
+    ]);
+    // Creating it was one of the 500.
+    expect([statuses.filter((status) => status === 200).length, written.rowCount]).toEqual([499, 499]);
+    expect(statuses.at(-1)).toBe(429);
+    expect((await liz.call('/keys')).status).toBe(200);
+    expect((await liz.call('/sign-out', { method: 'POST' })).status).toBe(204);
+  });
+
   it('is given out as CSV, as it is narrowed', async () => {
     const answer = await ada.call('/audit.csv?kind=providers');
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');

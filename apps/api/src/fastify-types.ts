@@ -31,6 +31,8 @@ declare module 'fastify' {
     rawBody?: boolean;
     /** The route needs no body: an empty one may have any content type. */
     bodyless?: boolean;
+    /** Changes nothing, or must always work: not counted as a change of the console's user. */
+    uncapped?: boolean;
     /** The route accepts multipart/form-data; `only`: nothing else. */
     multipart?: boolean | 'only';
     /** The scope that a key needs; `any` accepts every key. Without it, the route accepts only keys without scopes. */

@@ -5,7 +5,11 @@ import { QueueHealth } from '#queue/queue-health.js';
 import type { Session } from '#accounts/session-store.js';
 import type { Caller } from '../auth/caller.js';
 import { LimitsConfig } from './limits.config.js';
+import { AttemptLimiter } from '#limits/attempt-limiter.js';
 import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from '#limits/rate-counter.js';
+
+/** Of one user in the console, far more than by hand. */
+const CHANGES_PER_HOUR = 500;
 
 export type CountedKind = 'submits' | 'polls' | 'chats';
 
@@ -33,6 +37,7 @@ export class RequestLimits {
   constructor(
     private readonly counter: RateCounter,
     private readonly health: QueueHealth,
+    private readonly attempts: AttemptLimiter,
     config: LimitsConfig,
   ) {
     this.limits = { submits: config.submitsPerMinute, polls: config.pollsPerMinute, chats: config.chatsPerMinute };
@@ -64,6 +69,15 @@ export class RequestLimits {
   async admitPages(personId: string, reply: FastifyReply): Promise<void> {
     const page = { name: `console:${personId}`, policy: 'console', whose: 'The console', kind: 'requests' };
     await this.count([{ ...page, limit: this.limits.polls }], reply);
+  }
+
+  /**
+   * Counts what a user changes in the console, each of which may make an entry in the audit log: nobody fills it in a
+   * moment. Throws like `admit`.
+   */
+  async admitChange(personId: string): Promise<void> {
+    if (!this.health.accepting) return;
+    await this.attempts.admit(`console-changes:${personId}`, CHANGES_PER_HOUR, 3_600);
   }
 
   private async count(all: readonly Limit[], reply: FastifyReply | undefined): Promise<void> {
@@ -113,7 +127,7 @@ function tell({ policy, limit, left, resetSeconds }: Standing, reply: FastifyRep
 
 /**
  * Counts every authenticated request of a counted route before its body is read. Orders in the console count for the
- * account's own key (`consoleCaller`), and all its other requests for the user's pages.
+ * account's own key (`consoleCaller`), and all its other requests for the user's pages, and for their changes.
  */
 export function limitRequests(
   server: FastifyInstance,
@@ -121,11 +135,15 @@ export function limitRequests(
   consoleCaller: (session: Session) => Promise<Caller>,
 ): void {
   const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { counted: kind, console: isConsole } = request.routeOptions.config;
+    const { counted: kind, console: isConsole, uncapped } = request.routeOptions.config;
     const { session } = request;
     if (isConsole === true) {
       if (session === undefined) return;
-      if (kind === undefined) return limits.admitPages(session.personId, reply);
+      if (kind === undefined) {
+        await limits.admitPages(session.personId, reply);
+        if (!['GET', 'HEAD'].includes(request.method) && uncapped !== true) await limits.admitChange(session.personId);
+        return;
+      }
       request.caller = await consoleCaller(session);
     }
     if (kind !== undefined && request.caller !== undefined) await limits.admit(kind, request.caller, reply);

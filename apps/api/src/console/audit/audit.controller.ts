@@ -55,7 +55,7 @@ export class AuditController {
   async table(@Session() session: Session, @Query() { kind, who }: AuditFilter): Promise<StreamableFile> {
     const asked = { limit: MAX_EXPORTED, who, actions: kind && actionsOf(kind) };
     const { entries } = await this.audit.list(session.accountId, asked);
-    await this.audit.record(session, 'audit.exported', undefined, { count: entries.length });
+    await this.audit.recordOnce(session, 'audit.exported', undefined, { count: entries.length });
     return csvFile('darkroom-audit-log.csv', [
       ['time', 'who', 'email', 'what', 'action', 'target', 'details'],
       ...entries.map((entry) => {

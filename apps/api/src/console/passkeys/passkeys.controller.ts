@@ -14,6 +14,7 @@ import { Session } from '../session.decorator.js';
 import { ProofGuard } from '../proof.guard.js';
 import { ProofBody } from '../sign-in/dto/sign-in-bodies.dto.js';
 import { PasswordGuard } from '../sign-in/password.guard.js';
+import { ProfileLimits } from '../sign-in/profile-limits.js';
 import { SignInChanges } from '../sign-in/sign-in-changes.js';
 import { NewPasskeyBody, PasskeyListView, PasskeyOptionsView } from './dto/passkeys.dto.js';
 import { PasskeyView, passkeyView } from './dto/passkeys.dto.js';
@@ -29,6 +30,7 @@ export class PasskeysController {
     private readonly made: NewPasskeys,
     private readonly audit: AuditLog,
     private readonly changes: SignInChanges,
+    private readonly limits: ProfileLimits,
   ) {}
 
   @Get()
@@ -69,6 +71,7 @@ export class PasskeysController {
     @Param() { id }: IdParam,
     @Body() { name }: NameBody,
   ): Promise<PasskeyView> {
+    await this.limits.admit(session.signInId);
     const passkey = await this.passkeys.rename(session.signInId, id, name);
     if (passkey === undefined) throw noPasskey();
     await this.audit.record(session, 'person.passkey_renamed', id, { name });

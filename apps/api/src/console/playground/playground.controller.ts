@@ -36,6 +36,7 @@ export class PlaygroundController {
   }
 
   @Post('quotes')
+  @RouteConfig({ uncapped: true })
   @HttpCode(200)
   @ApiResponse({ status: 200, type: ConsoleQuoteView })
   async quote(@Session() session: Session, @Body() body: QuoteBody): Promise<ConsoleQuoteView> {

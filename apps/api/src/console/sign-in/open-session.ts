@@ -52,7 +52,7 @@ export class OpenSession {
   async switchTo(before: Session, accountId: string): Promise<SessionView> {
     const session = await this.sessions.move(before, accountId);
     if (session === undefined) throw new AppError('not_found', 'You are not a member of this account.');
-    await this.audit.record(session, 'person.signed_in', session.personId, { by: 'switch' });
+    await this.audit.recordOnce(session, 'person.signed_in', session.personId, { by: 'switch' });
     return await this.view(session);
   }
 

@@ -94,7 +94,7 @@ export class SignInController {
   }
 
   @Post('sign-out')
-  @RouteConfig({ bodyless: true })
+  @RouteConfig({ bodyless: true, uncapped: true })
   @HttpCode(204)
   async signOut(@Session() session: Session): Promise<WithCookies<undefined>> {
     return await this.session.close(session);

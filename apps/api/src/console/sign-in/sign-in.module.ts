@@ -20,6 +20,7 @@ import { LinkMailsModule } from '../mail/link-mails.module.js';
 import { PasswordSignIn } from './password-sign-in.js';
 import { PersonController } from './person.controller.js';
 import { ResetLinks } from './reset-links.js';
+import { ProfileLimits } from './profile-limits.js';
 import { SealedCookies } from './sealed-cookies.js';
 import { SecondStepCookie } from './second-step-cookie.js';
 import { SecondStep } from './second-step.js';
@@ -71,12 +72,14 @@ const sealer = {
     SignInLimits,
     SignInChanges,
     KnownBrowserCookie,
+    ProfileLimits,
   ],
   exports: [
     OpenSession,
     PasswordSignIn,
     FailedSignIns,
     KnownBrowserCookie,
+    ProfileLimits,
     SealedCookies,
     SecondStepCookie,
     SignInChanges,

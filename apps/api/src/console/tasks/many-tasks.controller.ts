@@ -43,7 +43,7 @@ export class ManyTasksController {
     @Query() filter: TaskExportQuery,
   ): Promise<StreamableFile> {
     const rows = await this.many.export(scope, filter);
-    await this.audit.record(session, 'tasks.exported', undefined, { count: rows.length });
+    await this.audit.recordOnce(session, 'tasks.exported', undefined, { count: rows.length });
     return csvFile('darkroom-tasks.csv', [
       HEAD,
       ...rows.map((row) => [

@@ -160,7 +160,7 @@ export class UsageController {
   @ApiResponse({ status: 200, description: 'The same data as CSV.' })
   async table(@Session() session: Session, @Query() query: UsageQuery): Promise<StreamableFile> {
     const { data, currency } = await this.usage(session, query);
-    await this.audit.record(session, 'usage.exported', undefined, { ...query });
+    await this.audit.recordOnce(session, 'usage.exported', undefined, { ...query });
     return csvFile('darkroom-usage.csv', [
       ['time', 'group', 'images', 'failed', 'spend', 'currency', 'p50_ms', 'p95_ms'].concat(LATER_COLUMNS),
       ...data.map((row) => [

@@ -94,7 +94,7 @@ export class WebhooksController {
   @ApiResponse({ status: 200, type: SecretListView })
   async secrets(@Session() session: Session): Promise<SecretListView> {
     const secrets = await this.webhooks.secrets(session.accountId);
-    await this.audit.record(session, 'webhook_secret.read');
+    await this.audit.recordOnce(session, 'webhook_secret.read');
     return secrets;
   }
 
