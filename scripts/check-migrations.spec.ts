@@ -120,7 +120,6 @@ const RELEASED = [
 
 /** Migrations of a release, and later ones, which are not released. */
 const OTHERS = {
-  '20261122170000_old': 'UPDATE "tasks" SET "x" = 1;',
   '20261122190000_first_half': `CREATE TABLE old_table (id TEXT);
     CREATE FUNCTION old_function() RETURNS void LANGUAGE sql AS $$ SELECT 1 $$;`,
   '20261122200000_not_released': `CREATE TABLE new_table (id TEXT);
@@ -193,7 +192,7 @@ describe('scripts/check-migrations.mjs', () => {
     expect(check([], '20271122190000_gone').get('rest')).toContain('must name the last migration');
   });
 
-  it('leaves those alone that were applied before there was a rule', () => {
+  it('lets what is released, and what builds on it, pass', () => {
     expect(check([]).get('rest')).toBe('');
   });
 });

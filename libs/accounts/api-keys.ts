@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
-/** The account that owns everything until more accounts exist; created by the first migration. */
+/** The account that owns everything until more accounts exist; created by the baseline migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
 
 /** What creates keys outside the console: the first start, and an operator's command. */

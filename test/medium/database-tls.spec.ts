@@ -57,7 +57,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
 
   it('Also: is migrated and used with sslrootcert in DATABASE_URL', async () => {
     const url = `${server.url}?sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`;
-    expect((await migrate(url, 'prisma/migrations')).length).toBeGreaterThan(10);
+    expect((await migrate(url, 'prisma/migrations')).length).toBeGreaterThan(0);
     const database = openPrisma(url);
     const { rows } = await database.pool.query(
       'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND version IS NOT NULL',
