@@ -240,7 +240,6 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { f
     read('two days by hour and key, of a model', 'hour', 2, 'key', { model: 'model-1' }),
     read('two days by hour and model, of a key', 'hour', 2, 'model', { key: 'key_1' }),
     ['billing/UsageRepository.since', () => usage.since(accountId)],
-    ['billing/UsageRepository.needs', () => usage.needs('charges')],
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
     ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
     ['billing/BudgetRepository.unpricedByKey', () => budgets.unpricedByKey(accountId)],

@@ -67,19 +67,15 @@ export async function reserveChat(
 }
 
 /**
- * Inserts rows that don't exist yet; all have the same columns. Raw: a batch of any size is one statement with one
- * parameter. Prisma's takes fifty times the CPU, and a separate statement for each size.
+ * Inserts usage of chats that isn't there yet; all rows have the same columns. Raw: a batch of any size is one statement
+ * with one parameter. Prisma's takes fifty times the CPU, and a separate statement for each size.
  */
-export async function insertRows(
-  database: Transaction,
-  table: 'chat_usage' | 'usage_changes',
-  rows: readonly object[],
-): Promise<void> {
+export async function insertChats(database: Transaction, rows: readonly object[]): Promise<void> {
   if (rows[0] === undefined) return;
   const columns = Prisma.raw(Object.keys(rows[0]).join());
   await database.$executeRaw`
-    INSERT INTO ${Prisma.raw(table)} (${columns})
-    SELECT ${columns} FROM json_populate_recordset(NULL::${Prisma.raw(table)}, ${JSON.stringify(rows)}::json)
+    INSERT INTO chat_usage (${columns})
+    SELECT ${columns} FROM json_populate_recordset(NULL::chat_usage, ${JSON.stringify(rows)}::json)
     ON CONFLICT DO NOTHING`;
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
-import { insertRows } from './billing.sql.js';
+import { insertChats } from './billing.sql.js';
 
 /** A row of a chat that was sent to a provider. */
 export interface ChatUsageRow {
@@ -33,7 +33,7 @@ export class ChatUsageRepository {
 
   /** Adds rows; existing ones stay as they are, and are not counted again. */
   async add(rows: readonly ChatUsageRow[]): Promise<void> {
-    await insertRows(this.prisma, 'chat_usage', rows);
+    await insertChats(this.prisma, rows);
   }
 
   /** Creation time of the oldest row from before a time. */

@@ -34,8 +34,6 @@ export class ExpireLedger {
     await removeAll(this.logger, 'usage_days', usageDayRetentionDays, (time) =>
       this.usage.removeBefore('day', time, BATCH),
     );
-    // Usage that is not rolled up yet would be lost.
-    if (await this.usage.needs('charges')) return;
     await removeAll(this.logger, 'charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
   }
 }
@@ -75,7 +73,6 @@ export class ExpireChatUsage {
   constructor(
     private readonly reserves: ChatReserves,
     private readonly usage: ChatUsageRepository,
-    private readonly rollups: UsageRepository,
     private readonly logger: Logger,
   ) {}
 
@@ -90,8 +87,6 @@ export class ExpireChatUsage {
   async run({ chatUsageRetentionDays }: { readonly chatUsageRetentionDays: number }): Promise<void> {
     const lost = await this.reserves.releaseLost();
     if (lost > 0) this.logger.warn('retention.chat_reserves_released', { count: lost });
-    // Usage that is not rolled up yet would be lost.
-    if (await this.rollups.needs('chats')) return;
     await removeAll(this.logger, 'chat_usage', chatUsageRetentionDays, (time) => this.usage.removeBefore(time, BATCH));
   }
 }

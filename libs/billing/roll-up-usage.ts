@@ -5,7 +5,7 @@ import { UsageRepository } from './usage.repository.js';
 /** Bounds one run, so that a process can stop soon; the next run continues. */
 const MAX_BATCHES = 100;
 
-/** Rolls up usage since the last run and, once after an upgrade, all earlier usage. */
+/** Rolls up usage since the last run. */
 @Injectable()
 export class RollUpUsage {
   constructor(private readonly usage: UsageRepository) {}
@@ -13,9 +13,7 @@ export class RollUpUsage {
   /** Throws when the database fails; nothing counts twice, and the next run continues. */
   async run(): Promise<void> {
     for (let batch = 0; batch < MAX_BATCHES; batch++) {
-      const count = await this.usage.rollUp();
-      const old = count === ROLL_UP_BATCH ? 0 : await this.usage.backfill();
-      if (count < ROLL_UP_BATCH && old === 0) return;
+      if ((await this.usage.rollUp()) < ROLL_UP_BATCH) return;
     }
   }
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { backfillUsage } from './usage-backfill.js';
 import { removeUsage, rollUp, usageOf } from './billing.sql.js';
 import { usageRows } from './usage-rows.js';
 import { MAX_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
@@ -46,16 +45,6 @@ export class UsageRepository {
   /** Rolls up a batch and returns its size; 0 also while another process does it. */
   async rollUp(): Promise<number> {
     return await rollUp(this.prisma.pool);
-  }
-
-  /** Prepares a batch of usage from before there were rollups for `rollUp`; 0 when nothing is left. */
-  async backfill(): Promise<number> {
-    return await backfillUsage(this.prisma);
-  }
-
-  /** Whether a source still has to be read by the backfill. */
-  async needs(source: 'charges' | 'tasks' | 'chats'): Promise<boolean> {
-    return (await this.prisma.usageBackfill.count({ where: { source } })) > 0;
   }
 
   /** Removes at most `limit` rows of each table from before a time; returns the larger number. */

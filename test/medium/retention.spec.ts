@@ -177,12 +177,7 @@ describe('retention', () => {
     await room.sql(`INSERT INTO chat_usage SELECT 'req_' || age, 'acct_default', 'key', 'm', 'p', NULL, 'm', false, 200,
       'completed', 1, 1, 0, 1, 1, now() - age * interval '1 hour', 1 FROM generate_series(1, 2000) age`);
     const usage = new ChatUsageRepository(room.database);
-    await new ExpireChatUsage(
-      new ChatReserves(room.database),
-      usage,
-      new UsageRepository(room.database),
-      room.logger,
-    ).run(config);
+    await new ExpireChatUsage(new ChatReserves(room.database), usage, room.logger).run(config);
     const { rows } = await room.sql('SELECT count(*)::int AS count FROM chat_usage');
     expect(rows).toEqual([{ count: 31 * 24 - 1 }]);
   });
@@ -214,11 +209,6 @@ describe('retention', () => {
     await new RollUpUsage(usage).run();
     const spent = () => new BudgetRepository(room.database).spentByKey('acct_kept', 'USD');
     expect(await spent()).toEqual(new Map([['key', 30]]));
-    // Charges that were never added up stay until they are.
-    await room.sql(`INSERT INTO usage_backfill VALUES ('charges', '', now())`);
-    await expire.run(config);
-    expect((await room.sql(`SELECT 1 FROM charges WHERE account_id = 'acct_kept'`)).rows).toHaveLength(4);
-    await room.sql('DELETE FROM usage_backfill');
     await expire.run(config);
     await new AuditLog(room.database).expire(config);
     expect((await room.sql(`SELECT 1 FROM charges WHERE account_id = 'acct_kept'`)).rows).toHaveLength(2);

@@ -39,7 +39,6 @@ describe('the migrated database and schema.prisma', () => {
     ['usage_rollups', Prisma.UsageRollupScalarFieldEnum],
     ['grouped_usage', Prisma.GroupedUsageScalarFieldEnum],
     ['spend_totals', Prisma.SpendTotalScalarFieldEnum],
-    ['usage_backfill', Prisma.UsageBackfillScalarFieldEnum],
     ['people', Prisma.PersonScalarFieldEnum],
     ['second_factors', Prisma.SecondFactorScalarFieldEnum],
     ['recovery_codes', Prisma.RecoveryCodeScalarFieldEnum],
@@ -93,7 +92,7 @@ describe('the migrated database and schema.prisma', () => {
         'task_reserves',
         'tasks',
       ],
-      ...['uploads', 'usage_backfill', 'usage_changes', 'usage_rollups', 'used_passkey_challenges'],
+      ...['uploads', 'usage_changes', 'usage_rollups', 'used_passkey_challenges'],
       ...['webhook_attempts', 'webhook_deliveries', 'webhook_endpoints', 'webhook_secrets'],
     ]);
   });

@@ -26,13 +26,6 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
   ],
   'runs when an operator deletes an account': ['alerts/AlertRuleRepository.removeAll'],
   'is a command of operators, who may wait': ['accounts/secretUse', 'tasks/EndUnfinished.run'],
-  'runs once after an update, page by page': [
-    'billing/backfillUsage',
-    'billing/move',
-    'billing/readCharges',
-    'billing/readFreeTasks',
-    'billing/readChats',
-  ],
   'settings and the log of the server, or no row of a table': [
     'database/readServer',
     'database/readUnsafe',

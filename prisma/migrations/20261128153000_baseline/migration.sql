@@ -409,7 +409,6 @@ CREATE TABLE "charges" (
     "api_key_id" TEXT NOT NULL,
     "model" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
-    "added_up" BOOLEAN DEFAULT true,
 
     CONSTRAINT "charges_pkey" PRIMARY KEY ("task_id", "kind"),
     CONSTRAINT "charges_kind_check" CHECK ("kind" IN ('reserve', 'settle', 'refund')),
@@ -452,11 +451,10 @@ CREATE TABLE "chat_usage" (
     "input_tokens" INTEGER,
     "output_tokens" INTEGER,
     "cached_tokens" INTEGER,
-    "cost_micros" BIGINT,
     "first_byte_ms" INTEGER NOT NULL,
     "duration_ms" INTEGER NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
-    "added_up" BOOLEAN DEFAULT true,
+    "cost_micros" BIGINT,
 
     CONSTRAINT "chat_usage_pkey" PRIMARY KEY ("request_id")
 );
@@ -560,14 +558,6 @@ CREATE TABLE "grouped_usage" (
 CREATE INDEX "grouped_usage_step_time_idx" ON "grouped_usage"("step", "time");
 -- Usage without a known price: few rows, or none, among the days of all keys.
 CREATE INDEX "grouped_usage_unpriced_idx" ON "grouped_usage"("account_id", "time") WHERE "step" = 'day' AND "dimension" = 'key' AND "currency" = 'XXX';
-
-CREATE TABLE "usage_backfill" (
-    "source" TEXT NOT NULL,
-    "cursor" TEXT NOT NULL,
-    "before" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "usage_backfill_pkey" PRIMARY KEY ("source")
-);
 
 -- ================================================================ told
 
