@@ -31,7 +31,7 @@ $$;
 
 -- The owner of the budget that an account (itself) or a key uses: a key and its replacements share that of the first.
 CREATE OR REPLACE FUNCTION "budget_of"("id" TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
-    SELECT COALESCE((SELECT "budget_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
+    SELECT COALESCE((SELECT "original_key_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
 $$;
 
 -- Adds an amount spent at a time to the budgets, or subtracts it when negative; months that are over stay as they are.

@@ -458,7 +458,7 @@ describe('the console in a browser', () => {
     await page().getByRole('menuitem', { name: 'Retry failed tasks' }).click();
     await page().getByText('or all were already retried.').waitFor();
     await page().getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).last().click();
-    const done = `SELECT FROM tasks WHERE redrive_of IS NOT NULL AND status <> 'pending'`;
+    const done = `SELECT FROM tasks WHERE retry_of IS NOT NULL AND status <> 'pending'`;
     const areDone = async (): Promise<boolean> => (await platform.pool.query(done)).rowCount === 2;
     expect(await waitUntil(areDone, { timeoutMs: 60_000 })).toBe(true);
     const call = { n: 1, provider: 'sandbox', key: '', model: 'gpt-image-2', free: true, startedAt: new Date() };

@@ -206,7 +206,7 @@ describe('providers and queue in a browser', () => {
     expect(await screen.inspect('operation-retry-refused')).toEqual([]);
     await button('Close').first().click();
     const { rows: made } = await platform.pool.query(
-      'SELECT count(*)::int AS count FROM tasks WHERE redrive_of IS NOT NULL',
+      'SELECT count(*)::int AS count FROM tasks WHERE retry_of IS NOT NULL',
     );
     expect(made).toEqual([{ count: 24 }]);
     await page().getByRole('link', { name: own[0]! }).click();

@@ -201,7 +201,7 @@ describe('providers and queue in the console', () => {
     const open = await platform.call('/v1/images/generations', { body: { ...body, ...chosen } });
     expect(open.status).toBe(200);
     const row = await rowOf(open.headers.get('x-task-id')!);
-    expect([row['provider'], row['redrive_of']]).toEqual(['house', null]);
+    expect([row['provider'], row['retry_of']]).toEqual(['house', null]);
     expect(row['options']).not.toHaveProperty('onlyProvider');
     const { task_id: id } = await ada.ask<{ task_id: string }>('/images', { body: { ...body, ...chosen } });
     expect((await rowOf(id))['options']).not.toHaveProperty('onlyProvider');
@@ -308,7 +308,7 @@ describe('providers and queue in the console', () => {
       Array(10).fill('already_exists'),
     );
     const anew = async (old: string): Promise<Json> =>
-      (await platform.pool.query<Json>('SELECT * FROM tasks WHERE redrive_of = $1', [old])).rows[0]!;
+      (await platform.pool.query<Json>('SELECT * FROM tasks WHERE retry_of = $1', [old])).rows[0]!;
     const [one, two] = [await anew(sync), await anew(told)];
     expect(one).toMatchObject({
       ...{ account_id: accountId, api_key_id: rows[0]!.id, prompt: 'a secret wish', asynchronous: false },
@@ -359,12 +359,12 @@ describe('providers and queue in the console', () => {
     // Whoever asks for it once more gets another one, which is no retry.
     const { task_id: second } = await again();
     const ofTasks = await platform.pool.query<Json>(
-      'SELECT id, redrive_of FROM tasks WHERE id = ANY($1) ORDER BY created_at, id',
+      'SELECT id, retry_of FROM tasks WHERE id = ANY($1) ORDER BY created_at, id',
       [[first, second]],
     );
     expect(ofTasks.rows).toEqual([
-      { id: first, redrive_of: failed },
-      { id: second, redrive_of: null },
+      { id: first, retry_of: failed },
+      { id: second, retry_of: null },
     ]);
   });
 

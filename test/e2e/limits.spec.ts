@@ -147,7 +147,7 @@ describe('limits of a key', () => {
   it('H6: a key and its replacement have one rate and one number of tasks in flight between them', async () => {
     const keyed = { submits_per_minute: 40, polls_per_minute: 5, tasks_in_flight: 3 };
     const old = await platform.newKeyWithId(keyed);
-    const pair = [old.key, await platform.newKey({ ...keyed, budget_id: old.id })];
+    const pair = [old.key, await platform.newKey({ ...keyed, original_key_id: old.id })];
     const polls = await Promise.all(
       Array.from({ length: 12 }, (_, n) => get(n % 3 === 0 ? platform : second, '/v1/tasks', pair[n % 2] ?? '')),
     );

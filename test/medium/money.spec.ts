@@ -291,7 +291,7 @@ describe('money', () => {
     const [first, second, third] = keys;
     await keyBudget(first, 160_000);
     await take({ apiKeyId: first });
-    const share = 'UPDATE api_keys SET budget_id = budget_of($2) WHERE id = $1';
+    const share = 'UPDATE api_keys SET original_key_id = budget_of($2) WHERE id = $1';
     await room.database.pool.query(share, [second, first]);
     await room.database.pool.query(share, [third, second]);
     await Promise.all([take({ apiKeyId: second }), take({ apiKeyId: third })]);

@@ -1,12 +1,6 @@
 import { Prisma } from '#database/generated/client.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
-/** Fields with a new name whose column keeps the old one, so that older processes can run beside. */
-const RENAMED = new Map([
-  ['retryOf', 'redrive_of'],
-  ['originalKeyId', 'budget_id'],
-]);
-
 const snakeCase = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 /** Migrations are written by hand, so Prisma's schema is compared with the real tables. */
@@ -55,7 +49,7 @@ describe('the migrated database and schema.prisma', () => {
       [table],
     );
     const columns = rows.map((row) => (row as { column_name: string }).column_name);
-    const mapped = Object.keys(fields).map((field) => RENAMED.get(field) ?? snakeCase(field));
+    const mapped = Object.keys(fields).map(snakeCase);
     expect(columns.sort()).toEqual(mapped.sort());
   });
 

@@ -429,7 +429,7 @@ function made(task: Task): Intake {
 /** The refusal for an insert that failed because the task it retries was retried before; undefined for other errors. */
 function retriedAlready(error: unknown): AppError | undefined {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
-  if (code !== '23505' || constraint !== 'tasks_redrive_of_key') return undefined;
+  if (code !== '23505' || constraint !== 'tasks_retry_of_key') return undefined;
   return new AppError('already_exists', 'It was already retried.');
 }
 

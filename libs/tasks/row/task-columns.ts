@@ -34,7 +34,7 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
     'ageMs', ${msSince('created_at')}, 'runningMs', ${msSince('started_at')}) END AS underway`;
 
 /** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
-export const ORIGINAL_KEY = `COALESCE((SELECT budget_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
+export const ORIGINAL_KEY = `COALESCE((SELECT original_key_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
 
 /** The weights of a task's account and key in the fair queue; 1 for one that was deleted. */
 export const ACCOUNT_WEIGHT = `COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1)`;

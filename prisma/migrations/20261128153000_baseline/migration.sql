@@ -64,7 +64,7 @@ CREATE TABLE "api_keys" (
     "hidden" BOOLEAN NOT NULL DEFAULT false,
     -- Until it ends, a key that was rotated counts with the new one as one key; they share the budget of the first of them.
     "replaced_by" TEXT,
-    "budget_id" TEXT,
+    "original_key_id" TEXT,
 
     CONSTRAINT "api_keys_pkey" PRIMARY KEY ("id"),
     CONSTRAINT "api_keys_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE RESTRICT ON UPDATE CASCADE,
@@ -263,7 +263,7 @@ CREATE TABLE "tasks" (
     "options" JSONB NOT NULL,
     "inputs" JSONB NOT NULL DEFAULT '[]',
     "mask" JSONB,
-    "redrive_of" TEXT,
+    "retry_of" TEXT,
 
     -- Its caller, and the equal requests of one that tries again.
     "asynchronous" BOOLEAN NOT NULL DEFAULT false,
@@ -342,7 +342,7 @@ CREATE INDEX "tasks_done_ordered_by_idx" ON "tasks"("ordered_by", "created_at" D
 CREATE INDEX "tasks_failed_idx" ON "tasks"("finished_at" DESC, "id" DESC) WHERE "status" = 'failed';
 CREATE INDEX "tasks_failed_kind_idx" ON "tasks"("model", "provider", "finished_at" DESC, "id" DESC) WHERE "status" = 'failed';
 -- However many operators have a failed task drawn anew, the index lets one in.
-CREATE UNIQUE INDEX "tasks_redrive_of_key" ON "tasks"("redrive_of") WHERE "redrive_of" IS NOT NULL;
+CREATE UNIQUE INDEX "tasks_retry_of_key" ON "tasks"("retry_of") WHERE "retry_of" IS NOT NULL;
 -- An insert looks for equal requests that it may be about (first_try_may_insert, and the attachments of TaskIntake), and there may be
 -- thousands of equal ones: each condition has an index that leads to nothing but its rows. None names delivered_at, so that marking
 -- a task as delivered stays a heap-only update.
@@ -865,7 +865,7 @@ $$;
 
 -- The owner of the budget that an account (itself) or a key uses: a key and its replacements share that of the first.
 CREATE OR REPLACE FUNCTION "budget_of"("id" TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
-    SELECT COALESCE((SELECT "budget_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
+    SELECT COALESCE((SELECT "original_key_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
 $$;
 
 -- Adds an amount spent at a time to the budgets, or subtracts it when negative; months that are over stay as they are.
