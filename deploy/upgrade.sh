@@ -68,14 +68,14 @@ start() {
   return "$started"
 }
 
-# The failing checks of a container's /readyz; empty for a version that does not report them.
+# The failing checks of a container's /readyz; empty when there are none.
 failing() {
   docker exec "$1" node --input-type=module --eval '
     const { WORKER_HEALTH_PORT, PORT = "8080" } = process.env;
     const answer = await fetch(`http://127.0.0.1:${WORKER_HEALTH_PORT ?? PORT}/readyz`, {
       signal: AbortSignal.timeout(5_000),
     });
-    const { reasons = [], dependencies = {} } = await answer.json();
+    const { reasons, dependencies } = await answer.json();
     const failing = Object.keys(dependencies).filter((name) => dependencies[name].state !== "ok");
     console.log([...new Set([...reasons, ...failing])].join(" "));'
 }

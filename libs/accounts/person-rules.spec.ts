@@ -25,7 +25,7 @@ describe('storedEmailOf', () => {
 
 describe('newEmailOf', () => {
   it.each(['x,victim@v.test', 'a1<victim@v.test>', '"q"<victim@v.test>', 'grp:victim@v.test;', 'a(c)victim@v.test'])(
-    'takes %j for no address, which users of earlier versions may have',
+    'takes %j for no address, which only a provider may vouch for',
     (text) => {
       expect([newEmailOf(text), storedEmailOf(text)]).toEqual([undefined, text]);
     },

@@ -95,8 +95,8 @@ export function storedEmailOf(text: unknown): string | undefined {
 }
 
 /**
- * Like `storedEmailOf`, for addresses that email is sent to from now on. Users of earlier versions may have others, and
- * still sign in.
+ * Like `storedEmailOf`, for addresses that someone enters and email is sent to. An OpenID Connect provider may vouch for
+ * others, whose users still sign in.
  */
 export function newEmailOf(text: unknown): string | undefined {
   const email = storedEmailOf(text);
@@ -130,7 +130,7 @@ export function invitedRoleOf(text: string): InvitedRole {
   return INVITED_ROLES.find((role) => role === text) ?? 'billing';
 }
 
-/** The columns of a role: the previous version knows owners as admins. */
+/** The columns of a role: an owner is an admin whom other admins can't change. */
 export function roleColumns(role: Role): { role: InvitedRole; owner: boolean } {
   return { role: role === 'owner' ? 'admin' : role, owner: role === 'owner' };
 }

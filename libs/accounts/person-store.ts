@@ -258,16 +258,11 @@ export class PersonStore {
     return await this.prisma.$transaction(async (transaction) => {
       // Rewriting their values locks the rows; the account is locked first, to prevent deadlocks.
       await lockAccount(transaction, accountId);
-      const lockAdmins = async () =>
-        await transaction.person.updateManyAndReturn({
-          where: { accountId, role: 'admin', disabledAt: null },
-          data: { role: 'admin' },
-          select: { id: true, owner: true },
-        });
-      let admins = await lockAdmins();
-      // The previous version may have removed the last owner while this waited; writing again makes another admin the
-      // owner.
-      if (!admins.some(({ owner }) => owner)) admins = await lockAdmins();
+      const admins = await transaction.person.updateManyAndReturn({
+        where: { accountId, role: 'admin', disabledAt: null },
+        data: { role: 'admin' },
+        select: { id: true, owner: true },
+      });
       const before = await transaction.person.findFirst({ where: { id, accountId, deletedAt: null } });
       if (before === null) return 'unknown';
       const columns = role && roleColumns(role);

@@ -114,7 +114,7 @@ export class Mailer implements OnApplicationShutdown {
 
   private async attempt(content: MailContent, signal: AbortSignal): Promise<MailNotSent | undefined> {
     const from = this.config.mailFrom;
-    // Rows of earlier versions may hold others, such as <kim@example.org>, which would reach another mailbox.
+    // A provider may have vouched for others, such as <kim@example.org>, which would reach another mailbox.
     if (!isPlainAddress(content.to)) return new MailNotSent('EENVELOPE', NAME_NOT_ALLOWED);
     const messageId = content.id === undefined ? undefined : `<${content.id}@${domainOf(from)}>`;
     try {

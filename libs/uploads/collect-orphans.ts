@@ -11,9 +11,8 @@ import { UploadRepository } from './upload.repository.js';
 const HOUR_MS = 3_600_000;
 const BATCH = 500;
 
-const CHECKS = 'checks/';
 /** The prefixes of all objects. */
-const PREFIXES = ['inputs/', 'results/', 'uploads/', CHECKS];
+const PREFIXES = ['inputs/', 'results/', 'uploads/', 'checks/'];
 
 /** Objects without a row, of processes that died between storing bytes and writing the row, or in a store check. */
 @Injectable()
@@ -68,8 +67,8 @@ export class CollectOrphans {
   }
 }
 
-/** Store checks of older versions have no time in their name, so all count as old; one in progress fails once. */
+/** False for an object whose name says no time: it is none of ours. */
 function isOlder(key: string, before: number): boolean {
   const { ulid } = ownerOfKey(key);
-  return ulid === '' ? key.startsWith(CHECKS) : decodeTime(ulid) < before;
+  return ulid !== '' && decodeTime(ulid) < before;
 }

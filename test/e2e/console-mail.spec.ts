@@ -114,12 +114,12 @@ describe('the mails of the console', () => {
     expect(await refused('/people', { email, role: 'member' })).toEqual(because('email'));
     expect(await refused('/accounts', { name: 'Sub', email })).toEqual(because('email'));
     expect(await refused('/alerts/channels', { kind: 'email', address: email })).toEqual(because('address'));
-    // A user of an earlier version still signs in.
+    // A user who has such an address still signs in.
     await signInInvited(platform, { email, role: 'member' });
     expect((await signIn(email, PASSWORD)).status).toBe(200);
   });
 
-  it('go to nobody else either when a user of an earlier version has such an address', async () => {
+  it('go to nobody else either when a user has such an address', async () => {
     expect((await forgot('<victim@v.test>')).status).toBe(204);
     expect(await waitUntil(() => platform.api.output().includes('"status":553'), { timeoutMs: 30_000 })).toBe(true);
     expect(server.mails.flatMap(({ to }) => to).filter((to) => /v\.test|192/.test(to))).toEqual([]);

@@ -242,7 +242,7 @@ describe('what each role may do', () => {
     expect(await setRole(people.owner, 'admin@example.org', 'admin')).toEqual([200, undefined]);
   });
 
-  it('is the first admin’s to be the owner, also when the version before lets them in or takes the owner away', async () => {
+  it('is the first admin’s to be the owner, whatever inserts the row or takes the owner away', async () => {
     const another = await platform.newAccount();
     const owners = async () =>
       (
@@ -251,7 +251,7 @@ describe('what each role may do', () => {
           [another],
         )
       ).rows.map(({ id }) => id);
-    // What that version writes: it knows no owners.
+    // Statements that say nothing of owners.
     await platform.pool.query(
       `INSERT INTO people (id, account_id, email, name, role)
        VALUES ('p1', $1, 'p1@example.org', 'P', 'member'), ('p2', $1, 'p2@example.org', 'P', 'admin'), ('p3', $1, 'p3@example.org', 'P', 'admin')`,

@@ -225,7 +225,7 @@ describe('what one sign-in for several accounts asks for', () => {
     expect((await signIn()).answer).toMatchObject({ accounts: [{ id: FIRST }] });
   });
 
-  it('does not open to a password that the version before gives one of its people', async () => {
+  it('does not open to a password of their own that one of its people gets', async () => {
     const text = `UPDATE people SET password_hash = (SELECT password_hash FROM people WHERE email = 'uma@example.org')
       WHERE id = $1`;
     await platform.pool.query(text, [await idIn(second)]);

@@ -5,7 +5,6 @@ import { CONSOLE_API } from '../protect-console.js';
 import { consoleCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
 import { SealedCookies } from './sealed-cookies.js';
 
-/** Same value as in the previous version, so that its cookies stay valid. */
 const PURPOSE = 'cookie';
 
 /** A sign-in that a browser has started at the provider. */

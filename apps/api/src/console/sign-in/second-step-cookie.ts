@@ -11,8 +11,8 @@ const PURPOSE = 'second step';
 export interface FirstStep {
   readonly personId: string;
   readonly accountId: string;
-  /** The step is void once the password has changed; cookies of the previous version have no digest. */
-  readonly credentialsDigest?: string;
+  /** The step is void once the password has changed. */
+  readonly credentialsDigest: string;
   readonly action: AuditAction;
 }
 

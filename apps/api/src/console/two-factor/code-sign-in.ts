@@ -26,7 +26,6 @@ export class CodeSignIn {
   async finish(browser: Browser, cookies: Cookies, code: string): Promise<WithCookies<SessionView>> {
     const step = this.cookie.read(cookies);
     if (step === undefined) throw new AppError('not_signed_in', 'You took too long to enter the code. Sign in again.');
-    if (step.credentialsDigest === undefined) throw new AppError('not_signed_in', 'Sign in again.');
     const person = await this.people.find(step.accountId, step.personId);
     if (person === undefined) throw signInFailed();
     if (person.credentialsDigest !== step.credentialsDigest) {

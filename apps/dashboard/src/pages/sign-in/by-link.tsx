@@ -106,9 +106,7 @@ function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkPr
   const { data: session } = useQuery({ ...sessionQuery, retry: false, enabled: isInvitation });
   const check = useQuery({
     queryKey: ['link', purpose, token],
-    queryFn: async () =>
-      // The previous version responds without a body.
-      (await send<Schema['OpenLinkView'] | undefined>('POST', '/sign-in/link', { token, purpose })) ?? null,
+    queryFn: async () => await send<Schema['OpenLinkView']>('POST', '/sign-in/link', { token, purpose }),
     enabled: token !== '',
     gcTime: 0,
     staleTime: Infinity,

@@ -17,7 +17,7 @@ const isAddress = (rule: string, read: (value: unknown) => string | undefined) =
     NormalizedBy((value) => read(value) ?? value),
     Rule(rule, (value, property) => emailProblem(read(value), property)),
   );
-/** The email address of a user, perhaps of an earlier version. */
+/** The email address of a user. */
 const IsEmailAddress = () => isAddress('isEmailAddress', storedEmailOf);
 /** An email address for a new user. */
 export const IsNewEmailAddress = () => isAddress('isNewEmailAddress', newEmailOf);
