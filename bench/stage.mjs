@@ -11,6 +11,7 @@ import { freePort } from '#embedded/free-port.js';
 import { startPostgres } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { secretIdOf } from '#secrets/sealed-text.js';
 import { MALLOC_SETTINGS } from '../dist/apps/standalone/src/platform/role-process.js';
 import { createFloorTable } from './floor/table.mjs';
 
@@ -80,8 +81,14 @@ export class Stage {
   async newKey(name) {
     const key = newApiKey();
     await this.pool.query(
-      `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, 'acct_default', $2, $3, $4)`,
-      [`key_${randomBytes(16).toString('hex')}`, name, prefixOf(key), hashApiKey(this.secretKey, key)],
+      `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id) VALUES ($1, 'acct_default', $2, $3, $4, $5)`,
+      [
+        `key_${randomBytes(16).toString('hex')}`,
+        name,
+        prefixOf(key),
+        hashApiKey(this.secretKey, key),
+        secretIdOf(this.secretKey),
+      ],
     );
     return key;
   }

@@ -58,8 +58,8 @@ export const backlogSteps = ({ tasks, keys, accountId }) => {
     people: `INSERT INTO people (id, account_id, email, name, role) SELECT 'person_' || n, ${account}, n || '@bench.example', 'Bench', 'member'
       FROM generate_series(1, ${PEOPLE}) AS n`,
     // Those of the last half day are alive; the others are about to be removed.
-    sessions: `INSERT INTO sessions (id, person_id, token_hash, user_agent, created_at, last_seen_at, expires_at)
-      SELECT ${ulid('session', 'at')}, 'person_' || n % ${PEOPLE} + 1, sha256(convert_to('session ' || n, 'UTF8')), 'bench', at, at,
+    sessions: `INSERT INTO sessions (id, person_id, token_hash, secret_id, user_agent, created_at, last_seen_at, expires_at)
+      SELECT ${ulid('session', 'at')}, 'person_' || n % ${PEOPLE} + 1, sha256(convert_to('session ' || n, 'UTF8')), 'bench', 'bench', at, at,
         at + interval '7 days'
       FROM ${numbered(waiting, `interval '${(13 * 3_600) / waiting} seconds'`)}`,
     budget: `INSERT INTO budgets (owner_id, owner, limit_micros, period, spent_micros, period_start)

@@ -16,8 +16,8 @@ const steps = ({ tasks, keys, accountId }) => ({
     FROM (SELECT n, now() - n * interval '${(7 * 86_400) / (tasks + 1)} seconds' AS at FROM generate_series(0, ${tasks - 1}) AS n) AS numbers
     ORDER BY n DESC`,
   accounts: `INSERT INTO accounts (id, name) VALUES ('acct_bench', 'Bench'), ('acct_rare', 'Rare') ON CONFLICT DO NOTHING`,
-  keys: `INSERT INTO api_keys (id, account_id, name, prefix, hash)
-    SELECT DISTINCT ON (api_key_id) api_key_id, account_id, api_key_id, 'sk-dr-bench', convert_to('bench ' || api_key_id, 'UTF8')
+  keys: `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id)
+    SELECT DISTINCT ON (api_key_id) api_key_id, account_id, api_key_id, 'sk-dr-bench', convert_to('bench ' || api_key_id, 'UTF8'), 'bench'
     FROM (SELECT * FROM history WHERE n < ${10 * keys} OR n > ${tasks - 50}) AS used`,
   tasks: `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase, progress, attempt,
       provider_starts, provider, calls, created_at, started_at, finished_at, deadline_at, images, error, usage, cost, objects_deleted_at,

@@ -243,7 +243,7 @@ export class ApiKeyRepository {
   /** Rehashes a key with the current SECRET_KEY if its hash uses the previous one. */
   private async renewHash(key: string): Promise<void> {
     const hashed = this.hashed(key);
-    const isOutdated = { OR: [{ secretId: null }, { secretId: { not: this.secretId } }] };
+    const isOutdated = { secretId: { not: this.secretId } };
     try {
       await this.prisma.apiKey.updateMany({ where: { hash: { in: this.hashes(key) }, ...isOutdated }, data: hashed });
     } catch (error) {

@@ -10,8 +10,6 @@ export interface SecretUse {
   readonly previous: number;
   /** Neither of these keys, so they can't be used. */
   readonly other: number;
-  /** Written by a version that did not record the key, and not used since. */
-  readonly unknown: number;
 }
 
 /** Which SECRET_KEY the stored keys, sessions and links use. */
@@ -30,8 +28,7 @@ export async function secretUse(prisma: PrismaService, secrets: TokenSecrets): P
     return {
       current: count((id) => id === current),
       previous: count((id) => id === previous),
-      unknown: count((id) => id === null),
-      other: count((id) => id !== null && id !== current && id !== previous),
+      other: count((id) => id !== current && id !== previous),
     };
   };
   return { 'API keys': use(keys), sessions: use(sessions), 'one-time links': use(links) };

@@ -193,7 +193,7 @@ export class SessionStore {
   }
 
   /** Rehashes the token with the current SECRET_KEY, so that the previous one can be removed. */
-  private async renewHash(token: string, { id, secretId }: { id: string; secretId: string | null }): Promise<void> {
+  private async renewHash(token: string, { id, secretId }: { id: string; secretId: string }): Promise<void> {
     const columns = tokenColumns(this.secrets, 'session', token);
     if (secretId === columns.secretId) return;
     // The session works with either hash; the next request tries again.

@@ -106,8 +106,8 @@ describe('the people of an account', () => {
     const invite = (n: number) => ada.call('/people', { body: { email: `guest${n}@example.org`, role: 'member' } });
     expect((await invite(0)).status).toBe(201);
     await platform.pool.query(
-      `INSERT INTO sign_in_links (id, token_hash, purpose, account_id, email, role, expires_at)
-       SELECT id || n, token_hash || int4send(n), purpose, account_id, 'guest' || n || '@example.org', role, expires_at
+      `INSERT INTO sign_in_links (id, token_hash, secret_id, purpose, account_id, email, role, expires_at)
+       SELECT id || n, token_hash || int4send(n), secret_id, purpose, account_id, 'guest' || n || '@example.org', role, expires_at
        FROM sign_in_links, generate_series(1, 99) AS n WHERE email = 'guest0@example.org'`,
     );
     const refused = await invite(100);

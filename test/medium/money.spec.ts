@@ -280,7 +280,7 @@ describe('money', () => {
   async function newKey(): Promise<string> {
     const id = keyId();
     await room.sql(
-      `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $1, '', convert_to($1, 'UTF8'))`,
+      `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id) VALUES ($1, $2, $1, '', convert_to($1, 'UTF8'), 'test')`,
       [id, TEST_ACCOUNT],
     );
     return id;

@@ -152,8 +152,8 @@ describe('retention', () => {
       );
       // Used for the last time so long ago that it ended as many days ago.
       await room.sql(
-        `INSERT INTO sessions (id, person_id, token_hash, user_agent, last_seen_at, expires_at)
-         VALUES ($1, 'person_1', sha256(convert_to($1, 'UTF8')), 'x', now() - interval '12 hours' - $2 * interval '1 day', now() + interval '9 days')`,
+        `INSERT INTO sessions (id, person_id, token_hash, secret_id, user_agent, last_seen_at, expires_at)
+         VALUES ($1, 'person_1', sha256(convert_to($1, 'UTF8')), 'test', 'x', now() - interval '12 hours' - $2 * interval '1 day', now() + interval '9 days')`,
         [id('session', 0), daysTooOld],
       );
     };
@@ -233,21 +233,21 @@ describe('retention', () => {
     await room.sql(`INSERT INTO people (id, account_id, email, name, role)
       VALUES ('person_1', '${TEST_ACCOUNT}', 'ada@example.org', 'Ada', 'admin')`);
     const link = (id: string, expires: string, used = 'NULL'): Promise<unknown> =>
-      room.sql(`INSERT INTO sign_in_links (id, token_hash, purpose, account_id, role, expires_at, used_at)
-        VALUES ('${id}', '${id}', 'first_admin', '${TEST_ACCOUNT}', 'admin', now() + interval '${expires}', ${used})`);
+      room.sql(`INSERT INTO sign_in_links (id, token_hash, secret_id, purpose, account_id, role, expires_at, used_at)
+        VALUES ('${id}', '${id}', 'test', 'first_admin', '${TEST_ACCOUNT}', 'admin', now() + interval '${expires}', ${used})`);
     await link('open', '1 minute');
     await link('used', '1 minute', 'now()');
     await link('over', '-1 minute');
     await link('used and over', '-1 minute', 'now()');
     const session = (id: string, expires: string, seen: string): Promise<unknown> =>
-      room.sql(`INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at, last_seen_at)
-        VALUES ('${id}', 'person_1', '${id}', '', now() + interval '${expires}', now() - interval '${seen}')`);
+      room.sql(`INSERT INTO sessions (id, person_id, token_hash, secret_id, user_agent, expires_at, last_seen_at)
+        VALUES ('${id}', 'person_1', '${id}', 'test', '', now() + interval '${expires}', now() - interval '${seen}')`);
     await session('alive', '1 minute', '11 hours 59 minutes');
     await session('idle', '1 day', '12 hours 1 minute');
     await session('too old', '-1 minute', '0 minutes');
     // More than one batch.
-    await room.sql(`INSERT INTO sessions (id, person_id, token_hash, user_agent, expires_at)
-      SELECT 'old ' || n, 'person_1', convert_to('old ' || n, 'UTF8'), '', now() - n * interval '1 minute'
+    await room.sql(`INSERT INTO sessions (id, person_id, token_hash, secret_id, user_agent, expires_at)
+      SELECT 'old ' || n, 'person_1', convert_to('old ' || n, 'UTF8'), 'test', '', now() - n * interval '1 minute'
       FROM generate_series(1, 1500) n`);
     await room.sql(`INSERT INTO used_passkey_challenges (challenge, expires_at)
       VALUES ('fresh', now() + interval '1 minute'), ('over', now() - interval '1 minute')`);

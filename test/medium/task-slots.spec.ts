@@ -36,8 +36,8 @@ describe('tasks in flight', () => {
     admin = new Redis(service.url);
     room = await openTaskRoom(service.url, 8_000);
     await room.sql(
-      `INSERT INTO api_keys (id, account_id, name, prefix, hash, original_key_id) VALUES
-        ('key_other', $1, 'other', 'sk-dr-other', '\\x01', NULL), ('key_heir', $1, 'heir', 'sk-dr-heir', '\\x02', $2)`,
+      `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id, original_key_id) VALUES
+        ('key_other', $1, 'other', 'sk-dr-other', '\\x01', 'test', NULL), ('key_heir', $1, 'heir', 'sk-dr-heir', '\\x02', 'test', $2)`,
       [TEST_ACCOUNT, TEST_KEY],
     );
   });

@@ -201,7 +201,7 @@ describe('figures of usage', () => {
     for (const [id, name] of Object.entries(KEYS)) {
       if (name === undefined) continue;
       await room.sql(
-        `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $3, 'sk', convert_to($1, 'UTF8'))`,
+        `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id) VALUES ($1, $2, $3, 'sk', convert_to($1, 'UTF8'), 'test')`,
         [id, TEST_ACCOUNT, name],
       );
     }

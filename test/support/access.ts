@@ -2,6 +2,7 @@ import { ulid } from 'ulid';
 import type pg from 'pg';
 import { DEFAULT_ACCOUNT, hashApiKey, newApiKey, prefixOf } from '#accounts/api-keys.js';
 import { hashToken, newToken } from '#accounts/tokens.js';
+import { secretIdOf } from '#secrets/sealed-text.js';
 
 type Pool = Pick<pg.Pool, 'query'>;
 
@@ -12,9 +13,10 @@ export async function createKey(
   { name, accountId = DEFAULT_ACCOUNT }: { readonly name: string; readonly accountId?: string | undefined },
 ): Promise<{ id: string; key: string }> {
   const [id, key] = [`key_${ulid()}`, newApiKey()];
-  await pool.query('INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, $3, $4, $5)', [
-    ...[id, accountId, name, prefixOf(key), hashApiKey(secretKey, key)],
-  ]);
+  await pool.query(
+    'INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id) VALUES ($1, $2, $3, $4, $5, $6)',
+    [...[id, accountId, name, prefixOf(key), hashApiKey(secretKey, key), secretIdOf(secretKey)]],
+  );
   return { id, key };
 }
 
@@ -37,9 +39,12 @@ export async function createLinkToken(
     `WITH older AS (
        DELETE FROM sign_in_links
        WHERE purpose = $3 AND account_id = $4 AND email IS NOT DISTINCT FROM $5 AND used_at IS NULL)
-     INSERT INTO sign_in_links (id, token_hash, purpose, account_id, email, role, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, now() + interval '1 day')`,
-    [`link_${ulid()}`, Buffer.from(hashToken(secretKey, 'link', token)), purpose, accountId, email, role],
+     INSERT INTO sign_in_links (id, token_hash, secret_id, purpose, account_id, email, role, expires_at)
+     VALUES ($1, $2, $7, $3, $4, $5, $6, now() + interval '1 day')`,
+    [
+      ...[`link_${ulid()}`, Buffer.from(hashToken(secretKey, 'link', token)), purpose, accountId, email, role],
+      secretIdOf(secretKey),
+    ],
   );
   return token;
 }

@@ -71,7 +71,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
   const events = new TaskEvents(redis, redisConfig);
   const listener = new TaskEventListener(listening, redisConfig);
   await database.pool.query(
-    `INSERT INTO api_keys (id, account_id, name, prefix, hash) VALUES ($1, $2, 'test', 'sk-dr-test', '\\x00')`,
+    `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id) VALUES ($1, $2, 'test', 'sk-dr-test', '\\x00', 'test')`,
     [TEST_KEY, TEST_ACCOUNT],
   );
   return {

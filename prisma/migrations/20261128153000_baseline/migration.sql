@@ -68,6 +68,7 @@ CREATE TABLE "api_keys" (
 
     CONSTRAINT "api_keys_pkey" PRIMARY KEY ("id"),
     CONSTRAINT "api_keys_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE RESTRICT ON UPDATE CASCADE,
+    CONSTRAINT "api_keys_secret_check" CHECK ("hidden" OR "secret_id" IS NOT NULL),
     CONSTRAINT "api_keys_limits_check" CHECK (
         COALESCE("submits_per_minute", 0) >= 0 AND COALESCE("polls_per_minute", 0) >= 0 AND COALESCE("tasks_in_flight", 0) >= 0)
 );
@@ -135,7 +136,7 @@ CREATE TABLE "sessions" (
     "id" TEXT NOT NULL,
     "person_id" TEXT NOT NULL,
     "token_hash" BYTEA NOT NULL,
-    "secret_id" TEXT,
+    "secret_id" TEXT NOT NULL,
     "user_agent" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
     "proven_at" TIMESTAMPTZ(3),
@@ -155,7 +156,7 @@ CREATE INDEX "sessions_last_seen_at_idx" ON "sessions"("last_seen_at");
 CREATE TABLE "sign_in_links" (
     "id" TEXT NOT NULL,
     "token_hash" BYTEA NOT NULL,
-    "secret_id" TEXT,
+    "secret_id" TEXT NOT NULL,
     "purpose" TEXT NOT NULL,
     "account_id" TEXT NOT NULL,
     "email" TEXT,

@@ -24,7 +24,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
     throw new Error(
       `${lost} API keys were created with a SECRET_KEY that is not set; set it as SECRET_KEY_PREVIOUS, or revoke them`,
     );
-  const left = use.map(([kind, { previous, unknown }]) => [kind, previous + unknown] as const);
+  const left = use.map(([kind, { previous }]) => [kind, previous] as const);
   const sealed = [
     ['webhook secrets', webhooks.outdated],
     ['provider keys', providerKeys],
@@ -33,7 +33,9 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   const all = [...left, ...sealed].filter(([, count]) => count > 0);
   const text = all.map(([kind, count]) => `${kind}: ${count}`).join(', ');
   if (secrets.secretKeyPrevious === undefined)
-    return all.length === 0 ? 'all keys and secrets use SECRET_KEY' : `not used since an earlier version: ${text}`;
+    return all.length === 0
+      ? 'all keys and secrets use SECRET_KEY'
+      : `encrypted with a SECRET_KEY that is not set: ${text}`;
   if (all.length > 0) return `keep SECRET_KEY_PREVIOUS, not yet used under SECRET_KEY: ${text}`;
   return 'nothing needs SECRET_KEY_PREVIOUS: swap the two, or remove it LINK_TTL_SECONDS and UPLOAD_RETENTION_HOURS after the swap';
 }
