@@ -56,11 +56,9 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly revokedAt: Date | null;
   /** To the minute; null = never. */
   readonly lastUsedAt: Date | null;
-  /**
-   * The user who created it in the console; null = not created in the console, or by a version that did not record it.
-   */
+  /** The user who created it in the console; null = not created in the console. */
   readonly createdBy: { readonly id: string; readonly name: string } | null;
-  /** What created it instead of a user; null = a user, or a version that did not record it. */
+  /** What created it instead of a user; null = a user. */
   readonly madeBy: KeyMaker | null;
   /** Id of the key that replaced it by rotation. */
   readonly replacedBy: string | null;

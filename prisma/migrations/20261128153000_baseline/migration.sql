@@ -394,8 +394,7 @@ CREATE TABLE "uploads" (
 -- What retention walks.
 CREATE INDEX "uploads_expires_at_idx" ON "uploads"("expires_at");
 -- What an account keeps here, and its bytes, which every upload adds up from the index alone.
-CREATE INDEX "uploads_account_id_expires_at_idx" ON "uploads"("account_id", "expires_at");
-CREATE INDEX "uploads_account_id_expires_at_bytes_idx" ON "uploads"("account_id", "expires_at") INCLUDE ("bytes");
+CREATE INDEX "uploads_account_id_expires_at_idx" ON "uploads"("account_id", "expires_at") INCLUDE ("bytes");
 
 -- ================================================================ money
 
