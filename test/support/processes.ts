@@ -52,14 +52,6 @@ export async function startWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', port, { ...settings, WORKER_HEALTH_PORT: String(port) });
 }
 
-/** Starts the API or worker of another version, compiled in `folder`, and waits for its /readyz. */
-export async function startVersion(app: 'api' | 'worker', folder: string, settings: Settings): Promise<TestProcess> {
-  const port = await freePort();
-  const ports = app === 'api' ? { HOST: '127.0.0.1', PORT: String(port) } : { WORKER_HEALTH_PORT: String(port) };
-  const script = join(folder, 'dist', 'apps', app, 'src', 'main.js');
-  return await start(app, port, { ...settings, ...ports }, { script, hasProbe: true });
-}
-
 /** Starts a worker that may never reach a service; waits for its own log line instead of /readyz. */
 export async function startUnreachedWorker(settings: Settings): Promise<TestProcess> {
   return await start('worker', await freePort(), settings, {

@@ -6,7 +6,7 @@
 --   tasks        tasks, idempotency_keys, stored_inputs, uploads
 --   money        charges, task_reserves, chat_usage, chat_reserves, spend_totals
 --   usage        usage_changes, usage_rollups, grouped_usage
---   told         webhook_endpoints, webhook_secrets, webhook_deliveries, webhook_attempts, alert_rules, alert_events
+--   events       webhook_endpoints, webhook_secrets, webhook_deliveries, webhook_attempts, alert_rules, alert_events
 --   providers    provider_switches, catalog_revisions, provider_keys
 
 -- ================================================================ accounts
@@ -559,7 +559,7 @@ CREATE INDEX "grouped_usage_step_time_idx" ON "grouped_usage"("step", "time");
 -- Usage without a known price: few rows, or none, among the days of all keys.
 CREATE INDEX "grouped_usage_unpriced_idx" ON "grouped_usage"("account_id", "time") WHERE "step" = 'day' AND "dimension" = 'key' AND "currency" = 'XXX';
 
--- ================================================================ told
+-- ================================================================ events: webhooks and alerts
 
 -- Where the ends of an account's tasks are told; with a channel, where its alerts are.
 CREATE TABLE "webhook_endpoints" (
