@@ -165,6 +165,8 @@ CREATE TABLE "sign_in_links" (
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT now(),
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
     "used_at" TIMESTAMPTZ(3),
+    -- Whoever made it in the console for somebody else: it works for as long as they may make one.
+    "made_by" TEXT,
 
     CONSTRAINT "sign_in_links_pkey" PRIMARY KEY ("id"),
     CONSTRAINT "sign_in_links_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id"),
