@@ -5,8 +5,8 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 
 /** Deadlines were written on two idle cores, which did the work of `workTogether` by six in this time. */
 const REFERENCE = { atOnce: 6, workMs: 500, tripsMs: 250 };
-/** Other programs may start during the run. A deadline that nothing reaches costs no time. */
-const SPARE = 3;
+/** How many times longer deadlines are than needed: other programs may start during the run. */
+export const SPARE = 3;
 const TRIPS = 200;
 
 /**

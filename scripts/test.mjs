@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { hasClients } from './client-packages.mjs';
 import { writeFigures } from './fault-figures.mjs';
-import { measureSlowness } from './machine-speed.mjs';
+import { measureSlowness, SPARE } from './machine-speed.mjs';
 import { prepare, releaseSignals, ROOT } from './prepare.mjs';
 
 // The reminder about later Node versions concerns changes of "engines", not every test run.
@@ -34,6 +34,8 @@ const PROGRAMS = {
 const COLLECT_LESS = ['--max-semi-space-size=64'];
 /** Test files at a time; many of them wait. On 2 cores, 4 left a fifth of the CPU time idle, and 8 were no faster than 4. */
 const WORKERS = 6;
+/** Patience (`TEST_SLOWNESS`) above which fewer run at a time: less than one core is left, which one file keeps busy. */
+const CROWDED = 9;
 const stops = [];
 const controller = new AbortController();
 
@@ -195,12 +197,17 @@ function testEnvironment(services) {
   };
 }
 
+/** More would only wait for each other, longer than leases and pauses of the product under test last. */
+function filesAtATime(slowness) {
+  return slowness > CROWDED ? Math.max(1, Math.round((WORKERS * SPARE) / slowness)) : WORKERS;
+}
+
 function runJest(args, services) {
   const counts = join(folder, 'counts.json');
   const reporters = ['--reporters=default', `--reporters=${join(ROOT, 'scripts', 'count-reporter.mjs')}`];
   const workers = args.some((arg) => /^(--maxWorkers|-w|--runInBand|-i)\b/.test(arg))
     ? []
-    : [`--maxWorkers=${WORKERS}`];
+    : [`--maxWorkers=${filesAtATime(Number(process.env.TEST_SLOWNESS))}`];
   return new Promise((resolve, reject) => {
     const jest = spawn(
       process.execPath,
