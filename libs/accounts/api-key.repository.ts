@@ -39,6 +39,14 @@ interface SeenTasks {
   readonly keyIds: readonly string[];
 }
 
+/** What a key may do now, beyond its own settings. */
+interface KeyRights {
+  /** Undefined: all tasks of the account. */
+  readonly own: SeenTasks | undefined;
+  /** Present role of the user who created it; undefined = no user did. */
+  readonly role: Role | undefined;
+}
+
 /** The API keys of accounts. */
 @Injectable()
 export class ApiKeyRepository {
@@ -146,29 +154,26 @@ export class ApiKeyRepository {
     return { personId, keyIds: await this.idsOf({ accountId, createdBy: personId, hidden: false }) };
   }
 
-  /** The tasks that a key may see and cancel (KEY_TASKS); undefined: all of the account. */
-  async tasksOfKey({
-    id,
-    accountId,
-    createdBy,
-    tasks,
-    originalKeyId,
-  }: Pick<ApiKey, 'id' | 'accountId' | 'createdBy' | 'tasks' | 'originalKeyId'>): Promise<SeenTasks | undefined> {
+  /** The tasks that a key may see and cancel (KEY_TASKS), and the role that limits what it does at all. */
+  async rightsOf(key: Pick<ApiKey, 'id' | 'accountId' | 'createdBy' | 'tasks' | 'originalKeyId'>): Promise<KeyRights> {
+    const { id, accountId, createdBy, tasks, originalKeyId } = key;
+    const isOfUser = createdBy !== null && !KEY_MAKERS.some((maker) => maker === createdBy);
+    // Deleted users keep their role, so a key that outlives its user may do no more than before.
+    const reading = isOfUser ? this.prisma.person.findFirst({ where: { id: createdBy, accountId } }) : null;
     if (storedKeyTasks(tasks) === 'own') {
       const original = originalKeyId ?? id;
-      return {
-        personId: null,
-        keyIds: await this.idsOf({ accountId, OR: [{ id: original }, { originalKeyId: original }] }),
-      };
+      const chain = { accountId, OR: [{ id: original }, { originalKeyId: original }] };
+      const [person, keyIds] = await Promise.all([reading, this.idsOf(chain)]);
+      return { own: { personId: null, keyIds }, role: person === null ? undefined : roleOf(person) };
     }
-    if (createdBy === null || KEY_MAKERS.some((maker) => maker === createdBy)) return undefined;
-    // Deleted users keep their role, so a key that outlives its user sees no more than before.
-    const person = await this.prisma.person.findFirst({ where: { id: createdBy, accountId } });
-    if (person === null) return { personId: createdBy, keyIds: [id] };
+    if (!isOfUser) return { own: undefined, role: undefined };
+    const person = await reading;
+    if (person === null) return { own: { personId: createdBy, keyIds: [id] }, role: undefined };
     const role = roleOf(person);
     const isReader = may({ accountId, role }, 'tasks.read_all') && !may({ accountId, role }, 'tasks.create');
-    // A key also cancels, which users who only read may not.
-    return await this.tasksOfPerson({ accountId, personId: createdBy, role: isReader ? 'member' : role });
+    // Programs that hold a key do not come to see more because its user now only reads.
+    const own = await this.tasksOfPerson({ accountId, personId: createdBy, role: isReader ? 'member' : role });
+    return { own, role };
   }
 
   private async idsOf(where: Prisma.ApiKeyWhereInput): Promise<string[]> {

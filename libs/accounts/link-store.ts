@@ -4,7 +4,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { invitedRoleOf, roleColumns, type InvitedRole } from './person-rules.js';
-import { mayStillMake, type Person } from './person-store.js';
+import { stillMade, type Person } from './person-store.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** How long a link works. */
@@ -89,9 +89,9 @@ export class LinkStore {
         ...{ purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
         ...{ usedAt: null, expiresAt: { gt: new Date() }, account: { disabledAt: null } },
       },
-      select: { accountId: true, email: true, madeBy: true, account: { select: { name: true } } },
+      select: { accountId: true, email: true, purpose: true, madeBy: true, account: { select: { name: true } } },
     });
-    if (link === null || !(await mayStillMake(this.prisma, link))) return undefined;
+    if (link === null || (await stillMade(this.prisma, [link])).length === 0) return undefined;
     const { accountId, email, account } = link;
     const done = purpose === 'invite' ? { accountId, email: email ?? '' } : { founder: true };
     if (purpose !== 'password' && (await this.prisma.person.count({ where: done })) > 0) return undefined;
@@ -100,16 +100,17 @@ export class LinkStore {
 
   /**
    * Why a link is closed; undefined when its row is gone, or when it is no longer needed. `ended`: a password link that
-   * was used, or that another new password has ended.
+   * was used, or that another new password has ended. `maker`: whoever made it may no longer do so.
    */
-  async closedReason(token: string, purpose: LinkPurpose): Promise<'used' | 'ended' | 'expired' | undefined> {
+  async closedReason(token: string, purpose: LinkPurpose): Promise<'used' | 'ended' | 'expired' | 'maker' | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: { purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
-      select: { usedAt: true, expiresAt: true },
+      select: { accountId: true, email: true, purpose: true, madeBy: true, usedAt: true, expiresAt: true },
     });
     if (link === null) return undefined;
     if (link.usedAt !== null) return purpose === 'password' ? 'ended' : 'used';
-    return link.expiresAt <= new Date() ? 'expired' : undefined;
+    if (link.expiresAt <= new Date()) return 'expired';
+    return (await stillMade(this.prisma, [link])).length === 0 ? 'maker' : undefined;
   }
 
   /** Creates a link to join an account, once, within 24 hours; an older one for the same address ends. */
@@ -143,9 +144,8 @@ export class LinkStore {
       where: { accountId, email: { in: emails } },
       select: { email: true },
     });
-    const open = await Promise.all(rows.map((row) => mayStillMake(this.prisma, row)));
-    return rows.flatMap(({ email, ...row }, index) =>
-      open[index] !== true || email === null || known.some((person) => person.email === email)
+    return (await stillMade(this.prisma, rows)).flatMap(({ email, ...row }) =>
+      email === null || known.some((person) => person.email === email)
         ? []
         : [{ id: row.id, email, role: invitedRoleOf(row.role), createdAt: row.createdAt, expiresAt: row.expiresAt }],
     );

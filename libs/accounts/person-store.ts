@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
-import type { Person as PersonRow, Prisma } from '#database/generated/client.js';
+import type { Person as PersonRow, Prisma, SignInLink } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/database-errors.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { lockAccount } from './accounts.sql.js';
 import type { Identity } from './openid-provider.js';
-import { roleColumns, roleOf, type Role } from './person-rules.js';
+import { ABILITIES, roleColumns, roleOf, type Role } from './person-rules.js';
 import { deleteSecondFactors } from './second-factor-store.js';
 import { CAN_SIGN_IN, credentialsDigest, leaveSignIn, lockSignIn, withSignIn } from './shared-sign-in.js';
 import { tokenHashes } from './tokens.js';
@@ -334,14 +334,32 @@ async function endPasswordLinks(
   await transaction.signInLink.updateMany({ where, data: { usedAt: new Date() } });
 }
 
-/** Whether the person who made a link in the console may still make one: an admin who is neither removed nor disabled. */
-export async function mayStillMake(
+/** As rows have them. */
+const LINK_MAKERS = ABILITIES['team.manage'].roles.map((role) => roleColumns(role).role);
+
+type MadeLink = Pick<SignInLink, 'madeBy' | 'purpose' | 'accountId' | 'email'>;
+
+/**
+ * The links whose makers may still make them: so a link ends with the rights that it was made with, however its maker
+ * lost them. Only an owner's link changes the password of an owner. Links that nobody made for somebody else stay.
+ */
+export async function stillMade<Link extends MadeLink>(
   { person }: Pick<Transaction, 'person'>,
-  { madeBy }: { readonly madeBy: string | null },
-): Promise<boolean> {
-  if (madeBy === null) return true;
-  const maker = { id: madeBy, role: 'admin', disabledAt: null, deletedAt: null, account: { disabledAt: null } };
-  return (await person.count({ where: maker })) > 0;
+  links: readonly Link[],
+): Promise<Link[]> {
+  const ids = links.flatMap(({ madeBy }) => madeBy ?? []);
+  if (ids.length === 0) return [...links];
+  const rights = { role: { in: LINK_MAKERS }, disabledAt: null, deletedAt: null, account: { disabledAt: null } };
+  const makers = await person.findMany({ where: { id: { in: ids }, ...rights } });
+  const resets = links.filter(({ purpose }) => purpose === 'password');
+  const users = resets.map(({ accountId, email }) => ({ accountId, email: email ?? '' }));
+  const owners = users.length === 0 ? [] : await person.findMany({ where: { OR: users, owner: true } });
+  return links.filter(({ madeBy, purpose, accountId, email }) => {
+    if (madeBy === null) return true;
+    const isForOwner =
+      purpose === 'password' && owners.some((owner) => owner.accountId === accountId && owner.email === email);
+    return makers.some(({ id, owner }) => id === madeBy && (owner || !isForOwner));
+  });
 }
 
 /** Uses a link that still works; of two concurrent requests, only one gets it. */
@@ -351,7 +369,7 @@ export async function useLink(transaction: Transaction, where: Prisma.SignInLink
     where: { ...where, usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
   });
-  return link !== undefined && (await mayStillMake(transaction, link)) ? link : undefined;
+  return link === undefined ? undefined : (await stillMade(transaction, [link]))[0];
 }
 
 type CredentialColumns = Pick<PersonRow, 'passwordHash' | 'openidSubject'>;

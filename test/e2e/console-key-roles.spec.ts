@@ -1,3 +1,4 @@
+import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -94,6 +95,70 @@ describe('who may do what with keys', () => {
     const changed = await change(member, key, { ...usual, weight: null, name: 'renamed', models: null });
     expect(await changed.json()).toMatchObject({ ...usual, ...free, name: 'renamed', models: [] });
     expect((await member.call(`/keys/${key.id}/revoke`, { method: 'POST' })).status).toBe(200);
+  });
+
+  describe('keys of a user whose role was taken', () => {
+    const DOORS = {
+      create: ['POST', '/v1/images/generations/async'],
+      wait: ['POST', '/v1/images/generations'],
+      edit: ['POST', '/v1/images/edits/async'],
+      upload: ['POST', '/v1/uploads/images'],
+      chat: ['POST', '/v1/chat/completions'],
+      cancel: ['POST', '/v1/tasks/ID/cancel'],
+      list: ['GET', '/v1/tasks'],
+      read: ['GET', '/v1/tasks/ID'],
+      follow: ['GET', '/v1/tasks/ID/events'],
+      batch: ['POST', '/v1/tasks/batch'],
+      models: ['GET', '/v1/models'],
+    } as const;
+    type Door = keyof typeof DOORS;
+    const CREATING: Door[] = ['create', 'wait', 'edit', 'upload', 'chat', 'cancel'];
+    const READING: Door[] = ['list', 'read', 'follow', 'batch'];
+    let people = 0;
+
+    const send = async (key: string, id: string, door: Door) => {
+      const [method, path] = DOORS[door];
+      const body = door === 'batch' ? { task_ids: [id] } : { model: 'gpt-image-2', prompt: 'a boat' };
+      return await platform.call(path.replace('ID', id), { key, method, ...(method === 'POST' && { body }) });
+    };
+    const refusedDoors = async (key: string, id: string): Promise<Door[]> => {
+      const refused: Door[] = [];
+      for (const door of Object.keys(DOORS) as Door[]) {
+        const answer = await send(key, id, door);
+        const text = await answer.text();
+        if (answer.status === 403 && text.includes('"endpoint_not_allowed"')) refused.push(door);
+      }
+      return refused;
+    };
+
+    it.each<['admin' | 'member', string, Door[], object]>([
+      ['member', 'viewer', CREATING, {}],
+      ['admin', 'viewer', CREATING, { tasks: 'own' }],
+      ['member', 'billing', [...CREATING, ...READING], { tasks: 'own' }],
+      ['admin', 'billing', [...CREATING, ...READING], {}],
+      ['admin', 'billing', [...CREATING, ...READING], { scopes: ['images'] }],
+      ['admin', 'member', [], {}],
+    ])('a key of a %s who becomes a %s user is refused %j', async (before, role, refused, settings) => {
+      const email = `demoted${++people}@example.org`;
+      const user = await signInInvited(platform, { email, role: before, accountId });
+      const { secret } = await user.ask<MadeKey>('/keys', { body: { name: 'demoted', ...settings } });
+      const made = await send(secret, '', 'create');
+      expect(made.status).toBe(202);
+      const { task_id: id } = (await made.json()) as { task_id: string };
+      expect((await send(secret, id, 'read')).status).toBe(200);
+      const { data } = await admin.ask<List>('/people');
+      const person = data.find((one) => one['email'] === email)!;
+      await admin.ask(`/people/${person.id}`, { method: 'PATCH', body: { role } });
+      if (refused.length > 0)
+        expect(
+          await waitUntil(async () => (await send(secret, id, 'cancel')).status === 403, { timeoutMs: 60_000 }),
+        ).toBe(true);
+      expect(await refusedDoors(secret, id)).toEqual(refused);
+      // They get back what their key may do together with their role.
+      await admin.ask(`/people/${person.id}`, { method: 'PATCH', body: { role: before } });
+      const works = async () => (await send(secret, id, 'create')).status === 202;
+      expect(await waitUntil(works, { timeoutMs: 60_000 })).toBe(true);
+    });
   });
 
   it.each<[string, string, object | undefined]>([

@@ -171,6 +171,24 @@ describe('the people of an account', () => {
     }
   });
 
+  it('become owners whose password a link of an admin no longer changes', async () => {
+    const owner = await signInInvited(platform, { email: 'olga@example.org', role: 'admin' });
+    const id = await idOf('olga@example.org');
+    const made = await bob.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
+    expect((await patch(ada, id, { role: 'owner' })).ok).toBe(true);
+    const body = { token: tokenOf(made), password: `${PASSWORD} of bob` };
+    const refused = await new Browser(platform.url).call('/reset-password', { body });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      410,
+      { error: { message: expect.stringContaining('The user who made it may no longer do so.') as string } },
+    ]);
+    expect((await owner.call('/session')).ok).toBe(true);
+    const own = await ada.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
+    const usable = { token: tokenOf(own), password: `${PASSWORD} of olga` };
+    expect((await new Browser(platform.url).call('/reset-password', { body: usable })).status).toBe(201);
+    expect((await patch(ada, id, { role: 'member' })).ok).toBe(true);
+  });
+
   it('are never changed by themselves, but for their name', async () => {
     const me = await idOf('ada@example.org');
     const others = [patch(ada, me, { role: 'member' }), patch(ada, me, { disabled: true })];

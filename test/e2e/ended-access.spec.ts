@@ -92,6 +92,20 @@ describe('what goes on after access has ended', () => {
     }
   });
 
+  it('a call that waits for its own image goes on when its key may no longer see other tasks', async () => {
+    const { id, key } = await platform.newKeyWithId({}, await platform.newAccount());
+    const call = platform.call('/v1/images/generations', { key, body: { model: 'gpt-image-2', prompt: 'a boat' } });
+    const { stream } = await follow(key);
+    await platform.pool.query(`UPDATE api_keys SET tasks = 'own' WHERE id = $1`, [id]);
+    // The next look at this key ends the stream, and sees the call, too.
+    expect((await stream).at(-1)).toMatchObject(['error', { error: { code: 'task_not_found' } }]);
+    await platform.pool.query(
+      `UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE api_key_id = $1 AND NOT provider_call_open`,
+      [id],
+    );
+    expect(await (await call).json()).toMatchObject({ error: { code: 'generation_timeout' } });
+  });
+
   it('the console’s event stream ends with its session', async () => {
     const member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     const { task_id: id } = await member.ask<{ task_id: string }>('/images', {

@@ -86,6 +86,7 @@ export class ApiKeyStore {
         keyId: row.id,
         originalKeyId: row.originalKeyId ?? row.id,
         own: row.own,
+        role: row.role,
         account: accountShare(row.account),
         weight: row.weight,
         limits: {
@@ -114,11 +115,11 @@ export class ApiKeyStore {
   private async read(key: string) {
     const row = await this.keys.findByKey(key);
     if (row === undefined) return null;
-    const [budgeted, own] = await Promise.all([
+    const [budgeted, rights] = await Promise.all([
       this.budgets.any([row.accountId, row.originalKeyId ?? row.id]),
-      this.keys.tasksOfKey(row),
+      this.keys.rightsOf(row),
     ]);
-    return { ...row, budgeted, own };
+    return { ...row, budgeted, ...rights };
   }
 }
 

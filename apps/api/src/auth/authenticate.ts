@@ -36,6 +36,8 @@ function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyStore): void
   request.admitAgain = async () => {
     const now = await keys.caller(request.headers.authorization, request.ip);
     if (scope !== 'any') assertScope(now, scope);
-    if (now.own !== undefined && caller.own === undefined) throw new AppError('task_not_found', 'Task not found.');
+    // What a key orders is its own, whatever else it may see.
+    if (scope === 'tasks' && now.own !== undefined && caller.own === undefined)
+      throw new AppError('task_not_found', 'Task not found.');
   };
 }

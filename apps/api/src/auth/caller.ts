@@ -2,6 +2,7 @@ import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope } from '#accounts/api-keys.js';
+import { may, type Ability, type Role } from '#accounts/person-rules.js';
 import type { TaskCommand, TaskScope } from '#tasks/row/task.js';
 
 /** A key's own limits; undefined = the deployment's default, 0 = unlimited. */
@@ -62,6 +63,8 @@ export interface Caller extends TaskScope {
   readonly models: readonly string[];
   /** Scopes of the key; empty means all. */
   readonly scopes: readonly KeyScope[];
+  /** Present role of the user who created the key: it may do no more than they; undefined = no user created it. */
+  readonly role: Role | undefined;
   /** Default `response_format`: the key's, or else the account's; undefined = the deployment's default. */
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
   /** Whether generations accept `<w>x<h>` sizes; undefined = the deployment's default. */
@@ -121,11 +124,24 @@ export function mayUseModel(caller: Caller, { name, aliases }: Pick<ModelEntry, 
   return caller.models.length === 0 || [name, ...aliases].some((one) => caller.models.includes(one));
 }
 
+/** What the user who created a key has to be allowed for the key to be used for it. */
+const NEEDED: Readonly<Record<KeyScope, Ability>> = {
+  images: 'tasks.create',
+  tasks: 'tasks.read',
+  chat: 'tasks.create',
+};
+
 /**
- * The scope `images` includes its tasks; a route without a scope needs a key without scopes. Throws AppError
- * `endpoint_not_allowed`.
+ * The scope `images` includes its tasks; a route without a scope needs a key without scopes. A key of a user is also
+ * limited to what their role includes now. Throws AppError `endpoint_not_allowed`.
  */
-export function assertScope({ scopes }: Caller, scope: KeyScope | undefined): void {
+export function assertScope({ scopes, role, accountId }: Caller, scope: KeyScope | undefined): void {
+  if (role !== undefined && !may({ role, accountId }, NEEDED[scope ?? 'images'])) {
+    throw new AppError(
+      'endpoint_not_allowed',
+      `The user who created this API key has the role ${role}, which does not include this.`,
+    );
+  }
   if (scopes.length === 0) return;
   if (scope !== undefined && scopes.includes(scope)) return;
   if (scope === 'tasks' && scopes.includes('images')) return;

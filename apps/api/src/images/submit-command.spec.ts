@@ -14,6 +14,7 @@ const caller: Caller = {
   originalKeyId: 'key_1',
   models: [],
   scopes: [],
+  role: undefined,
   defaultResponseFormat: undefined,
   allowPixelSize: false,
   submitMode: 'sync',

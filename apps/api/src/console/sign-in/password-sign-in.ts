@@ -150,6 +150,7 @@ function weakPassword({ weakness }: PasswordStrength): AppError {
 const CLOSED = {
   used: 'It was already used. Each link works only once.',
   ended: 'It was already used, or the password has changed since. Each link works only once.',
+  maker: 'The user who made it may no longer do so. Ask an owner or admin for a new link.',
   expired: `It has expired. Links work for ${LINK_HOURS} hours.`,
 } as const;
 

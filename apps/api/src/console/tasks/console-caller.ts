@@ -47,6 +47,7 @@ export class ConsoleCaller {
     });
     return {
       ...{ accountId, keyId: key.id, originalKeyId: key.originalKeyId ?? key.id, personId },
+      role: who.role,
       own: await this.keys.tasksOfPerson(who),
       account: accountShare(account),
       weight: key.weight ?? 1,
