@@ -17,7 +17,8 @@ const REAL = await (process.env.PLAIN ? plainPng : noisePng)(1024);
 
 const answerOf = (image) =>
   Buffer.from(JSON.stringify({ created: 1_794_650_000, data: [{ b64_json: image.toString('base64') }], usage: USAGE }));
-const [real, tiny] = [answerOf(REAL), answerOf(TINY_PNG)];
+const real = answerOf(REAL);
+const tiny = answerOf(TINY_PNG);
 
 const starts = new Map();
 const told = { inFlight: 0, mostInFlight: 0, bytesOut: 0, imageBytes: REAL.length };

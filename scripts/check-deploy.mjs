@@ -48,7 +48,10 @@ function problemsOf(root) {
     ...named('docker-compose.yml', [
       ...problems,
       ...composeProblems(document, {
-        ...{ settings, roles, longestCallMs, longestChatMs },
+        settings,
+        roles,
+        longestCallMs,
+        longestChatMs,
         isFile: (file) => existsSync(join(root, file)),
       }),
     ]),

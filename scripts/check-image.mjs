@@ -104,7 +104,8 @@ async function makeImage() {
   });
   machineFailed = false;
   await engine.build(ROOT, join(ROOT, services.migrate.build.dockerfile), TAG);
-  const [base, bytes] = [await engine.bytesOf(tag), await engine.bytesOf(TAG)];
+  const base = await engine.bytesOf(tag);
+  const bytes = await engine.bytesOf(TAG);
   const size = `${megabytes(bytes)}, of which ${megabytes(base)} are Debian, Node and npm`;
   if (bytes > MAX_BYTES) throw new Error(`the image has ${size}; ${megabytes(MAX_BYTES)} are allowed`);
   return size;
@@ -124,9 +125,15 @@ async function startServices() {
   const [postgres, redis, s3] = servers;
   const url = `http://127.0.0.1:${await freePort()}`;
   settings = {
-    ...{ DATABASE_URL: postgres.url, REDIS_URL: redis.url, PUBLIC_URL: url, S3_ENDPOINT: s3.endpoint },
-    ...{ SECRET_KEY: randomBytes(32).toString('hex'), S3_BUCKET: `darkroom-${randomBytes(4).toString('hex')}` },
-    ...{ S3_ACCESS_KEY_ID: s3.accessKeyId, S3_SECRET_ACCESS_KEY: s3.secretAccessKey, S3_REGION: s3.region },
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    PUBLIC_URL: url,
+    S3_ENDPOINT: s3.endpoint,
+    SECRET_KEY: randomBytes(32).toString('hex'),
+    S3_BUCKET: `darkroom-${randomBytes(4).toString('hex')}`,
+    S3_ACCESS_KEY_ID: s3.accessKeyId,
+    S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+    S3_REGION: s3.region,
   };
   return s3.strict ? undefined : 'the S3 server verifies nothing here';
 }

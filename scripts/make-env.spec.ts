@@ -26,7 +26,8 @@ async function entries(file: string): Promise<Map<string, string>> {
 
 it('O2: makes secrets of our own and never a key of a vendor, so that no prompt goes out with a made-up one', async () => {
   expect(makeEnvironment()).toBe(0);
-  const [example, made] = [await entries('deploy/env.example'), await entries('.env')];
+  const example = await entries('deploy/env.example');
+  const made = await entries('.env');
   expect(made.get('OPENAI_API_KEY')).toBe('');
   for (const name of SECRETS) expect(made.get(name)).toMatch(/^[0-9a-f]{64}$/);
   expect(new Set(SECRETS.map((name) => made.get(name))).size).toBe(SECRETS.length);

@@ -32,8 +32,10 @@ interface Outcome {
 }
 
 const OLD = {
-  ...{ 'api-a': 'api old healthy', 'api-b': 'api old healthy' },
-  ...{ 'worker-a': 'worker old healthy', 'worker-b': 'worker old healthy' },
+  'api-a': 'api old healthy',
+  'api-b': 'api old healthy',
+  'worker-a': 'worker old healthy',
+  'worker-b': 'worker old healthy',
 };
 let folder: string;
 
@@ -74,7 +76,10 @@ function upgrade(
     });
   const ids = readdirSync(join(folder, 'containers'));
   return {
-    ...{ status, said: stderr, calls, image: read('image') },
+    status,
+    said: stderr,
+    calls,
+    image: read('image'),
     steps: [...stdout.matchAll(/^== (\S+):/gm)].map(([, step = '']) => step),
     containers: Object.fromEntries(ids.map((id) => [id, read(join('containers', id))])),
   };

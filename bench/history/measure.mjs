@@ -34,7 +34,9 @@ export async function measureStatements(watch, works, times, tell) {
     slowest.sort((a, b) => b.medianMs - a.medianMs);
     const nodes = readings.flatMap((reading) => reading.nodes).filter(({ table }) => LARGE.includes(table));
     const result = {
-      ...{ name, statements: slowest.length, slowest: slowest[0]?.text },
+      name,
+      statements: slowest.length,
+      slowest: slowest[0]?.text,
       medianMs: slowest[0]?.medianMs ?? 0,
       worstMs: Math.max(0, ...slowest.map(({ worstMs }) => worstMs)),
       rows: Math.max(0, ...readings.map(({ rows }) => rows)),

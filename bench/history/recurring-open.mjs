@@ -81,7 +81,12 @@ function alertsOf({ database, webhooksConfig, accountId }) {
         await database.alertRule.upsert({
           where: { accountId_kind: { accountId, kind: rule.kind } },
           create: {
-            ...{ accountId, kind: rule.kind, enabled: true, thresholds: [5], windowMinutes: 15, minTasks: 1 },
+            accountId,
+            kind: rule.kind,
+            enabled: true,
+            thresholds: [5],
+            windowMinutes: 15,
+            minTasks: 1,
             holdMinutes: 0,
             repeatHours: 0,
             channelIds: [],

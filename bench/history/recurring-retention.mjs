@@ -16,11 +16,9 @@ const NO_STORE = { delete: () => Promise.resolve() };
 export function recurringRetention({ database, tasks, logger }) {
   const objects = new ExpireObjects(database, NO_STORE, logger);
   const webhooks = new ExpireWebhooks(database, logger);
-  const [usage, chats, charges] = [
-    new UsageRepository(database),
-    new ChatUsageRepository(database),
-    new ChargeRepository(database),
-  ];
+  const usage = new UsageRepository(database);
+  const chats = new ChatUsageRepository(database);
+  const charges = new ChargeRepository(database);
   const lag = new LedgerLag(database);
   const week = 168;
   const step = (week * 600) / tasks;

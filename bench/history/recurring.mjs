@@ -56,18 +56,16 @@ export async function recurring(database, room, { tasks, accountId }) {
   const lost = new LostCallers(redis, redisConfig, database);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const context = {
-    ...{
-      accountId,
-      scope: { accountId, own: undefined },
-      tasks,
-      store,
-      logger,
-      database,
-      webhooksConfig,
-      secretsConfig,
-      redis,
-      redisConfig,
-    },
+    accountId,
+    scope: { accountId, own: undefined },
+    tasks,
+    store,
+    logger,
+    database,
+    webhooksConfig,
+    secretsConfig,
+    redis,
+    redisConfig,
     keyId: 'key_1',
     intake: new TaskIntake(database, store, tasksConfig, lost),
     transitions: new TaskTransitions(database),
@@ -100,7 +98,9 @@ async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
       select: { id: true, requestId: true, createdAt: true },
     });
   };
-  const [near, middle, far] = [await place(1), await place(84), await place(150)];
+  const near = await place(1);
+  const middle = await place(84);
+  const far = await place(150);
   const failed = await task.findFirst({
     where: { accountId, status: 'failed' },
     orderBy: { finishedAt: 'desc' },
@@ -272,26 +272,23 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { f
 
 function callsOf({ store, intake, transitions, accountId, scope, keyId, database, apiKeys }, { near, middle, far }) {
   const command = (changes = {}) => ({
-    ...{
-      id: newTaskId(),
-      accountId,
-      apiKeyId: keyId,
-      originalKeyId: keyId,
-      accountWeight: 1,
-      weight: 1,
-      requestId: newRequestId(),
-      action: 'generation',
-    },
-    ...{
-      model: 'model-0',
-      prompt: 'a lighthouse at dusk',
-      options: OPTIONS,
-      inputs: [],
-      mask: null,
-      callbackUrl: null,
-      asynchronous: true,
-    },
-    ...{ cost: { reserved: 40_000, currency: 'USD' }, ...changes },
+    id: newTaskId(),
+    accountId,
+    apiKeyId: keyId,
+    originalKeyId: keyId,
+    accountWeight: 1,
+    weight: 1,
+    requestId: newRequestId(),
+    action: 'generation',
+    model: 'model-0',
+    prompt: 'a lighthouse at dusk',
+    options: OPTIONS,
+    inputs: [],
+    mask: null,
+    callbackUrl: null,
+    asynchronous: true,
+    cost: { reserved: 40_000, currency: 'USD' },
+    ...changes,
   });
   const print = (text) => createHash('sha256').update(text).digest();
   const equal = print('0');
@@ -305,26 +302,23 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
   };
   const usage = new ChatUsageRepository(database);
   const chat = () => ({
-    ...{
-      request_id: newRequestId(),
-      account_id: accountId,
-      api_key_id: keyId,
-      model: 'chat',
-      provider: 'p',
-      provider_key: null,
-      provider_model: 'c',
-    },
-    ...{
-      streamed: true,
-      status: 200,
-      outcome: 'completed',
-      input_tokens: 1,
-      output_tokens: 1,
-      cached_tokens: 0,
-      first_byte_ms: 1,
-      duration_ms: 1,
-    },
-    ...{ created_at: new Date().toISOString(), cost_micros: 1 },
+    request_id: newRequestId(),
+    account_id: accountId,
+    api_key_id: keyId,
+    model: 'chat',
+    provider: 'p',
+    provider_key: null,
+    provider_model: 'c',
+    streamed: true,
+    status: 200,
+    outcome: 'completed',
+    input_tokens: 1,
+    output_tokens: 1,
+    cached_tokens: 0,
+    first_byte_ms: 1,
+    duration_ms: 1,
+    created_at: new Date().toISOString(),
+    cost_micros: 1,
   });
   return [
     ['accounts/ApiKeyRepository.findByKey', () => apiKeys.findByKey('sk-dr-none')],

@@ -20,7 +20,10 @@ import { StatementWatch } from './watch.mjs';
 /** One watched connection to the database; close it at the end. */
 export async function openHistoryRoom({ databaseUrl, redisUrl, secretKey }) {
   const configs = loadConfig([DatabaseConfig, RedisConfig, TasksConfig, WebhooksConfig, SecretsConfig], {
-    ...{ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SECRET_KEY: secretKey, DATABASE_POOL: '1' },
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    SECRET_KEY: secretKey,
+    DATABASE_POOL: '1',
     // A slow statement should be measured, not canceled.
     DATABASE_QUERY_TIMEOUT_MS: '60000',
   });
@@ -31,7 +34,14 @@ export async function openHistoryRoom({ databaseUrl, redisUrl, secretKey }) {
   const redis = producerConnection(redisConfig, logger);
   const sender = new Queue(IMAGE_QUEUE, senderOptions(redis, redisConfig));
   return {
-    ...{ database, watch, redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, logger },
+    database,
+    watch,
+    redis,
+    redisConfig,
+    tasksConfig,
+    webhooksConfig,
+    secretsConfig,
+    logger,
     queue: new ImageQueue(sender, redis, new FairOrder(redis, redisConfig)),
     events: new TaskEvents(redis, redisConfig),
     async close() {

@@ -7,7 +7,8 @@ import { cpuDuring, memoryOfAll } from '../usage.mjs';
 
 const CALLERS = [1, 16, 64];
 const ROUNDS = 3;
-const [ROUND_MS, QUICK_ROUND_MS] = [1_200, 400];
+const ROUND_MS = 1_200;
+const QUICK_ROUND_MS = 400;
 const WARM_UP_CALLERS = 8;
 const WARM_UP_MS = 1_000;
 /** Calls that take longer count as wrong. */

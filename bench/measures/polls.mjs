@@ -13,7 +13,8 @@ export const title = 'Polls of a finished task';
 
 /** GET /v1/tasks/{id} with many finished tasks, compared with bare Fastify and one read by primary key. */
 export async function measure({ stage, load, quick }) {
-  const [darkroom, floorApi] = [await startDarkroom(stage), await startFloor(stage)];
+  const darkroom = await startDarkroom(stage);
+  const floorApi = await startFloor(stage);
   const floorPolls = await stage.startFloorServer('polls.mjs');
   const sides = [
     { name: 'floor', port: floorPolls.port, pids: { api: floorPolls.pid }, source: floorApi },

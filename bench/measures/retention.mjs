@@ -92,7 +92,8 @@ async function drain(due, before, tell) {
 
 async function keepUp(due, lastsMs, tell) {
   const lagBefore = await due.lagSeconds();
-  const [since, made] = [performance.now(), due.made];
+  const since = performance.now();
+  const made = due.made;
   let told = since;
   for (let took = 0; took < lastsMs; took = performance.now() - since) {
     const wanted = Math.floor((took / 1_000) * PER_SECOND) - (due.made - made);

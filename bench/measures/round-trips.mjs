@@ -7,9 +7,11 @@ import { startCarefulFloor, startDarkroom, startFloor } from '../sides.mjs';
 const SETTLE_MS = 11_000;
 const IDLE_MS = 10_000;
 /** A call of a provider that charges takes HOLD_MS, and up to SPREAD_MS more. */
-const [HOLD_MS, SPREAD_MS] = [2_000, 4_000];
+const HOLD_MS = 2_000;
+const SPREAD_MS = 4_000;
 /** The calls of all callers are with the provider at once, or as many as a worker makes by default. */
-const [ALL, DEFAULT] = [64, 10];
+const ALL = 64;
+const DEFAULT = 10;
 const PAID = 'Darkroom, provider charges and takes 2 to 6 s';
 const PAID_QUEUED = `the same, ${DEFAULT} calls at once`;
 const INSTANT = 'Darkroom, free and instant provider';

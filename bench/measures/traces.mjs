@@ -103,7 +103,8 @@ async function startSide(stage, name, own, endpoint) {
   const settings = { ...own, ...traced, REDIS_PREFIX: `{${name}}` };
   // With its own provider, the side uses the real worker.
   const instant = own.OPENAI_BASE_URL === undefined;
-  const [api, worker] = [await stage.startApi(settings), await stage.startWorker({ settings, instant })];
+  const api = await stage.startApi(settings);
+  const worker = await stage.startWorker({ settings, instant });
   return { name, settings, port: api.port, pids: { api: api.pid, worker: worker.pid }, processes: [api, worker] };
 }
 

@@ -89,7 +89,10 @@ export class ApiKeyRepository {
       () =>
         this.prisma.apiKey.create({
           data: newRow({
-            ...{ accountId: DEFAULT_ACCOUNT, name, prefix: prefixOf(key), createdBy: 'setup' },
+            accountId: DEFAULT_ACCOUNT,
+            name,
+            prefix: prefixOf(key),
+            createdBy: 'setup',
             ...this.hashed(key),
           }),
         }),
@@ -226,8 +229,20 @@ export class ApiKeyRepository {
     const { accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
     const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt, tasks } = old;
     const made = await this.insert(transaction, {
-      ...{ accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes },
-      ...{ defaultResponseFormat, allowPixelSize, submitMode, expiresAt, tasks },
+      accountId,
+      createdBy,
+      name,
+      weight,
+      submitsPerMinute,
+      pollsPerMinute,
+      tasksInFlight,
+      models,
+      scopes,
+      defaultResponseFormat,
+      allowPixelSize,
+      submitMode,
+      expiresAt,
+      tasks,
       originalKeyId: old.originalKeyId ?? old.id,
     });
     const now = new Date();
@@ -358,8 +373,21 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
   const { id, name, prefix, createdAt, revokedAt, lastUsedAt, replacedBy, expiresAt, models, allowPixelSize } = row;
   const { weight, submitsPerMinute, pollsPerMinute, tasksInFlight, defaultResponseFormat: format } = row;
   return {
-    ...{ id, name, prefix, createdAt, revokedAt, lastUsedAt, replacedBy, expiresAt, models, allowPixelSize },
-    ...{ weight, submitsPerMinute, pollsPerMinute, tasksInFlight, scopes: row.scopes.filter(isScope) },
+    id,
+    name,
+    prefix,
+    createdAt,
+    revokedAt,
+    lastUsedAt,
+    replacedBy,
+    expiresAt,
+    models,
+    allowPixelSize,
+    weight,
+    submitsPerMinute,
+    pollsPerMinute,
+    tasksInFlight,
+    scopes: row.scopes.filter(isScope),
     tasks: storedKeyTasks(row.tasks),
     defaultResponseFormat: storedResponseFormat(format),
     submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',

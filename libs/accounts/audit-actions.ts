@@ -27,10 +27,15 @@ const overlap = ({ text }: EntryParts): string =>
 const withKeys = ({ text }: EntryParts, sentence: string): string =>
   withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` ${sentence} (${count})`));
 const ROLE_NAMES: Readonly<Record<string, string>> = {
-  ...{ owner: 'an owner', admin: 'an admin', viewer: 'a viewer', billing: 'a billing user' },
+  owner: 'an owner',
+  admin: 'an admin',
+  viewer: 'a viewer',
+  billing: 'a billing user',
 };
 const SIGN_IN_WAYS: Readonly<Record<string, string>> = {
-  ...{ openid: ' by single sign-on', passkey: ' with a passkey', switch: ' from another account' },
+  openid: ' by single sign-on',
+  passkey: ' with a passkey',
+  switch: ' from another account',
 };
 const role = (name = ''): string => ROLE_NAMES[name] ?? 'a member';
 
@@ -73,7 +78,8 @@ function added(noun: 'model' | 'provider', { name, details }: EntryParts): strin
 
 /** Revisions are numbered versions of the catalog, each one change after the last. */
 function catalogRestored({ target, text }: EntryParts): string {
-  const [old, made] = [Number(target ?? 0), Number(text('revision') ?? 0)];
+  const old = Number(target ?? 0);
+  const made = Number(text('revision') ?? 0);
   if (made - old === 2) return 'undid the last change of providers and models';
   return old === 0 ? 'removed all added providers and models' : `restored version ${old} of providers and models`;
 }

@@ -150,7 +150,11 @@ export class AuditLog {
       ]),
     );
     const entries = rows.slice(0, limit).map(({ id, personId, action, target, details, createdAt }) => ({
-      ...{ id, action, target, createdAt, person: byId.get(personId ?? '') ?? null },
+      id,
+      action,
+      target,
+      createdAt,
+      person: byId.get(personId ?? '') ?? null,
       details: objectOf(details),
     }));
     return { entries, hasMore: rows.length > limit };
@@ -162,7 +166,11 @@ export class AuditLog {
   ): Promise<void> {
     await client.auditEntry.create({
       data: {
-        ...{ id: PREFIX + nextId(), accountId, personId, action, target: target ?? null },
+        id: PREFIX + nextId(),
+        accountId,
+        personId,
+        action,
+        target: target ?? null,
         details: jsonOf(details),
       },
     });

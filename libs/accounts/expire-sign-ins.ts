@@ -19,15 +19,14 @@ export class ExpireSignIns {
   /** When the oldest of them became due for deletion; undefined when none is due. */
   async dueSince(): Promise<Date | undefined> {
     const { signInLink, session, usedPasskeyChallenge } = this.prisma;
-    const [now, idle] = [new Date(), idleSince()];
+    const now = new Date();
+    const idle = idleSince();
     const expired = { where: { expiresAt: { lte: now } }, orderBy: { expiresAt: 'asc' } } as const;
     const unused = { where: { lastSeenAt: { lte: idle } }, orderBy: { lastSeenAt: 'asc' } } as const;
-    const [link, over, left, challenge] = [
-      await signInLink.findFirst({ ...expired, select: { expiresAt: true } }),
-      await session.findFirst({ ...expired, select: { expiresAt: true } }),
-      await session.findFirst({ ...unused, select: { lastSeenAt: true } }),
-      await usedPasskeyChallenge.findFirst({ ...expired, select: { expiresAt: true } }),
-    ];
+    const link = await signInLink.findFirst({ ...expired, select: { expiresAt: true } });
+    const over = await session.findFirst({ ...expired, select: { expiresAt: true } });
+    const left = await session.findFirst({ ...unused, select: { lastSeenAt: true } });
+    const challenge = await usedPasskeyChallenge.findFirst({ ...expired, select: { expiresAt: true } });
     const idleMs = now.getTime() - idle.getTime();
     const times = [link, over, challenge].flatMap((row) => row?.expiresAt.getTime() ?? []);
     if (left !== null) times.push(left.lastSeenAt.getTime() + idleMs);

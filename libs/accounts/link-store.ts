@@ -67,13 +67,19 @@ export class LinkStore {
       allAccounts = false,
       madeBy = null,
     } = wanted;
-    const [token, now] = [newToken(), new Date()];
+    const token = newToken();
+    const now = new Date();
     const link = { purpose, accountId, email };
     await this.prisma.$transaction([
       this.prisma.signInLink.deleteMany({ where: { ...link, usedAt: null } }),
       this.prisma.signInLink.create({
         data: {
-          ...{ ...link, id: `link_${ulid()}`, role, allAccounts, madeBy, createdAt: now },
+          ...link,
+          id: `link_${ulid()}`,
+          role,
+          allAccounts,
+          madeBy,
+          createdAt: now,
           ...tokenColumns(this.secrets, 'link', token),
           expiresAt: new Date(now.getTime() + LINK_HOURS * 3_600_000),
         },
@@ -86,8 +92,11 @@ export class LinkStore {
   async findOpen(token: string, purpose: LinkPurpose): Promise<OpenLink | undefined> {
     const link = await this.prisma.signInLink.findFirst({
       where: {
-        ...{ purpose, tokenHash: { in: tokenHashes(this.secrets, 'link', token) } },
-        ...{ usedAt: null, expiresAt: { gt: new Date() }, account: { disabledAt: null } },
+        purpose,
+        tokenHash: { in: tokenHashes(this.secrets, 'link', token) },
+        usedAt: null,
+        expiresAt: { gt: new Date() },
+        account: { disabledAt: null },
       },
       select: { accountId: true, email: true, purpose: true, madeBy: true, account: { select: { name: true } } },
     });

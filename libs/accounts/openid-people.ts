@@ -69,7 +69,10 @@ export class OpenIdPeople {
     let revokedKeys = 0;
     const person = await writePerson(this.prisma, async (transaction) => {
       const where = {
-        ...{ email, disabledAt: null, OR: elsewhere, account: { disabledAt: null } },
+        email,
+        disabledAt: null,
+        OR: elsewhere,
+        account: { disabledAt: null },
         AND: [
           { OR: [{ accountId: DEFAULT_ACCOUNT }, { emailVerifiedAt: { not: null } }] },
           // A person who shares a sign-in has the identity of its holder.
@@ -91,7 +94,9 @@ export class OpenIdPeople {
       const linked = await transaction.person.update({
         where: { id },
         data: {
-          ...{ openidIssuer: issuer, openidSubject: subject, emailVerifiedAt: new Date() },
+          openidIssuer: issuer,
+          openidSubject: subject,
+          emailVerifiedAt: new Date(),
           ...(!proven && { passwordHash: null }),
         },
       });

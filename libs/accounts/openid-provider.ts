@@ -154,7 +154,8 @@ export class OpenIdProvider {
 
 /** In the header, as the standard says, unless the provider does not support that. */
 function withSecret(secret: string): openid.ClientAuth {
-  const [basic, post] = [openid.ClientSecretBasic(secret), openid.ClientSecretPost(secret)];
+  const basic = openid.ClientSecretBasic(secret);
+  const post = openid.ClientSecretPost(secret);
   return (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);

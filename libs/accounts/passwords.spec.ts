@@ -8,7 +8,8 @@ describe('Passwords', () => {
   const passwords = new Passwords(new PasswordHashLimiter());
 
   it('stores Argon2id under a salt of its own, or of the hash it is told to be like', async () => {
-    const [one, other] = [await passwords.hash('net', 'correct horse'), await passwords.hash('net', 'correct horse')];
+    const one = await passwords.hash('net', 'correct horse');
+    const other = await passwords.hash('net', 'correct horse');
     expect([one, other]).toEqual([expect.stringMatching(FORM), expect.stringMatching(FORM)]);
     expect(saltOf(one)).not.toBe(saltOf(other));
     const alike = await passwords.hash('net', 'another horse', one);

@@ -380,9 +380,18 @@ export function personOf(row: PersonRow & { readonly signIn?: CredentialColumns 
   const credentials = row.signIn ?? row;
   const { passwordHash, openidSubject } = credentials;
   return {
-    ...{ id, accountId, email, name, role: roleOf(row), createdAt, seenAt, disabledAt },
+    id,
+    accountId,
+    email,
+    name,
+    role: roleOf(row),
+    createdAt,
+    seenAt,
+    disabledAt,
     credentialsDigest: credentialsDigest(credentials),
-    ...{ hasPassword: passwordHash !== null, hasIdentity: openidSubject !== null, signInId: row.signsInAs ?? id },
+    hasPassword: passwordHash !== null,
+    hasIdentity: openidSubject !== null,
+    signInId: row.signsInAs ?? id,
   };
 }
 
@@ -390,16 +399,16 @@ export function personOf(row: PersonRow & { readonly signIn?: CredentialColumns 
 export function erasedPerson(id: string) {
   const now = new Date();
   return {
-    ...{
-      email: `deleted:${id.toLowerCase()}`,
-      emailVerifiedAt: null,
-      passwordHash: null,
-      openidIssuer: null,
-      openidSubject: null,
-      signsInAs: null,
-      userHandle: null,
-    },
-    ...{ owner: false, disabledAt: now, deletedAt: now },
+    email: `deleted:${id.toLowerCase()}`,
+    emailVerifiedAt: null,
+    passwordHash: null,
+    openidIssuer: null,
+    openidSubject: null,
+    signsInAs: null,
+    userHandle: null,
+    owner: false,
+    disabledAt: now,
+    deletedAt: now,
   };
 }
 

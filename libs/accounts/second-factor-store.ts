@@ -95,7 +95,8 @@ export class SecondFactorStore {
 
   /** Replaces all recovery codes; the new ones can be read only in the result. */
   async renewRecoveryCodes(personId: string): Promise<string[]> {
-    const [codes, handle] = [newRecoveryCodes(), await this.handleOf(personId)];
+    const codes = newRecoveryCodes();
+    const handle = await this.handleOf(personId);
     await this.prisma.$transaction([
       // A write, for its lock: of two concurrent calls, the second replaces the codes of the first.
       this.prisma.secondFactor.updateMany({ where: { personId }, data: { personId } }),

@@ -21,7 +21,8 @@ export async function secretUse(prisma: PrismaService, secrets: TokenSecrets): P
     prisma.signInLink.groupBy({ by: ['secretId'], where: open, _count: true }),
   ]);
   const { secretKey, secretKeyPrevious } = secrets;
-  const [current, previous] = [secretIdOf(secretKey), secretKeyPrevious && secretIdOf(secretKeyPrevious)];
+  const current = secretIdOf(secretKey);
+  const previous = secretKeyPrevious && secretIdOf(secretKeyPrevious);
   const use = (rows: readonly { secretId: string | null; _count: number }[]): SecretUse => {
     const count = (fits: (id: string | null) => boolean): number =>
       rows.reduce((sum, row) => sum + (fits(row.secretId) ? row._count : 0), 0);

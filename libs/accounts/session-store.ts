@@ -67,13 +67,18 @@ export class SessionStore {
 
   /** Starts a session; the token is only for the cookie. Removes ended sessions of the person. */
   async begin(personId: string, userAgent: string): Promise<{ id: string; token: string }> {
-    const [id, token, now] = [`session_${ulid()}`, newToken(), new Date()];
+    const id = `session_${ulid()}`;
+    const token = newToken();
+    const now = new Date();
     await this.prisma.$transaction([
       this.prisma.person.updateMany({ where: { id: personId }, data: { seenAt: now } }),
       this.prisma.session.deleteMany({ where: { personId, NOT: aliveSessions() } }),
       this.prisma.session.create({
         data: {
-          ...{ id, personId, createdAt: now, lastSeenAt: now },
+          id,
+          personId,
+          createdAt: now,
+          lastSeenAt: now,
           ...tokenColumns(this.secrets, 'session', token),
           userAgent: userAgent.replaceAll('\u0000', '').slice(0, MAX_USER_AGENT),
           expiresAt: new Date(now.getTime() + MAX_AGE_DAYS * 24 * HOUR_MS),
@@ -186,8 +191,17 @@ export class SessionStore {
     const { id: signInId, passwordHash, openidSubject } = person.signIn ?? person;
     const hasPassword = passwordHash !== null;
     return {
-      ...{ id, personId, signInId, accountId, accountName: account.name, email, name, role: roleOf(person) },
-      ...{ hasPassword, hasIdentity: openidSubject !== null, provenAt: provenAt ?? createdAt },
+      id,
+      personId,
+      signInId,
+      accountId,
+      accountName: account.name,
+      email,
+      name,
+      role: roleOf(person),
+      hasPassword,
+      hasIdentity: openidSubject !== null,
+      provenAt: provenAt ?? createdAt,
       lacksTwoFactor: account.requireTwoFactor && hasPassword && !(await this.hasTwoFactor(signInId)),
     };
   }

@@ -63,7 +63,9 @@ export class AlertEventRepository {
     const { kinds, state, after, limit } = query;
     const rows = await this.prisma.alertEvent.findMany({
       where: {
-        ...{ accountId, kind: { in: [...kinds] }, state: state ?? { not: 'pending' } },
+        accountId,
+        kind: { in: [...kinds] },
+        state: state ?? { not: 'pending' },
         ...(state === 'firing' && { resolvedAt: null }),
         ...(after !== undefined && { id: { lt: after } }),
       },
@@ -89,8 +91,19 @@ export class AlertEventRepository {
       where: { accountId, kind, subject, id: { gt: `ale_${encodeTime(now.getTime() - DAY_MS)}` } },
     });
     const row = {
-      ...{ id: `ale_${nextId()}`, accountId, kind, subject, name, title, path, state: 'pending', level: 0 },
-      ...{ text: firingText(reading, now), startedAt: now, clearMinutes: clearMinutes(before), version: 0 },
+      id: `ale_${nextId()}`,
+      accountId,
+      kind,
+      subject,
+      name,
+      title,
+      path,
+      state: 'pending',
+      level: 0,
+      text: firingText(reading, now),
+      startedAt: now,
+      clearMinutes: clearMinutes(before),
+      version: 0,
     };
     const { count } = await this.prisma.$transaction(async ({ alertEvent, alertRule }) => {
       // Locks the rule: turning it off either happened before, or also closes the alert created here.
@@ -120,7 +133,8 @@ export class AlertEventRepository {
       const [changed] = await transaction.alertEvent.updateManyAndReturn({
         where: { id, version },
         data: {
-          ...{ ...words, version: version + 1 },
+          ...words,
+          version: version + 1,
           ...(messageType === 'alert.firing' && { level: Math.max(level, alert.level), notifiedAt: now }),
           ...(step === 'fire' && { state: 'firing', firedAt: now }),
           ...(step === 'raise' && { clearSince: null }),
@@ -206,7 +220,11 @@ function messageOf(type: AlertMessageType, kind: AlertKind, row: MessageRow, now
     created_at: Math.floor(now.getTime() / 1_000),
     timestamp: now.toISOString(),
     data: {
-      ...{ alert_id: id, kind, subject: name, text, url: path },
+      alert_id: id,
+      kind,
+      subject: name,
+      text,
+      url: path,
       title: type === 'alert.resolved' ? `Resolved: ${title}` : title,
       started_at: startedAt.toISOString(),
       resolved_at: resolvedAt?.toISOString() ?? null,
@@ -217,11 +235,17 @@ function messageOf(type: AlertMessageType, kind: AlertKind, row: MessageRow, now
 /** The message that tests a channel. */
 export function testMessage(id: string, now: Date): AlertMessage {
   return {
-    ...{ id: `evt_${id}`, object: 'event', type: 'alert.test' },
+    id: `evt_${id}`,
+    object: 'event',
+    type: 'alert.test',
     created_at: Math.floor(now.getTime() / 1_000),
     timestamp: now.toISOString(),
     data: {
-      ...{ alert_id: null, kind: null, subject: null, started_at: null, resolved_at: null },
+      alert_id: null,
+      kind: null,
+      subject: null,
+      started_at: null,
+      resolved_at: null,
       title: 'Test alert from Darkroom',
       text: 'This channel works. Alerts of your account will arrive here.',
       url: '/console/alerts',

@@ -23,7 +23,10 @@ export class AlertRuleRepository {
     return kinds.map(
       (kind) =>
         rows.find((row) => row.kind === kind) ?? {
-          ...{ accountId, kind, enabled: false, channelIds: [] },
+          accountId,
+          kind,
+          enabled: false,
+          channelIds: [],
           ...ALERTS[kind].defaults,
         },
     );

@@ -33,22 +33,32 @@ export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
   budget: {
     // A used-up budget stays used up, so a repeated message would not help.
     defaults: { ...BASE, thresholds: [50, 80, 100], repeatHours: 0 },
-    ...{ unit: 'percent', most: 100, forOperators: false },
+    unit: 'percent',
+    most: 100,
+    forOperators: false,
   },
   failure_rate: {
     defaults: { ...BASE, thresholds: [20] },
-    ...{ unit: 'percent', most: 100, forOperators: false },
+    unit: 'percent',
+    most: 100,
+    forOperators: false,
   },
   provider_down: {
     defaults: { ...BASE, thresholds: [1], holdMinutes: 2 },
-    ...{ unit: null, most: 1, forOperators: true },
+    unit: null,
+    most: 1,
+    forOperators: true,
   },
   queue_wait: {
     defaults: { ...BASE, thresholds: [60], holdMinutes: 2 },
-    ...{ unit: 'seconds', most: 86_400, forOperators: true },
+    unit: 'seconds',
+    most: 86_400,
+    forOperators: true,
   },
   overall_failure_rate: {
     defaults: { ...BASE, thresholds: [20], minTasks: 50 },
-    ...{ unit: 'percent', most: 100, forOperators: true },
+    unit: 'percent',
+    most: 100,
+    forOperators: true,
   },
 };

@@ -14,14 +14,18 @@ describe('the words of alerts', () => {
   it('say how much of a budget is used, and what happens at its end', () => {
     const reading = budgetReading({ ...budget, keyName: 'shop' }, 'USD', NOW);
     expect(reading).toMatchObject({
-      ...{ subject: 'key_1 10000000 2026-11', value: 82, path: '/console/keys' },
+      subject: 'key_1 10000000 2026-11',
+      value: 82,
+      path: '/console/keys',
       title: 'Key shop has used 82% of its monthly budget',
       what: '8.24 USD of 10.00 USD is spent or reserved this month.',
     });
     expect(reading.advice).toContain('At 100%');
     const account = { ...budget, owner: 'account', keyName: null, period: 'total', limit: 0, spent: 0 } as const;
     expect(budgetReading(account, 'EUR', NOW)).toMatchObject({
-      ...{ subject: 'key_1 0 total', title: 'This account has used 100% of its budget', path: '/console/usage' },
+      subject: 'key_1 0 total',
+      title: 'This account has used 100% of its budget',
+      path: '/console/usage',
       advice: expect.stringContaining('are rejected with HTTP 402'),
     });
   });
@@ -29,7 +33,9 @@ describe('the words of alerts', () => {
   it('count failures once there are enough tasks', () => {
     const rule = { windowMinutes: 15, minTasks: 20 };
     expect(failureReading({ completed: 15, failed: 5 }, rule, false)).toMatchObject({
-      ...{ value: 25, title: '25% of tasks failed in the last 15 minutes', path: '/console/tasks?status=failed' },
+      value: 25,
+      title: '25% of tasks failed in the last 15 minutes',
+      path: '/console/tasks?status=failed',
       what: '5 of 20 tasks that ended in the last 15 minutes failed.',
     });
     expect(failureReading({ completed: 0, failed: 19 }, rule, true).value).toBe(0);
@@ -39,11 +45,13 @@ describe('the words of alerts', () => {
   it('name the provider and its models, and the longer wait', () => {
     const models = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     expect(providerReading('house', models, true)).toMatchObject({
-      ...{ value: 1, title: 'Provider “house” is down' },
+      value: 1,
+      title: 'Provider “house” is down',
       what: expect.stringContaining('It serves a, b, c, d, e and 2 more;'),
     });
     expect(waitReading(90.4, 600)).toMatchObject({
-      ...{ value: 600, title: 'Tasks wait 10 minutes before they start' },
+      value: 600,
+      title: 'Tasks wait 10 minutes before they start',
       what: 'A new task would wait about 90 s; the oldest one has waited 10 minutes.',
     });
   });

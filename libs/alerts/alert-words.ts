@@ -30,7 +30,9 @@ export function budgetReading(budget: NamedBudget, currency: string, now: Date):
   const month = period === 'month' ? now.toISOString().slice(0, 7) : 'total';
   const amount = (micros: number): string => `${(micros / 1_000_000).toFixed(2)} ${currency}`;
   return {
-    ...{ subject: `${ownerId} ${limit} ${month}`, name, value },
+    subject: `${ownerId} ${limit} ${month}`,
+    name,
+    value,
     title: `${name} has used ${value}% of its ${period === 'month' ? 'monthly ' : ''}budget`,
     what: `${amount(spent)} of ${amount(limit)} is spent or reserved${period === 'month' ? ' this month' : ''}.`,
     advice:
@@ -51,7 +53,9 @@ export function failureReading(
   const share = total === 0 || total < minTasks ? 0 : (failed / total) * 100;
   const whose = overall ? 'all tasks' : 'tasks';
   return {
-    ...{ subject: 'tasks', name: overall ? 'All accounts' : 'This account', value: share },
+    subject: 'tasks',
+    name: overall ? 'All accounts' : 'This account',
+    value: share,
     title: `${Math.floor(share)}% of ${whose} failed in the last ${minutes(windowMinutes)}`,
     what: `${failed.toLocaleString('en')} of ${total.toLocaleString('en')} tasks that ended in the last ${minutes(windowMinutes)} failed.`,
     advice: overall
@@ -66,7 +70,9 @@ export function providerReading(name: string, models: readonly string[], isDown:
   const served =
     models.length > 5 ? `${models.slice(0, 5).join(', ')} and ${models.length - 5} more` : models.join(', ');
   return {
-    ...{ subject: name, name, value: isDown ? 1 : 0 },
+    subject: name,
+    name,
+    value: isDown ? 1 : 0,
     title: `Provider “${name}” is down`,
     what: `Calls to “${name}” keep failing or time out, so Darkroom has paused it and tests it with a request now and then. It serves ${served}; their tasks go to other providers or wait.`,
     advice: 'Check the provider’s status page and its key. Drain it if it stays down, or add another route.',
@@ -80,7 +86,9 @@ export function providerReading(name: string, models: readonly string[], isDown:
 export function waitReading(predicted: number, measured: number): AlertReading {
   const value = Math.round(Math.max(predicted, measured));
   return {
-    ...{ subject: 'queue', name: 'Queue', value },
+    subject: 'queue',
+    name: 'Queue',
+    value,
     title: `Tasks wait ${seconds(value)} before they start`,
     what: `A new task would wait about ${seconds(Math.round(predicted))}; the oldest one has waited ${seconds(Math.round(measured))}.`,
     advice:

@@ -5,7 +5,12 @@ const NOW = new Date('2026-11-23T12:00:00Z');
 const ago = (minutes: number): Date => new Date(NOW.getTime() - minutes * 60_000);
 const rule = { ...ALERTS.budget.defaults, holdMinutes: 2, repeatHours: 4 };
 const pending: OpenAlert = {
-  ...{ state: 'pending', level: 0, startedAt: ago(1), notifiedAt: null, clearSince: null, clearMinutes: 5 },
+  state: 'pending',
+  level: 0,
+  startedAt: ago(1),
+  notifiedAt: null,
+  clearSince: null,
+  clearMinutes: 5,
 };
 const firing: OpenAlert = { ...pending, state: 'firing', level: 80, startedAt: ago(60), notifiedAt: ago(60) };
 const step = (alert: OpenAlert, value: number, changed = rule) => nextAlertStep(alert, value, changed, NOW);

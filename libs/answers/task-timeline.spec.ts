@@ -4,8 +4,15 @@ import { timelineOf } from './task-timeline.js';
 const at = (ms: number): Date => new Date(Date.parse('2026-11-23T12:00:00.000Z') + ms);
 
 const call = (ms: number): TaskHistory['calls'][number] => ({
-  ...{ n: 1, provider: 'main', key: '', model: 'm', free: true, startedAt: at(ms).toISOString() },
-  ...{ endedAt: at(30).toISOString(), outcome: 'succeeded', charged: 'no' },
+  n: 1,
+  provider: 'main',
+  key: '',
+  model: 'm',
+  free: true,
+  startedAt: at(ms).toISOString(),
+  endedAt: at(30).toISOString(),
+  outcome: 'succeeded',
+  charged: 'no',
 });
 
 it.each([

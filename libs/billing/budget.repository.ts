@@ -162,8 +162,10 @@ export class BudgetRepository {
     );
     return [
       ...added.map(({ accountId, name, _sum: sum }) => ({
-        ...{ accountId, apiKeyId: name },
-        ...{ images: Number(sum.unpricedImages), chats: Number(sum.chats) },
+        accountId,
+        apiKeyId: name,
+        images: Number(sum.unpricedImages),
+        chats: Number(sum.chats),
       })),
       ...recent.map(({ accountId, apiKeyId, kind, _sum: sum, _count: { _all: count } }) => {
         // A task that was canceled after a provider started it has no image, but counts as one.

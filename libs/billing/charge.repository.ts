@@ -21,7 +21,8 @@ export class ChargeRepository {
       take: limit,
       select: { taskId: true },
     });
-    const [first, last] = [rows[0], rows.at(-1)];
+    const first = rows[0];
+    const last = rows.at(-1);
     if (first === undefined || last === undefined) return 0;
     // The last task loses all its charges, so it may be one more. A range, because the keys of a list are looked up one
     // by one.

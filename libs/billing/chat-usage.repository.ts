@@ -39,7 +39,8 @@ export class ChatUsageRepository {
   /** Creation time of the oldest row from before a time. */
   async oldestBefore(time: Date): Promise<Date | undefined> {
     const where = { createdAt: { lt: time } };
-    const [orderBy, select] = [{ createdAt: 'asc' as const }, { createdAt: true }];
+    const orderBy = { createdAt: 'asc' as const };
+    const select = { createdAt: true };
     return (await this.prisma.chatUsage.findFirst({ where, orderBy, select }))?.createdAt;
   }
 

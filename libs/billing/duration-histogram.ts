@@ -10,7 +10,9 @@ export class DurationHistogram {
 
   /** Adds `bucket:count:milliseconds` of each bucket, separated by spaces; a bucket may occur more than once. */
   add(durations: string): void {
-    let [bucket, count, value] = [0, 0, 0];
+    let bucket = 0;
+    let count = 0;
+    let value = 0;
     let colons = 0;
     // Digit by digit: an answer has tens of thousands of buckets, and splitting their text takes ten times as long.
     for (let index = 0; index <= durations.length; index++) {

@@ -50,7 +50,8 @@ export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedO
   const { tokens, cancelled } = price ?? {};
   const { n = 1 } = options;
   return {
-    ...{ reserved: n * ofOne, currency },
+    reserved: n * ofOne,
+    currency,
     ...(n === 1 ? {} : { n }),
     ...(tokens === undefined ? {} : { tokens: { input: tokens.input, output: tokens.output } }),
     ...(cancelled === undefined ? {} : { cancelled }),

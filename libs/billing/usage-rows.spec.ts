@@ -2,8 +2,17 @@ import { usageRows, type UsageStep } from './usage-rows.js';
 
 const HOUR_MS = 3_600_000;
 const step = (hour: number, group: string | null): UsageStep => ({
-  ...{ time: new Date(hour * HOUR_MS), group, images: 1, failed: 2, chats: 3, spend: 4 },
-  ...{ unpricedImages: 5, unpricedChats: 6, inputTokens: 7, outputTokens: 8, durations: '40:1:1000' },
+  time: new Date(hour * HOUR_MS),
+  group,
+  images: 1,
+  failed: 2,
+  chats: 3,
+  spend: 4,
+  unpricedImages: 5,
+  unpricedChats: 6,
+  inputTokens: 7,
+  outputTokens: 8,
+  durations: '40:1:1000',
 });
 
 describe('rows of usage', () => {
@@ -22,8 +31,19 @@ describe('rows of usage', () => {
       ['all', null, null, 20],
     ]);
     expect(rows.at(-1)).toEqual({
-      ...{ of: 'all', time: null, group: null, images: 5, failed: 10, chats: 15, spend: 20, unpricedImages: 25 },
-      ...{ unpricedChats: 30, inputTokens: 35, outputTokens: 40, p50Ms: 1_000, p95Ms: 1_000 },
+      of: 'all',
+      time: null,
+      group: null,
+      images: 5,
+      failed: 10,
+      chats: 15,
+      spend: 20,
+      unpricedImages: 25,
+      unpricedChats: 30,
+      inputTokens: 35,
+      outputTokens: 40,
+      p50Ms: 1_000,
+      p95Ms: 1_000,
     });
   });
 

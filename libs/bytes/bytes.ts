@@ -15,7 +15,8 @@ export async function* inSlices(bytes: Buffer, sliceBytes = SLICE_BYTES): AsyncG
 /** Like `Buffer.concat`, in slices: copying 50 MB at once would block the event loop for a tenth of a second. */
 export async function joined(parts: readonly Buffer[]): Promise<Buffer> {
   const whole = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, 0));
-  let [end, sliceEnd] = [0, SLICE_BYTES];
+  let end = 0;
+  let sliceEnd = SLICE_BYTES;
   for (const part of parts) {
     for (let start = 0; start < part.length;) {
       if (end === sliceEnd) {

@@ -16,19 +16,24 @@ models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
   { KEY: 'k' },
 );
 const ROUTE: Route = {
-  ...{ provider: 'sandbox', model: 'm', weight: 1 },
-  ...{ edits: true, masks: true, images: 16, maxN: 4, sizes: undefined },
+  provider: 'sandbox',
+  model: 'm',
+  weight: 1,
+  edits: true,
+  masks: true,
+  images: 16,
+  maxN: 4,
+  sizes: undefined,
 };
 const ASK: RequestedImage = {
-  ...{
-    action: 'generation',
-    pixels: { width: 2048, height: 1152 },
-    quality: null,
-    moderation: null,
-    inputFidelity: null,
-    background: null,
-  },
-  ...{ images: 0, mask: false },
+  action: 'generation',
+  pixels: { width: 2048, height: 1152 },
+  quality: null,
+  moderation: null,
+  inputFidelity: null,
+  background: null,
+  images: 0,
+  mask: false,
 };
 
 describe('what a route would have to adapt', () => {

@@ -61,7 +61,9 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
       return [
         ...others.map(([name, entry]) => ({ name, owner, entry, problems: [], replacesBuiltIn: false })),
         ...Object.entries(added).map(([name, entry]) => ({
-          ...{ name, owner: 'console' as const, entry },
+          name,
+          owner: 'console' as const,
+          entry,
           problems: problemsOf(skipped, section, name),
           replacesBuiltIn: this.source.isBuiltIn(section, name),
         })),
@@ -71,7 +73,8 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     const providers = listed('providers', entries.providers, ours.providers);
     return {
       providers: providers.map(({ entry: { keys = [], ...entry }, ...rest }) => ({
-        ...{ ...rest, entry },
+        ...rest,
+        entry,
         // Operators know the file's keys by their environment variables.
         keys: keys.map((key) => key.name ?? ('env' in key ? key.env : '')),
       })),

@@ -103,7 +103,8 @@ describe('the catalog of a file and the console', () => {
       {
         providers: {
           gpu: {
-            ...{ type: 'comfyui', base_url: 'http://10.0.0.5:8188' },
+            type: 'comfyui',
+            base_url: 'http://10.0.0.5:8188',
             options: { workflow: '/etc/passwd', slots: { prompt: '6.text' } },
           },
         },

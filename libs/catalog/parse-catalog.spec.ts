@@ -188,11 +188,16 @@ models:
     expect(parseCatalog(FULL, 'models.yaml', ENV).models.get('gpt-image-2')?.accepts).toEqual(BASE_VALUES);
     expect(accepts('{ qualities: [high, xhigh] }')).toEqual({
       ...BASE_VALUES,
-      ...{ qualities: ['high', 'xhigh'], editQualities: ['high', 'xhigh'] },
+      qualities: ['high', 'xhigh'],
+      editQualities: ['high', 'xhigh'],
     });
     expect(accepts('{ edit_qualities: [max], output_formats: [webp], sizes: [1:1], pixel_sizes: false }')).toEqual({
-      ...{ qualities: BASE_VALUES.qualities, editQualities: ['max'], outputFormats: ['webp'] },
-      ...{ sizes: ['1:1'], pixelSizes: false, maxN: 1 },
+      qualities: BASE_VALUES.qualities,
+      editQualities: ['max'],
+      outputFormats: ['webp'],
+      sizes: ['1:1'],
+      pixelSizes: false,
+      maxN: 1,
     });
     expect(accepts('{ max_n: 4, output_formats: [gif] }')).toEqual({ ...BASE_VALUES, maxN: 4, outputFormats: ['gif'] });
   });

@@ -1,8 +1,12 @@
 import { BASE_VALUES, usualValues, valueProblem, type AcceptedValues } from './accepted-values.js';
 
 const NARROW: AcceptedValues = {
-  ...{ qualities: ['xhigh', 'max'], editQualities: ['max'], outputFormats: ['webp', 'jpeg'] },
-  ...{ sizes: ['16:9', '2:3'], pixelSizes: false, maxN: 4 },
+  qualities: ['xhigh', 'max'],
+  editQualities: ['max'],
+  outputFormats: ['webp', 'jpeg'],
+  sizes: ['16:9', '2:3'],
+  pixelSizes: false,
+  maxN: 4,
 };
 
 describe('the values that a model accepts', () => {

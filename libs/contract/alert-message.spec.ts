@@ -1,10 +1,20 @@
 import { slackBody, type AlertMessage } from './alert-message.js';
 
 const message: AlertMessage = {
-  ...{ id: 'evt_1', object: 'event', type: 'alert.firing', created_at: 0, timestamp: '1970-01-01T00:00:00.000Z' },
+  id: 'evt_1',
+  object: 'event',
+  type: 'alert.firing',
+  created_at: 0,
+  timestamp: '1970-01-01T00:00:00.000Z',
   data: {
-    ...{ alert_id: 'ale_1', kind: 'budget', subject: 'Key', started_at: null, resolved_at: null },
-    ...{ title: 'Key <!channel> & co', text: '1 > 0', url: 'https://darkroom.example/console/keys' },
+    alert_id: 'ale_1',
+    kind: 'budget',
+    subject: 'Key',
+    started_at: null,
+    resolved_at: null,
+    title: 'Key <!channel> & co',
+    text: '1 > 0',
+    url: 'https://darkroom.example/console/keys',
   },
 };
 

@@ -139,7 +139,8 @@ export function completedEvent(
   index: number,
   base64: string,
 ): ImageCompletedEvent {
-  const [image, isLast] = [images[index] as ResultImage, index === images.length - 1];
+  const image = images[index] as ResultImage;
+  const isLast = index === images.length - 1;
   return {
     type: `${familyOf(task)}.completed`,
     b64_json: base64,

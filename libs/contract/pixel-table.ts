@@ -100,7 +100,8 @@ export const PIXEL_FORM = `<width>x<height> with edges of ${MIN_EDGE} to ${MAX_E
 
 /** The first pixel limit that this size breaks, as part of a sentence; undefined if it breaks none. */
 export function brokenPixelRule({ width, height }: Pixels): string | undefined {
-  const [short, long] = [Math.min(width, height), Math.max(width, height)];
+  const short = Math.min(width, height);
+  const long = Math.max(width, height);
   if (short < MIN_EDGE) return `the shortest edge must be at least ${MIN_EDGE} pixels`;
   if (long > MAX_EDGE) return `the longest edge must be at most ${MAX_EDGE} pixels`;
   if (long > MAX_RATIO * short) return `the aspect ratio must be at most ${MAX_RATIO}:1`;

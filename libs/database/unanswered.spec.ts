@@ -2,7 +2,8 @@ import { jest } from '@jest/globals';
 import { Unanswered } from './unanswered.js';
 
 /** More than the time between two tries, and more than the time for which a statement may be late. */
-const [A_TRY_MS, LATE_MS] = [600, 301_000];
+const A_TRY_MS = 600;
+const LATE_MS = 301_000;
 
 describe('unanswered statements', () => {
   let sent: (readonly string[])[];

@@ -102,7 +102,8 @@ describe('the boxes of an AVIF', () => {
     const bytes = await exactAvif(96, 80);
     bytes.write(other, bytes.indexOf(type), 'latin1');
     const error = expect.objectContaining({
-      ...{ code: 'unsupported_image_media_type', message: expect.stringContaining(words) as string },
+      code: 'unsupported_image_media_type',
+      message: expect.stringContaining(words) as string,
     }) as Error;
     expect(() => {
       new FileWatch('avif').take(bytes);

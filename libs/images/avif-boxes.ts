@@ -14,7 +14,8 @@ const MAX_BOXES = 100;
 const STEP = 32;
 /** Frames of a still image: one for each of its up to four layers. A decoder decodes all that are there. */
 const MAX_FRAMES = 4;
-const [FRAME_HEADER, FRAME] = [3, 6];
+const FRAME_HEADER = 3;
+const FRAME = 6;
 
 /** An AVIF's boxes, up to the end of its image's data. */
 export function* readAvif(parts: FileParts): FileReader {
@@ -46,7 +47,8 @@ export function* readAvif(parts: FileParts): FileReader {
 /** The type of a box, and the size of its content. */
 function* readBox(): FileReading<{ readonly type: string; readonly size: number }> {
   const { bytes: head } = yield* read(8);
-  const [size, type] = [head.readUInt32BE(0), head.toString('latin1', 4, 8)];
+  const size = head.readUInt32BE(0);
+  const type = head.toString('latin1', 4, 8);
   if (size !== 1) return { type, size: size - 8 };
   const { bytes: long } = yield* read(8);
   return { type, size: long.readUInt32BE(0) * 2 ** 32 + long.readUInt32BE(4) - 16 };
@@ -86,7 +88,8 @@ export async function plainAvif(bytes: Buffer, image: AvifImage): Promise<Buffer
 /** The `meta` box for items whose data starts at an offset, one behind the other. */
 function metaOf({ isPremultiplied }: AvifImage, items: readonly AvifItem[], dataStart: number): Buffer {
   const properties = items.flatMap((item) => item.properties);
-  let [offset, index] = [dataStart, 0];
+  let offset = dataStart;
+  let index = 0;
   const locations = items.map(({ start, end }, n) => {
     const location = Buffer.concat([u16(n + 1), u16(0), u16(1), u32(offset), u32(end - start)]);
     offset += end - start;

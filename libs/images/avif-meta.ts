@@ -134,8 +134,11 @@ function readEntry(body: Buffer, meta: Meta): void {
 function readLocations(body: Buffer, meta: Meta): void {
   const numbers = new Numbers(body);
   const { version } = numbers.version();
-  const [sizes, moreSizes] = [numbers.next(1), numbers.next(1)];
-  const [offsetBytes, lengthBytes, baseBytes] = [sizes >> 4, sizes & 15, moreSizes >> 4];
+  const sizes = numbers.next(1);
+  const moreSizes = numbers.next(1);
+  const offsetBytes = sizes >> 4;
+  const lengthBytes = sizes & 15;
+  const baseBytes = moreSizes >> 4;
   const indexBytes = version === 0 ? 0 : moreSizes & 15;
   if ([offsetBytes, lengthBytes, baseBytes, indexBytes].some((size) => ![0, 4, 8].includes(size))) throw damaged();
   for (let left = numbers.next(version < 2 ? 2 : 4); left > 0; left--) {

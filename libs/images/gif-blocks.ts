@@ -7,8 +7,12 @@ const VERSION_OFFSET = 3;
 /** Flag of the header and of images: a color table of 2^(n+1) entries follows, where n is the last three bits. */
 const TABLE_FLAG = 0x80;
 const TABLE_SIZE = 0x07;
-const [EXTENSION, IMAGE, TRAILER] = [0x21, 0x2c, 0x3b];
-const [PLAIN_TEXT, GRAPHIC_CONTROL, APPLICATION] = [0x01, 0xf9, 0xff];
+const EXTENSION = 0x21;
+const IMAGE = 0x2c;
+const TRAILER = 0x3b;
+const PLAIN_TEXT = 0x01;
+const GRAPHIC_CONTROL = 0xf9;
+const APPLICATION = 0xff;
 const APPLICATION_BYTES = 11;
 /** Application extensions by name and code: repetition, colors, XMP, and C2PA. */
 const APPLICATIONS: ReadonlyMap<string, PartKind> = new Map([
@@ -55,7 +59,8 @@ export function* readGif(parts: FileParts): FileReader {
 /** Returns the name of the extension's application. */
 function* readExtension(parts: FileParts): FileReading<string> {
   const { bytes: head } = yield* read(2);
-  const [label, size] = [head.readUInt8(0), head.readUInt8(1)];
+  const label = head.readUInt8(0);
+  const size = head.readUInt8(1);
   let name = '';
   if (label === APPLICATION && size === APPLICATION_BYTES) {
     name = (yield* read(APPLICATION_BYTES)).bytes.toString('latin1');

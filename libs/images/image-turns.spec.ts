@@ -85,7 +85,8 @@ describe('ImageTurns', () => {
     const { begun, work, endAll } = stand(1);
     const first = work('a 1');
     const gone = new AbortController();
-    const [left, next] = [work('a 2', MEGAPIXEL, gone.signal), work('a 3')];
+    const left = work('a 2', MEGAPIXEL, gone.signal);
+    const next = work('a 3');
     const reason = new Error('canceled');
     gone.abort(reason);
     await expect(left).rejects.toBe(reason);

@@ -49,7 +49,8 @@ function* readHead(bytes: number, parts: FileParts): FileReader {
 
 function pixelsOf(head: Buffer): ImagePixels | undefined {
   const hasAlpha = ALPHA.get(head[9]);
-  const [width, height] = [head.readUInt32BE(0), head.readUInt32BE(4)];
+  const width = head.readUInt32BE(0);
+  const height = head.readUInt32BE(4);
   return hasAlpha === undefined || width === 0 || height === 0 ? undefined : { width, height, hasAlpha };
 }
 

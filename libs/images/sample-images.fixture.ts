@@ -69,7 +69,8 @@ export function animatedGif(width: number, height: number, frames: number): Prom
 
 /** A progressive JPEG of black pixels: one scan of their averages, and scans that each go through all pixels again. */
 export function jpegOfScans(scans: number): Buffer {
-  const [width, height] = [96, 80];
+  const width = 96;
+  const height = 80;
   const blocks = (width * height) / 64;
   const segment = (marker: number, ...content: number[]): Buffer =>
     Buffer.from([0xff, marker, 0, content.length + 2, ...content]);

@@ -16,7 +16,11 @@ export const SNIFF_BYTES = 64;
 
 /** What the formats are called in texts. */
 export const FORMAT_NAMES: Readonly<Record<InputType, string>> = {
-  ...{ png: 'PNG', jpeg: 'JPEG', webp: 'WebP', gif: 'GIF', avif: 'AVIF' },
+  png: 'PNG',
+  jpeg: 'JPEG',
+  webp: 'WebP',
+  gif: 'GIF',
+  avif: 'AVIF',
 };
 /** The formats that callers may send, for error messages. */
 export const ACCEPTED_FORMATS = 'PNG, JPEG, WebP, AVIF or GIF';

@@ -27,12 +27,14 @@ const ANIMATION_FLAG = 0x02;
 export function* readWebp(parts: FileParts): FileReader {
   const { bytes: header, offset } = yield* read(HEADER_BYTES);
   const fileEnd = header.readUInt32LE(4) + 8;
-  let [isExtended, isOver] = [false, false];
+  let isExtended = false;
+  let isOver = false;
   parts.add(offset, 'pixels');
   parts.headEnd = parts.end;
   while (parts.end + CHUNK_HEADER_BYTES <= fileEnd) {
     const { bytes: head } = yield* read(CHUNK_HEADER_BYTES);
-    const [type, size] = [head.toString('latin1', 0, 4), head.readUInt32LE(4)];
+    const type = head.toString('latin1', 0, 4);
+    const size = head.readUInt32LE(4);
     const padded = size + (size % 2);
     if (type === 'ANIM') parts.isAnimated = true;
     // Decoders accept the extended header only as the first chunk.

@@ -3,7 +3,8 @@ import { whiteMask } from './white-mask.js';
 
 describe('a white mask', () => {
   it('is white where the mask is transparent, black where it is opaque, gray in between, and has no alpha', async () => {
-    const [width, height] = [3, 1];
+    const width = 3;
+    const height = 1;
     const pixels = Buffer.from(
       [
         [255, 0, 0, 0],

@@ -92,7 +92,8 @@ export class Mailer implements OnApplicationShutdown {
   }
 
   private async sendWithin(content: MailContent, patienceMs: number): Promise<MailNotSent | undefined> {
-    const [limit, until] = [new AbortController(), Date.now() + patienceMs];
+    const limit = new AbortController();
+    const until = Date.now() + patienceMs;
     const timer = setTimeout(() => limit.abort(), patienceMs);
     this.sending.add(limit);
     let earlier: MailNotSent | undefined;
@@ -144,11 +145,18 @@ function transportOf(config: MailConfig, url: string): Transporter {
   const name = introducedAs(config);
   return createTransport({
     ...(name !== undefined && { name }),
-    ...{ host, port, secure, requireTLS: smtpRequireTls && !secure },
+    host,
+    port,
+    secure,
+    requireTLS: smtpRequireTls && !secure,
     ...(user !== '' && { auth: { user, pass: password } }),
     ...(smtpCaFile !== undefined && { tls: { ca: readFileSync(smtpCaFile) } }),
-    ...{ connectionTimeout: STEP_MS, greetingTimeout: STEP_MS, socketTimeout: STEP_MS, dnsTimeout: STEP_MS },
-    ...{ disableFileAccess: true, disableUrlAccess: true },
+    connectionTimeout: STEP_MS,
+    greetingTimeout: STEP_MS,
+    socketTimeout: STEP_MS,
+    dnsTimeout: STEP_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   });
 }
 

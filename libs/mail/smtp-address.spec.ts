@@ -13,7 +13,12 @@ const REFUSED = [
 describe('smtpAddress', () => {
   it('takes an address apart, and knows the usual ports', () => {
     expect(smtpAddress('smtp://us%40er:p%2Fw@mail.example.org')).toEqual({
-      ...{ host: 'mail.example.org', port: 587, secure: false, user: 'us@er', password: 'p/w', name: undefined },
+      host: 'mail.example.org',
+      port: 587,
+      secure: false,
+      user: 'us@er',
+      password: 'p/w',
+      name: undefined,
     });
     expect(smtpAddress('smtps://[::1]/')).toEqual({
       host: '::1',

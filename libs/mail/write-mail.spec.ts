@@ -3,7 +3,9 @@ import { writeMail } from './write-mail.js';
 describe('writeMail', () => {
   it('says the same in plain text and in HTML, in which names are only text', () => {
     const { subject, text, html } = writeMail({
-      ...{ to: 'kim@example.org', subject: 'Join\r\nBcc: x', paragraphs: ['From <b>"A" & \'B\'</b>.'] },
+      to: 'kim@example.org',
+      subject: 'Join\r\nBcc: x',
+      paragraphs: ['From <b>"A" & \'B\'</b>.'],
       links: [{ label: 'Accept', url: 'https://images.example.org/console/invite#token=a&b' }],
       footer: 'You can ignore it.',
     });

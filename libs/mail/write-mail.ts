@@ -35,7 +35,8 @@ export function writeMail({ subject, paragraphs, links = [], footer }: MailConte
     `<p style="color:#666;font-size:13px">${escapeHtml(footer)}</p>`,
   ];
   return {
-    ...{ subject: oneLine(subject), text: `${text.join('\n\n')}\n` },
+    subject: oneLine(subject),
+    text: `${text.join('\n\n')}\n`,
     html: `<!doctype html><html lang="en"><body style='${FONT};line-height:1.5'>${body.join('')}</body></html>`,
   };
 }

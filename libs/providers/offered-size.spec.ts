@@ -42,7 +42,8 @@ describe('gridSize', () => {
     const edge = fc.integer({ min: 64, max: 3_840 });
     fc.assert(
       fc.property(edge, edge, (width, height) => {
-        const [short, long] = [Math.min(width, height), Math.max(width, height)];
+        const short = Math.min(width, height);
+        const long = Math.max(width, height);
         fc.pre(long <= 3 * short && width * height <= 8_294_400);
         const asked = gridSize({ width, height }, FREE_SIZES);
         const area = asked.width * asked.height;

@@ -79,7 +79,8 @@ export interface QueuePlace {
 }
 
 /** Values of `mostBefore` for any number of jobs, and for asking without taking a turn. */
-const [ANY, UNTAKEN] = [-1, -2];
+const ANY = -1;
+const UNTAKEN = -2;
 
 /**
  * Serves accounts by turns, and within each account its keys. A job in BullMQ's queue is a turn of an account: its

@@ -28,7 +28,12 @@ export function connectRedis(server: RedisServer, options: Manner): GatheringRed
   const { sentinels, group, username, password, db } = address;
   return new GatheringRedis({
     ...options,
-    ...{ Connector: MasterConnector, sentinels: [...sentinels], name: group, username, password, db },
+    Connector: MasterConnector,
+    sentinels: [...sentinels],
+    name: group,
+    username,
+    password,
+    db,
     sentinelUsername: server.redisSentinelUsername,
     sentinelPassword: server.redisSentinelPassword,
     sentinelCommandTimeout: 2_000,

@@ -25,10 +25,20 @@ describe('REDIS_URL', () => {
 
   it('names a server, its login with any characters, and the database', () => {
     expect(serverAddress('rediss://dark%3Aroom:p%40s%2F%23%25%3F@[fd00::1]:6380/3')).toEqual({
-      ...{ tls: true, host: 'fd00::1', port: 6_380, username: 'dark:room', password: 'p@s/#%?', db: 3 },
+      tls: true,
+      host: 'fd00::1',
+      port: 6_380,
+      username: 'dark:room',
+      password: 'p@s/#%?',
+      db: 3,
     });
     expect(serverAddress('redis://:secret@localhost')).toEqual({
-      ...{ tls: false, host: 'localhost', port: 6_379, username: undefined, password: 'secret', db: 0 },
+      tls: false,
+      host: 'localhost',
+      port: 6_379,
+      username: undefined,
+      password: 'secret',
+      db: 0,
     });
   });
 

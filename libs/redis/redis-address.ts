@@ -51,7 +51,8 @@ export function serverAddress(text: string): ServerAddress | undefined {
   if (!DIRECT.test(text) || !URL.canParse(text)) return undefined;
   const url = new URL(text);
   const [, database] = DATABASE.exec(url.pathname) ?? [];
-  const [username, password] = [decoded(url.username), decoded(url.password)];
+  const username = decoded(url.username);
+  const password = decoded(url.password);
   if (database === undefined || username === undefined || password === undefined) return undefined;
   if (url.search !== '' || url.hash !== '' || url.hostname === '') return undefined;
   return {
@@ -69,7 +70,8 @@ export function sentinelAddress(url: string): SentinelAddress | undefined {
   const [, scheme, user = '', secret = '', hosts = '', group = '', db = '0'] = SENTINEL.exec(url) ?? [];
   if (scheme === undefined) return undefined;
   const sentinels = hosts.split(',').map(hostAndPort);
-  const [username, password] = [decoded(user), decoded(secret)];
+  const username = decoded(user);
+  const password = decoded(secret);
   if (username === undefined || password === undefined || !sentinels.every((one) => one !== undefined))
     return undefined;
   const login = { username: username || undefined, password: password || undefined };

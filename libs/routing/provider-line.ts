@@ -9,7 +9,8 @@ const LINE_MS = 3_600_000;
 /** All that wait for a provider together ask again once in this many ms; they are also called when it is their turn. */
 const ASK_EVERY_MS = 500;
 /** Longest and shortest time until a waiting task asks again, in ms. */
-const [SHORTEST_MS, LONGEST_MS] = [1_000, 30_000];
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 30_000;
 /** After how many ms the caller of a rejected chat is told to retry, at most. */
 export const CHAT_RETRY_MS = 5_000;
 /**

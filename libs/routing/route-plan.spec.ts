@@ -58,8 +58,14 @@ describe('the plan of a task', () => {
   it('leaves out for a strict request who would adapt it, and says so when that is everybody', () => {
     const small = '{ provider: light, capabilities: { sizes: [1024x1024] } }';
     const exactly = {
-      ...{ action: 'generation' as const, pixels: { width: 2048, height: 1152 }, images: 0, mask: false },
-      ...{ background: null, quality: null, moderation: null, inputFidelity: null },
+      action: 'generation' as const,
+      pixels: { width: 2048, height: 1152 },
+      images: 0,
+      mask: false,
+      background: null,
+      quality: null,
+      moderation: null,
+      inputFidelity: null,
     };
     expect(plan(serving(small, '{ provider: heavy }'), PLAIN)).toEqual(['light/', 'heavy/']);
     expect(plan(serving(small, '{ provider: heavy }'), { ...PLAIN, exactly })).toEqual(['heavy/']);

@@ -66,7 +66,8 @@ export class LinkSigner {
 
   private nameIn(part: 'i' | 'u', address: string): string | null | undefined {
     if (!URL.canParse(address)) return undefined;
-    const [url, folder] = [new URL(address), new URL(`${this.base}/${part}/`)];
+    const url = new URL(address);
+    const folder = new URL(`${this.base}/${part}/`);
     if (url.origin !== folder.origin || !url.pathname.startsWith(folder.pathname)) return undefined;
     const name = url.pathname.slice(folder.pathname.length);
     const [exp, sig] = ['exp', 'sig'].map((key) => url.searchParams.getAll(key));

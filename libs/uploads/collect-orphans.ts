@@ -62,7 +62,8 @@ export class CollectOrphans {
 
   private async orphansOf(keys: readonly string[]): Promise<string[]> {
     if (keys.length === 0) return [];
-    const [ofTasks, ofUploads] = [await this.tasks.known(keys), await this.uploads.known(keys)];
+    const ofTasks = await this.tasks.known(keys);
+    const ofUploads = await this.uploads.known(keys);
     return keys.filter((key) => !ofTasks.has(key) && !ofUploads.has(key));
   }
 }

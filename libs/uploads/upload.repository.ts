@@ -105,20 +105,23 @@ export class UploadRepository {
 
   /** Ids of uploads that expired before a time, the oldest first. */
   async expired(before: Date, limit: number): Promise<string[]> {
-    const [where, orderBy] = [{ expiresAt: { lt: before } }, { expiresAt: 'asc' as const }];
+    const where = { expiresAt: { lt: before } };
+    const orderBy = { expiresAt: 'asc' as const };
     const rows = await this.prisma.upload.findMany({ where, orderBy, take: limit, select: { id: true } });
     return rows.map(({ id }) => id);
   }
 
   /** When the oldest of the uploads expired that expired before a time; undefined when there is none. */
   async oldestExpired(before: Date): Promise<Date | undefined> {
-    const [where, orderBy] = [{ expiresAt: { lt: before } }, { expiresAt: 'asc' as const }];
+    const where = { expiresAt: { lt: before } };
+    const orderBy = { expiresAt: 'asc' as const };
     return (await this.prisma.upload.findFirst({ where, orderBy, select: { expiresAt: true } }))?.expiresAt;
   }
 
   /** A page of all uploads, by id. */
   async page(after: string, limit: number): Promise<string[]> {
-    const [where, orderBy] = [{ id: { gt: after } }, { id: 'asc' as const }];
+    const where = { id: { gt: after } };
+    const orderBy = { id: 'asc' as const };
     const rows = await this.prisma.upload.findMany({ where, orderBy, take: limit, select: { id: true } });
     return rows.map(({ id }) => id);
   }

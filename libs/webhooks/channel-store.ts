@@ -88,7 +88,10 @@ export class AlertChannelStore {
     return rows.map(({ id, url, channel, createdAt, disabledAt }, index) => {
       const last = newest[index];
       return {
-        ...{ id, kind: oneOf(CHANNEL_KINDS, channel ?? ''), createdAt, gone: disabledAt !== null },
+        id,
+        kind: oneOf(CHANNEL_KINDS, channel ?? ''),
+        createdAt,
+        gone: disabledAt !== null,
         address: channelAddress(url),
         last: last ? deliveryOf(last, last.log[0]) : undefined,
       };
@@ -123,7 +126,9 @@ export class AlertChannelStore {
   ): Promise<number> {
     const channels = await transaction.webhookEndpoint.findMany({
       where: {
-        ...{ accountId, channel: { not: null }, disabledAt: null },
+        accountId,
+        channel: { not: null },
+        disabledAt: null,
         ...(channelIds.length > 0 && { id: { in: [...channelIds] } }),
       },
       select: { id: true },
@@ -156,7 +161,11 @@ function deliveryOf(
 ): ChannelDelivery {
   const error = attempt?.error ?? null;
   return {
-    ...{ id, event, createdAt, state: oneOf(DELIVERY_STATES, state), status: attempt?.status ?? null },
+    id,
+    event,
+    createdAt,
+    state: oneOf(DELIVERY_STATES, state),
+    status: attempt?.status ?? null,
     error: error === null ? null : oneOf(ATTEMPT_ERRORS, error),
   };
 }

@@ -82,12 +82,20 @@ export class DeliveryLogStore {
     });
     const urls = await this.urlsOf(accountId, rows);
     return rows.map(({ id, taskId: ofTask, endpointId: ofEndpoint, createdAt, nextTryAt, ...row }) => ({
-      ...{ id, taskId: ofTask, endpointId: ofEndpoint, createdAt, nextTryAt },
+      id,
+      taskId: ofTask,
+      endpointId: ofEndpoint,
+      createdAt,
+      nextTryAt,
       event: oneOf(SENT_EVENTS, row.event),
       state: oneOf(DELIVERY_STATES, row.state),
       url: urls.get(ofEndpoint ?? ofTask ?? '') ?? null,
       attempts: row.log.map(({ number, startedAt, durationMs, status, error, answer }) => ({
-        ...{ number, startedAt, durationMs, status, answer },
+        number,
+        startedAt,
+        durationMs,
+        status,
+        answer,
         error: error === null ? null : oneOf(ATTEMPT_ERRORS, error),
       })),
     }));
@@ -126,8 +134,12 @@ export class DeliveryLogStore {
     const [row] = await this.prisma.webhookDelivery.updateManyAndReturn({
       where: { id, accountId, OR: [{ leaseUntil: null }, { leaseUntil: { lt: now } }] },
       data: {
-        ...{ state: 'pending', tries: 0, epoch: { increment: 1 } },
-        ...{ nextTryAt: now, leaseUntil: null, endedAt: null },
+        state: 'pending',
+        tries: 0,
+        epoch: { increment: 1 },
+        nextTryAt: now,
+        leaseUntil: null,
+        endedAt: null,
       },
       select: { id: true, epoch: true },
     });

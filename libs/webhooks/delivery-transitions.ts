@@ -61,7 +61,9 @@ export class DeliveryTransitions {
     if (claimed === undefined) return undefined;
     const { event, url, channel } = claimed;
     return {
-      ...{ ...claimed, event: oneOf(SENT_EVENTS, event), url: url ?? undefined },
+      ...claimed,
+      event: oneOf(SENT_EVENTS, event),
+      url: url ?? undefined,
       channel: channel === null ? null : oneOf(CHANNEL_KINDS, channel),
     };
   }

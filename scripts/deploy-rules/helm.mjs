@@ -84,12 +84,10 @@ function unzip(archive, wanted) {
   const end = archive.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));
   let at = archive.readUInt32LE(end + 16);
   for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
-    const [size, nameLength, extraLength, commentLength] = [
-      archive.readUInt32LE(at + 20),
-      archive.readUInt16LE(at + 28),
-      archive.readUInt16LE(at + 30),
-      archive.readUInt16LE(at + 32),
-    ];
+    const size = archive.readUInt32LE(at + 20);
+    const nameLength = archive.readUInt16LE(at + 28);
+    const extraLength = archive.readUInt16LE(at + 30);
+    const commentLength = archive.readUInt16LE(at + 32);
     if (archive.toString('utf8', at + 46, at + 46 + nameLength) === wanted) {
       const local = archive.readUInt32LE(at + 42);
       const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);

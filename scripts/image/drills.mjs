@@ -15,7 +15,8 @@ export async function runDrills(engine, services, image, folder, { all }) {
   // Shared with the containers, which have their own /tmp otherwise.
   const shared = join(folder, 'drills');
   mkdirSync(shared);
-  const [file, started] = [join(shared, 'run.json'), join(shared, 'started')];
+  const file = join(shared, 'run.json');
+  const started = join(shared, 'started');
   const roles = Object.fromEntries(['api', 'worker'].map((role) => [role, { flags: flagsOf(role), image }]));
   writeFileSync(file, JSON.stringify({ env: engine.options.env, started, roles }));
   const output = await run(process.execPath, [join(ROOT, 'scripts', 'test.mjs'), ...jestArguments(all)], {

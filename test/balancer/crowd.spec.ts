@@ -45,7 +45,9 @@ afterAll(() => {
 async function start(acceptProxy: boolean): Promise<void> {
   const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
   balancer = await startBalancer({
-    ...{ apis: [url], env: LIMITS, acceptProxy },
+    apis: [url],
+    env: LIMITS,
+    acceptProxy,
     serves: async (port) => (await ask(acceptProxy ? '2001:db8:ffff::1' : '127.200.0.1', port)) === 200,
   });
 }

@@ -137,7 +137,8 @@ describe('more than ten instances', () => {
         .split('\n')
         .filter((line) => line.startsWith(`haproxy_${metric}_http_responses_total`) && line.includes('code="5xx"'))
         .reduce((sum, line) => sum + Number(line.split(' ')[1]), 0);
-    const [all, given] = [await count('frontend'), await count('server')];
+    const all = await count('frontend');
+    const given = await count('server');
     const statuses: (number | undefined)[] = [];
     for (const path of ['/failed', '/cut', '/failed']) {
       // HAProxy answers 502 to the first request of a connection; at a later one it closes, which clients repeat themselves.

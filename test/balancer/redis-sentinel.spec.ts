@@ -32,7 +32,8 @@ describe('Redis behind Sentinels', () => {
     const shared = [`masterauth ${REDIS_PASSWORD}`, 'repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'];
     const master = await redis.start('one', shared);
     servers = [master, await redis.start('two', [...shared, `replicaof 127.0.0.1 ${master.port}`])];
-    const [port, nobody] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const nobody = await freePort();
     const file = join(redis.folder, 'sentinel.conf');
     const settings = [
       ...[`port ${port}`, 'bind 127.0.0.1', 'requirepass watcher', `sentinel monitor main 127.0.0.1 ${master.port} 1`],
@@ -55,7 +56,9 @@ describe('Redis behind Sentinels', () => {
       SWEEP_INTERVAL_MS: '500',
       // Longer than a busy machine may stall, and shorter than callers wait.
       REDIS_COMMAND_TIMEOUT_MS: '5000',
-      ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '24' },
+      OPENAI_API_KEY: 'sk-ledger-secret-key',
+      OPENAI_BASE_URL: provider.url,
+      WORKER_CONCURRENCY: '24',
     });
     balancer = await startBalancer({ apis: [platform.url], env: { SOURCE_REQUESTS: '100000' } });
   });

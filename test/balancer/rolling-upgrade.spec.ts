@@ -38,10 +38,15 @@ describe('a rolling upgrade', () => {
 
   beforeAll(async () => {
     [provider, port] = [await LedgerProvider.start(), await freePort()];
-    const [first, second] = ['127.0.2.1', '127.0.2.2'];
+    const first = '127.0.2.1';
+    const second = '127.0.2.2';
     platform = await startPlatform({
-      ...{ HOST: first, PORT: String(port), SHUTDOWN_DELAY_MS: '3000', SHUTDOWN_GRACE_MS: '20000' },
-      ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url },
+      HOST: first,
+      PORT: String(port),
+      SHUTDOWN_DELAY_MS: '3000',
+      SHUTDOWN_GRACE_MS: '20000',
+      OPENAI_API_KEY: 'sk-ledger-secret-key',
+      OPENAI_BASE_URL: provider.url,
     });
     apis = new Map([
       [first, platform.api],

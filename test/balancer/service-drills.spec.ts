@@ -23,9 +23,15 @@ describe('behind the balancer', () => {
       workers: 2,
       settings: {
         ...LONG_TIMEOUTS,
-        ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', WORKER_CONCURRENCY: '24', SWEEP_INTERVAL_MS: '500' },
-        ...{ STORAGE: 's3', S3_REGION: s3.region, S3_BUCKET: s3.bucket, S3_TIMEOUT_MS: '60000' },
-        ...{ S3_ACCESS_KEY_ID: s3.accessKeyId, S3_SECRET_ACCESS_KEY: s3.secretAccessKey },
+        OPENAI_API_KEY: 'sk-ledger-secret-key',
+        WORKER_CONCURRENCY: '24',
+        SWEEP_INTERVAL_MS: '500',
+        STORAGE: 's3',
+        S3_REGION: s3.region,
+        S3_BUCKET: s3.bucket,
+        S3_TIMEOUT_MS: '60000',
+        S3_ACCESS_KEY_ID: s3.accessKeyId,
+        S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
         // An open call is given up when its lease runs out, so that must outlast the restart, however slow the machine.
         LEASE_MS: '120000',
         // Longer than the balancer needs to see that an API is not ready, however busy the machine.

@@ -25,8 +25,12 @@ describe('what all instances share', () => {
     s3 = await startS3();
     platform = await startPlatform({
       REDIS_COMMAND_TIMEOUT_MS: SHIPPED_TIMEOUTS.REDIS_COMMAND_TIMEOUT_MS,
-      ...{ STORAGE: 's3', S3_ENDPOINT: s3.endpoint, S3_REGION: s3.region, S3_BUCKET: s3.bucket },
-      ...{ S3_ACCESS_KEY_ID: s3.accessKeyId, S3_SECRET_ACCESS_KEY: s3.secretAccessKey },
+      STORAGE: 's3',
+      S3_ENDPOINT: s3.endpoint,
+      S3_REGION: s3.region,
+      S3_BUCKET: s3.bucket,
+      S3_ACCESS_KEY_ID: s3.accessKeyId,
+      S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
       ...FREQUENT_CHECKS,
       STORE_CHECK_INTERVAL_MS: '500',
     });
@@ -38,7 +42,9 @@ describe('what all instances share', () => {
     };
     api = await startApi({
       ...platform.settings,
-      ...{ DATABASE_URL: lines.postgres.url, REDIS_URL: lines.redis.url, S3_ENDPOINT: lines.store.url },
+      DATABASE_URL: lines.postgres.url,
+      REDIS_URL: lines.redis.url,
+      S3_ENDPOINT: lines.store.url,
     });
     balancer = await startBalancer({ apis: [api.url] });
     const made = await ask('POST', '/v1/images/generations', ORDER);

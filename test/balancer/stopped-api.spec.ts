@@ -52,8 +52,12 @@ models:
     delayMs = shipped.SHUTDOWN_DELAY_MS;
     const port = await freePort();
     platform = await startPlatform({
-      ...{ HOST: OLD, PORT: String(port), MODELS_FILE: join(folder, 'models.yaml'), UP_KEY: 'sk-ledger-secret-key' },
-      ...{ SHUTDOWN_DELAY_MS: String(delayMs), SHUTDOWN_GRACE_MS: String(shipped.SHUTDOWN_GRACE_MS / SHORTER) },
+      HOST: OLD,
+      PORT: String(port),
+      MODELS_FILE: join(folder, 'models.yaml'),
+      UP_KEY: 'sk-ledger-secret-key',
+      SHUTDOWN_DELAY_MS: String(delayMs),
+      SHUTDOWN_GRACE_MS: String(shipped.SHUTDOWN_GRACE_MS / SHORTER),
       SYNC_WAIT_MS: String(shipped.SYNC_WAIT_MS / SHORTER),
     });
     next = await startApi({ ...platform.settings, HOST: NEW });
@@ -136,7 +140,8 @@ models:
     expect(await waitUntil(isOver, { timeoutMs: 60_000 })).toBe(true);
     release();
 
-    const [held, streamed] = [await image, await chat];
+    const held = await image;
+    const streamed = await chat;
     expect(held).toEqual({ status: 200, text: expect.stringContaining('"url":"http') as unknown });
     const whole: unknown = expect.stringMatching(/begun.*ended.*data: \[DONE\]\n\n$/s);
     expect(streamed).toEqual({ status: 200, text: whole });

@@ -24,8 +24,10 @@ describe('workers that come and go', () => {
   beforeAll(async () => {
     provider = await LedgerProvider.start();
     platform = await startPlatform({
-      ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url },
-      ...{ WORKER_CONCURRENCY: String(CONCURRENCY), SHUTDOWN_GRACE_MS: '90000' },
+      OPENAI_API_KEY: 'sk-ledger-secret-key',
+      OPENAI_BASE_URL: provider.url,
+      WORKER_CONCURRENCY: String(CONCURRENCY),
+      SHUTDOWN_GRACE_MS: '90000',
     });
     balancer = await startBalancer({ apis: [platform.url], env: { SOURCE_REQUESTS: '100000' } });
     workers = [platform.worker];

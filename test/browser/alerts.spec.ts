@@ -200,7 +200,10 @@ describe('alerts and usage in a browser', () => {
     await page().getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
     const day = (n: number) => new Date(new Date().setUTCHours(0, 0, 0, 0) - n * 86_400_000).toISOString();
     expect(Object.fromEntries(new URL(page().url()).searchParams)).toEqual({
-      ...{ model: 'alpha', status: 'failed', from: day(20), to: day(19) },
+      model: 'alpha',
+      status: 'failed',
+      from: day(20),
+      to: day(19),
     });
     await page().getByText('No matching tasks').waitFor();
     // Bucket 55 ends at 13.8 s. A line has its first day named as well, and no tick of its axis is rounded.

@@ -74,7 +74,8 @@ describe('pictures in the console’s lists', () => {
   });
 
   it('leave a place with a word when they are gone', async () => {
-    const [missing, expired] = [await idOf('missing'), await idOf('expired')];
+    const missing = await idOf('missing');
+    const expired = await idOf('expired');
     for (const name of [`${missing}-1.png`, `${missing}-1.thumb.webp`])
       await rm(join(platform.settings['DATA_DIR']!, 'objects', 'results', name));
     await platform.pool.query(`UPDATE tasks SET objects_deleted_at = '2026-11-20T12:00:00Z' WHERE id = $1`, [expired]);
@@ -158,9 +159,11 @@ describe('pictures in the console’s lists', () => {
     expect(await page().evaluate<number>(below)).toBeGreaterThanOrEqual(0);
     await page().setViewportSize({ width: 1280, height: 860 });
     await open(`/tasks/${await idOf('kept')}`);
-    const [button, name] = [page().getByRole('link', { name: 'Download' }), page().getByRole('heading', { level: 1 })];
+    const button = page().getByRole('link', { name: 'Download' });
+    const name = page().getByRole('heading', { level: 1 });
     await button.waitFor();
-    const [one, other] = [await button.boundingBox(), await name.boundingBox()];
+    const one = await button.boundingBox();
+    const other = await name.boundingBox();
     expect(one!.y).toBeLessThan(other!.y + other!.height);
     // An id is on one line, also where there is little room.
     const lines = `(() => { const range = document.createRange();

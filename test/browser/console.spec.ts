@@ -99,7 +99,8 @@ describe('the console in a browser', () => {
     const catalog = async (method: 'PUT' | 'DELETE', path: string, revision: number, entry?: object) => {
       const url = `/console/api/catalog/${path}${method === 'DELETE' ? `?revision=${revision}` : ''}`;
       const answer = await page().request.fetch(url, {
-        ...{ method, headers: { origin: platform.url, 'x-darkroom-csrf': '1' } },
+        method,
+        headers: { origin: platform.url, 'x-darkroom-csrf': '1' },
         ...(entry && { data: { revision, entry } }),
       });
       expect(answer.status()).toBe(200);
@@ -465,8 +466,16 @@ describe('the console in a browser', () => {
     const end = { outcome: 'failed', charged: 'no', code: 'upstream_error', status: 500, endedAt: new Date() };
     const later = (seconds: number) => new Date(Date.now() + seconds * 1_000);
     await insertFailed(platform, {
-      ...{ ...own, prompt: 'A wish that waits', status: 'pending', phase: 'queued', finished_at: null, error: null },
-      ...{ provider_starts: 1, calls: [{ ...call, ...end }], next_try_at: later(500), deadline_at: later(600) },
+      ...own,
+      prompt: 'A wish that waits',
+      status: 'pending',
+      phase: 'queued',
+      finished_at: null,
+      error: null,
+      provider_starts: 1,
+      calls: [{ ...call, ...end }],
+      next_try_at: later(500),
+      deadline_at: later(600),
     });
     await open('/tasks?status=pending');
     await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Retrying').waitFor();

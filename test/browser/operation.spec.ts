@@ -50,17 +50,19 @@ describe('providers and queue in a browser', () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-operation-'));
     await writeFile(join(folder, 'models.yaml'), MODELS);
     redis = await startRedis({
-      ...{
-        folder: join(folder, 'redis'),
-        password: 'operation',
-        log: join(folder, 'redis.log'),
-        port: await freePort(),
-      },
+      folder: join(folder, 'redis'),
+      password: 'operation',
+      log: join(folder, 'redis.log'),
+      port: await freePort(),
       toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
     });
     platform = await startPlatform({
-      ...{ REDIS_URL: redis.url, REDIS_PREFIX: '{operation}', MODELS_FILE: join(folder, 'models.yaml') },
-      ...{ KEY_OF_TEAM: 'sk-canary', PROVIDER_FAILURES: '3', PROVIDER_PAUSE_MS: '60000' },
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: '{operation}',
+      MODELS_FILE: join(folder, 'models.yaml'),
+      KEY_OF_TEAM: 'sk-canary',
+      PROVIDER_FAILURES: '3',
+      PROVIDER_PAUSE_MS: '60000',
     });
     second = await startWorker({ ...platform.settings, WORKER_CONCURRENCY: '3' });
     upstream = await startUpstream();
@@ -329,7 +331,8 @@ describe('providers and queue in a browser', () => {
       const { x, y, width, height } = (await handle(nth).boundingBox())!;
       return { x: x + width / 2, y: y + height / 2 };
     };
-    const [from, to] = [await middle(1), await middle(2)];
+    const from = await middle(1);
+    const to = await middle(2);
     await page().mouse.move(from.x, from.y);
     await page().mouse.down();
     await page().mouse.move(to.x, to.y + 30, { steps: 4 });

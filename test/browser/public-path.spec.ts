@@ -27,7 +27,10 @@ describe.each([
     const issuer = `http://localhost:${port}`;
     op = await TestOpenIdProvider.start({ issuer, port, services: [proxy.url], publicClient: true });
     platform = await startPlatform({
-      ...{ PUBLIC_URL: proxy.url, OIDC_ISSUER: issuer, OIDC_CLIENT_ID: CLIENT.id, OIDC_NAME: 'Sesame' },
+      PUBLIC_URL: proxy.url,
+      OIDC_ISSUER: issuer,
+      OIDC_CLIENT_ID: CLIENT.id,
+      OIDC_NAME: 'Sesame',
     });
     proxy.target = platform.url;
     screen = await openScreen(proxy.origin);

@@ -20,11 +20,15 @@ describe('signing in with OpenID Connect in a browser', () => {
   const provider = () => page().getByText(`Continue with ${PROVIDER}`);
 
   beforeAll(async () => {
-    const [port, own, other] = [await freePort(), await freePort(), await freePort()];
+    const port = await freePort();
+    const own = await freePort();
+    const other = await freePort();
     // Another site than 127.0.0.1, as a provider is: the way back is a navigation from abroad.
     const issuer = `http://localhost:${port}`;
     op = await TestOpenIdProvider.start({
-      ...{ issuer, port, publicClient: true },
+      issuer,
+      port,
+      publicClient: true,
       services: [`http://127.0.0.1:${own}`, `http://127.0.0.1:${other}`],
     });
     platform = await startApiPlatform({
@@ -190,7 +194,8 @@ describe('signing in with OpenID Connect in a browser', () => {
     await codes.first().waitFor();
     await page().keyboard.press('Escape');
     await codes.first().waitFor();
-    const [one, two] = [await codes.nth(0).boundingBox(), await codes.nth(1).boundingBox()];
+    const one = await codes.nth(0).boundingBox();
+    const two = await codes.nth(1).boundingBox();
     expect([two!.y, two!.x > one!.x, two!.height]).toEqual([one!.y, true, one!.height]);
     expect(await screen.inspect('recovery-codes')).toEqual([]);
     await page().setViewportSize({ width: 1280, height: 800 });
@@ -235,10 +240,8 @@ describe('signing in with OpenID Connect in a browser', () => {
   });
 
   it('tells a link that was used from one that has expired, and what to do when its secret is gone', async () => {
-    const [used, late] = [
-      await linkToken(platform, { purpose: 'invite', email: 'uma@example.org', role: 'member' }),
-      await linkToken(platform, { purpose: 'invite', email: 'lea@example.org', role: 'member' }),
-    ];
+    const used = await linkToken(platform, { purpose: 'invite', email: 'uma@example.org', role: 'member' });
+    const late = await linkToken(platform, { purpose: 'invite', email: 'lea@example.org', role: 'member' });
     await platform.pool.query(`UPDATE sign_in_links SET used_at = now() WHERE email = 'uma@example.org'`);
     await platform.pool.query(
       `UPDATE sign_in_links SET expires_at = now() - interval '1 s' WHERE email = 'lea@example.org'`,

@@ -294,7 +294,10 @@ describe('people and accounts in a browser', () => {
     await devtools.send('WebAuthn.enable');
     const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
       options: {
-        ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true },
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
         isUserVerified: true,
       },
     });

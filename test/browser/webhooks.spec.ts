@@ -113,7 +113,8 @@ describe('webhooks and the audit log in a browser', () => {
     await button('Show payload').click();
     const payload = page().getByLabel('payload', { exact: true });
     expect(JSON.parse((await payload.textContent())!)).toMatchObject({
-      ...{ type: 'image.task.completed', data: { id: bad, status: 'completed' } },
+      type: 'image.task.completed',
+      data: { id: bad, status: 'completed' },
     });
     expect(await screen.inspect('webhooks')).toEqual([]);
     // On a phone, the time stands below what was sent, which has the width.

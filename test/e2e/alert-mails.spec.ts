@@ -17,8 +17,11 @@ describe('alerts by email to an address that nobody confirmed', () => {
   beforeAll(async () => {
     mail = await MailServer.start();
     room = await startWebhookPlatform({
-      ...{ SMTP_URL: mail.url, MAIL_FROM: 'Darkroom <darkroom@example.org>' },
-      ...{ ALERT_EVALUATE_SECONDS: '1', WEBHOOK_RETRY_SECONDS: '3600', WEBHOOK_TIMEOUT_MS: '30000' },
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'Darkroom <darkroom@example.org>',
+      ALERT_EVALUATE_SECONDS: '1',
+      WEBHOOK_RETRY_SECONDS: '3600',
+      WEBHOOK_TIMEOUT_MS: '30000',
     });
     ada = await signInFirstAdmin(room.platform);
     evesAccount = await room.platform.newAccount();

@@ -44,9 +44,13 @@ describe('alerts', () => {
   beforeAll(async () => {
     mail = await MailServer.start();
     room = await startWebhookPlatform({
-      ...{ SMTP_URL: mail.url, MAIL_FROM: 'Darkroom <darkroom@example.org>' },
-      ...{ ALERT_EVALUATE_SECONDS: '1', WEBHOOK_RETRY_SECONDS: '1,1,600', MAX_PROVIDER_STARTS: '1' },
-      ...{ PROVIDER_FAILURES: '2', PROVIDER_PAUSE_MS: '1000' },
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'Darkroom <darkroom@example.org>',
+      ALERT_EVALUATE_SECONDS: '1',
+      WEBHOOK_RETRY_SECONDS: '1,1,600',
+      MAX_PROVIDER_STARTS: '1',
+      PROVIDER_FAILURES: '2',
+      PROVIDER_PAUSE_MS: '1000',
     });
     second = await startWorker(room.platform.settings);
     ada = await signInFirstAdmin(room.platform);
@@ -103,15 +107,22 @@ describe('alerts', () => {
     expect(await set('budget', { enabled: true })).toMatchObject({ enabled: true, thresholds: [50, 80, 100] });
     const [first] = await room.receiver.arrived('/budget?token=abc');
     expect(toldOf(first!)).toEqual({
-      ...{ id: expect.stringMatching(/^evt_/), object: 'event', type: 'alert.firing' },
-      ...{ created_at: expect.any(Number), timestamp: expect.any(String) },
+      id: expect.stringMatching(/^evt_/),
+      object: 'event',
+      type: 'alert.firing',
+      created_at: expect.any(Number),
+      timestamp: expect.any(String),
       data: {
-        ...{ alert_id: expect.stringMatching(/^ale_/), kind: 'budget', subject: 'This account' },
+        alert_id: expect.stringMatching(/^ale_/),
+        kind: 'budget',
+        subject: 'This account',
         title: 'This account has used 55% of its budget',
         text: expect.stringMatching(
           /^5\.50 USD of 10\.00 USD is spent or reserved\. Since \w+ \d+, \d\d:\d\d UTC\. At 100%, requests are rejected/,
         ),
-        ...{ url: `${room.platform.url}/console/usage`, started_at: expect.any(String), resolved_at: null },
+        url: `${room.platform.url}/console/usage`,
+        started_at: expect.any(String),
+        resolved_at: null,
       },
     });
     const [{ secret }] = (await ada.ask<Rows>('/webhooks/secrets')).data as [{ secret: string }];
@@ -241,9 +252,15 @@ describe('alerts', () => {
     const later = new Date(Date.now() + 3_600_000);
     // As one that every worker gives back: nobody takes it before its time.
     const id = await insertFailed(room.platform, {
-      ...{ status: 'pending', phase: 'queued', error: null, finished_at: null, provider: null },
+      status: 'pending',
+      phase: 'queued',
+      error: null,
+      finished_at: null,
+      provider: null,
       // Rounded to 11 minutes for almost one more.
-      ...{ created_at: new Date(Date.now() - 10.6 * 60_000), next_try_at: later, deadline_at: later },
+      created_at: new Date(Date.now() - 10.6 * 60_000),
+      next_try_at: later,
+      deadline_at: later,
     });
     await set('queue_wait', { enabled: true, thresholds: [600], hold_minutes: 3 });
     await looks(2);
@@ -269,7 +286,8 @@ describe('alerts', () => {
   });
 
   it('go to the channels that a rule names, which show how a test went', async () => {
-    const [wanted, unwanted] = [await add('/wanted'), await add('/unwanted?token=abc')];
+    const wanted = await add('/wanted');
+    const unwanted = await add('/unwanted?token=abc');
     const sent = await ada.ask<{ id: string }>(`/alerts/channels/${wanted}/test`, { method: 'POST' });
     const [test] = await room.receiver.arrived('/wanted');
     expect(toldOf(test!)).toMatchObject({ type: 'alert.test', data: { url: `${room.platform.url}/console/alerts` } });

@@ -22,10 +22,8 @@ describe('API keys', () => {
 
   it('are refused in one and the same way whatever is wrong with them', async () => {
     const past = new Date(Date.now() - 1_000);
-    const [expired, revoked] = [
-      await platform.newKey({ expires_at: past }),
-      await platform.newKey({ revoked_at: past }),
-    ];
+    const expired = await platform.newKey({ expires_at: past });
+    const revoked = await platform.newKey({ revoked_at: past });
     const answers = await Promise.all([
       platform.call('/v1/models', { key: null }),
       platform.call('/v1/models', { key: 'sk-dr-unknown' }),
@@ -138,7 +136,8 @@ describe('API keys', () => {
     const key = await platform.newKey({ scopes });
     for (const { method, path, group } of OPERATIONS) {
       const response = await platform.call(path.replaceAll(/\{\w+\}/g, 'task_0'), {
-        ...{ key, method },
+        key,
+        method,
         ...(method === 'GET' ? {} : { body: '{"broken', headers: { 'content-type': 'application/json' } }),
       });
       const { error } = (await response.json()) as { error?: { code: string } };

@@ -15,7 +15,8 @@ import { createTestRedis } from '../support/redis.js';
 
 const SECRET_KEY = 'backup-'.padEnd(40, 'x');
 /** Role and database that deploy/postgres.sql creates. */
-const [ROLE, DATABASE] = ['darkroom', 'darkroom'];
+const ROLE = 'darkroom';
+const DATABASE = 'darkroom';
 const programs = await findDebianPostgres();
 const describeBackup = describeWith(
   programs,
@@ -49,8 +50,13 @@ describeBackup('a backup that is made under load', () => {
     pools.push(pool);
     const settings = {
       ...LONG_TIMEOUTS,
-      ...{ DATABASE_URL: url, REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix },
-      ...{ DATA_DIR: join(folder, database), SECRET_KEY, RATE_SUBMITS_PER_MINUTE: '0', MAX_TASKS_IN_FLIGHT: '0' },
+      DATABASE_URL: url,
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: redis.prefix,
+      DATA_DIR: join(folder, database),
+      SECRET_KEY,
+      RATE_SUBMITS_PER_MINUTE: '0',
+      MAX_TASKS_IN_FLIGHT: '0',
     };
     return { pool, settings };
   }

@@ -15,13 +15,21 @@ const SECRET_KEY = 'before-migrate-1f7b0c52d9a84e6fb3c8xxxxx';
 
 it('O12: an API and a worker that are started on an empty database say so, wait, and go on when it is migrated', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-before-migrate-'));
-  const [database, redis] = [await createEmptyDatabase(), createTestRedis()];
+  const database = await createEmptyDatabase();
+  const redis = createTestRedis();
   const entries = await readdir('prisma/migrations', { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-  const [port, healthPort] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const healthPort = await freePort();
   const settings = {
-    ...{ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: redis.prefix, DATA_DIR: folder, SECRET_KEY },
-    ...{ PORT: String(port), WORKER_HEALTH_PORT: String(healthPort), HEALTH_CHECK_INTERVAL_MS: '500' },
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: redis.prefix,
+    DATA_DIR: folder,
+    SECRET_KEY,
+    PORT: String(port),
+    WORKER_HEALTH_PORT: String(healthPort),
+    HEALTH_CHECK_INTERVAL_MS: '500',
     ...LONG_TIMEOUTS,
   };
   const starting = Promise.all([startApi(settings), startWorker(settings)]);

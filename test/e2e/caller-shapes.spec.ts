@@ -25,7 +25,9 @@ const MASK = await sharp({ create: { width: 128, height: 96, channels: 4, backgr
   .toBuffer();
 const base64 = (bytes: Buffer): string => bytes.toString('base64');
 const uri = (bytes: Buffer, type = 'image/png'): string => `data:${type};base64,${base64(bytes)}`;
-const [RED_URI, GREEN_URI, RED64] = [uri(RED), uri(GREEN), base64(RED)];
+const RED_URI = uri(RED);
+const GREEN_URI = uri(GREEN);
+const RED64 = base64(RED);
 /** More than is parsed of a body: a red image of 3 MB. */
 const LARGE_RED = Buffer.concat([RED, Buffer.alloc(3_000_000)]);
 
@@ -383,11 +385,15 @@ describe('what callers send', () => {
       readonly type?: string;
     }
     const file = (name: string, content: Buffer, fileName = 'a.png'): FormPart => ({
-      ...{ name, content, rest: `; filename="${fileName}"` },
+      name,
+      content,
+      rest: `; filename="${fileName}"`,
       type: 'application/octet-stream',
     });
     const text = (name: string, content: string | Buffer, more: Partial<FormPart> = {}): FormPart => ({
-      ...{ name, content, ...more },
+      name,
+      content,
+      ...more,
     });
     const send = (...parts: FormPart[]): Promise<Response> => {
       const body = Buffer.concat([
@@ -549,7 +555,8 @@ describe('what callers send', () => {
       await expectOutcome(
         () => send(nothing('image[]'), file('image[]', RED), nothing('mask'), nothing('avatar'), ...common()),
         {
-          ...{ images: ['red'], mask: false },
+          images: ['red'],
+          mask: false,
         },
       );
       await expectOutcome(() => send(nothing('image'), ...common()), {

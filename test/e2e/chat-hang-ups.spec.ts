@@ -316,7 +316,8 @@ describe('hanging up on a chat', () => {
     });
 
     it('a chat that nobody charges for is cut off with its caller, before and within its answer', async () => {
-      const [payer, other] = [await room.newPayer(10_000_000), await room.newPayer(10_000_000)];
+      const payer = await room.newPayer(10_000_000);
+      const other = await room.newPayer(10_000_000);
       const cut: string[] = [];
       upstream.answer = (response, { body, aborted }) => {
         const { model, stream } = JSON.parse(body) as { model: string; stream?: boolean };

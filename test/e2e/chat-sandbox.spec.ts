@@ -37,10 +37,8 @@ describe('a chat without any provider', () => {
   });
 
   it('answers the same to the same, says that it is a sample, and counts', async () => {
-    const [one, other] = [
-      await client.chat.completions.create(ask('hello')),
-      await client.chat.completions.create(ask('hello')),
-    ];
+    const one = await client.chat.completions.create(ask('hello'));
+    const other = await client.chat.completions.create(ask('hello'));
     expect(one.choices).toEqual(other.choices);
     expect(one.id).toBe(other.id);
     expect(one.choices[0]?.message.content).toContain('SANDBOX SAMPLE');
@@ -232,7 +230,8 @@ describe('a chat without any provider', () => {
     );
     expect(await bad.json()).toMatchObject({
       error: {
-        ...{ code: 'invalid_image_url', param: 'messages' },
+        code: 'invalid_image_url',
+        param: 'messages',
         message: expect.stringMatching(/^Image 1 in messages must be an http\(s\) URL/),
       },
     });

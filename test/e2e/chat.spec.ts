@@ -236,7 +236,8 @@ models:
       for (let at = 0; at < BYTES; at++) response.write(':');
       response.end('\n\ndata: [DONE]\n\n');
     };
-    let [pieces, bytes] = [0, 0];
+    let pieces = 0;
+    let bytes = 0;
     await new Promise<void>((resolve, reject) => {
       const headers = { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' };
       const call = request(`${platform.url}${CHATS}`, { method: 'POST', headers }, (response) => {

@@ -44,13 +44,20 @@ describe('the accounts of an installation', () => {
     account = made.account;
     expect(made.hours).toBe(24);
     expect(account).toMatchObject({
-      ...{ name: 'Atelier', first: false, people: 0, admins: 0, keys: 0, tasks_in_flight: 0, disabled_at: null },
+      name: 'Atelier',
+      first: false,
+      people: 0,
+      admins: 0,
+      keys: 0,
+      tasks_in_flight: 0,
+      disabled_at: null,
       budget: { amount: '2.500000', period: 'total', spent: '0.000000' },
     });
     grace = new Browser(platform.url);
     const token = made.link.split('#token=')[1];
     expect(await grace.ask('/join', { body: { token, name: 'Grace', password: PASSWORD } })).toMatchObject({
-      ...{ person: { email: 'grace@example.org', role: 'owner' }, operator: false },
+      person: { email: 'grace@example.org', role: 'owner' },
+      operator: false,
       account: { id: account.id, name: 'Atelier' },
     });
     expect(await accounts()).toHaveLength(2);
@@ -98,7 +105,8 @@ describe('the accounts of an installation', () => {
 
   it('are renamed, and their budgets are set, changed and taken away', async () => {
     expect(await (await change({ name: 'Atelier B', budget: '20' })).json()).toMatchObject({
-      ...{ name: 'Atelier B', budget: { amount: '20.000000', period: 'total' } },
+      name: 'Atelier B',
+      budget: { amount: '20.000000', period: 'total' },
     });
     expect(await (await change({ budget_period: 'month' })).json()).toMatchObject({
       budget: { amount: '20.000000', period: 'month', spent: '0.050000' },
@@ -132,7 +140,8 @@ describe('the accounts of an installation', () => {
 
   it('are disabled: keys are refused within 10 s, people are out, what runs ends as ever', async () => {
     const accepted = await platform.call('/v1/images/generations/async', {
-      ...{ key, body: { model: 'gpt-image-2', prompt: 'slow [[latency=10s]]' } },
+      key,
+      body: { model: 'gpt-image-2', prompt: 'slow [[latency=10s]]' },
     });
     expect(accepted.status).toBe(202);
     expect((await accounts())[1]).toMatchObject({ tasks_in_flight: 1 });
@@ -233,7 +242,8 @@ describe('the accounts of an installation', () => {
     });
     await grace.ask(`/tasks/${starred.headers.get('x-task-id')!}/favorite`, { method: 'POST' });
     const accepted = await platform.call('/v1/images/generations/async', {
-      ...{ key, body: { model: 'gpt-image-2', prompt: 'slow [[latency=20s]]' } },
+      key,
+      body: { model: 'gpt-image-2', prompt: 'slow [[latency=20s]]' },
     });
     const taskId = accepted.headers.get('x-task-id');
     const [before] = (await accounts()).slice(1);

@@ -21,7 +21,9 @@ describe('usage, operation and team in the console', () => {
     ada = await signInFirstAdmin(platform);
     member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     eve = await signInInvited(platform, {
-      ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
+      email: 'eve@example.org',
+      role: 'admin',
+      accountId: await platform.newAccount(),
     });
   });
   afterAll(() => platform.close());
@@ -48,19 +50,32 @@ describe('usage, operation and team in the console', () => {
     // Workers add up every few seconds; until then nothing is.
     expect([null, '2026-03-01T00:00:00.000Z']).toContain(since);
     expect(usage).toEqual({
-      ...{ currency: 'USD', names: { ...served, key: ['e2e', '=SUM(A1)'] } },
+      currency: 'USD',
+      names: { ...served, key: ['e2e', '=SUM(A1)'] },
       // Of both days together, not the slower one.
       groups: [{ ...none, group: 'm1', images: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 }],
       // Of all three together, not of the slowest day.
       total: { ...none, images: 3, failed: 1, spend: '0.080000', p50_ms: 2_000, p95_ms: 2_900 },
       data: [
         {
-          ...{ time: '2026-03-01T00:00:00.000Z', group: 'm1', images: 2, failed: 1, spend: '0.080000' },
-          ...{ p50_ms: 2_000, p95_ms: 2_900, ...none },
+          time: '2026-03-01T00:00:00.000Z',
+          group: 'm1',
+          images: 2,
+          failed: 1,
+          spend: '0.080000',
+          p50_ms: 2_000,
+          p95_ms: 2_900,
+          ...none,
         },
         {
-          ...{ time: '2026-03-02T00:00:00.000Z', group: 'm1', images: 1, failed: 0, spend: '0.000000' },
-          ...{ p50_ms: 2_000, p95_ms: 2_000, ...none },
+          time: '2026-03-02T00:00:00.000Z',
+          group: 'm1',
+          images: 1,
+          failed: 0,
+          spend: '0.000000',
+          p50_ms: 2_000,
+          p95_ms: 2_000,
+          ...none,
         },
       ],
     });
@@ -90,7 +105,11 @@ describe('usage, operation and team in the console', () => {
       "2026-03-01T00:00:00.000Z,'=SUM(A1),2,1,0.080000,USD,2000,2900,0,0,0,0,0",
     ]);
     expect(await eve.ask(`/usage?${range}`)).toEqual({
-      ...{ data: [], groups: [], currency: 'USD', since: null, names: { ...served, key: [] } },
+      data: [],
+      groups: [],
+      currency: 'USD',
+      since: null,
+      names: { ...served, key: [] },
       total: { ...none, images: 0, failed: 0, spend: '0.000000', p50_ms: null, p95_ms: null },
     });
   });
@@ -138,8 +157,13 @@ describe('usage, operation and team in the console', () => {
     expect((await ada.ask<Rows>('/providers')).data[0]!['drained']).toBeNull();
     expect(await codeOf(await ada.call('/providers/none/drain', { method: 'POST' }))).toEqual([404, 'not_found']);
     expect(await ada.ask('/queue')).toEqual({
-      ...{ waiting: 0, active: 0, delayed: 0, oldest_waiting_seconds: 0 },
-      ...{ completed_last_minute: 0, failed_last_hour: 0, workers: [expect.objectContaining({ slots: 10 })] },
+      waiting: 0,
+      active: 0,
+      delayed: 0,
+      oldest_waiting_seconds: 0,
+      completed_last_minute: 0,
+      failed_last_hour: 0,
+      workers: [expect.objectContaining({ slots: 10 })],
     });
   });
 

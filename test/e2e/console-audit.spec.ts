@@ -28,7 +28,9 @@ describe('the audit log in the console', () => {
     ada = await signInFirstAdmin(platform);
     mo = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
     eve = await signInInvited(platform, {
-      ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
+      email: 'eve@example.org',
+      role: 'admin',
+      accountId: await platform.newAccount(),
     });
   });
   afterAll(() => platform.close());

@@ -180,7 +180,11 @@ describe('providers and models that are edited in the console', () => {
     const { providers, revision } = await catalog();
     expect(revision).toBe(2);
     expect(providers.at(-1)).toEqual({
-      ...{ name: 'main', owner: 'console', problems: [], keys: ['team'], replaces_built_in: false },
+      name: 'main',
+      owner: 'console',
+      problems: [],
+      keys: ['team'],
+      replaces_built_in: false,
       entry: { type: 'openai', base_url: upstream.url },
     });
     const state = (await ada.ask<{ data: Json[] }>('/providers')).data.find(({ name }) => name === 'main');

@@ -87,8 +87,12 @@ describe('who may do what with keys', () => {
   it('lets a member name what is so already, and set all else of its own keys', async () => {
     const usual = { weight: 1, submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, budget: null };
     const free = {
-      ...{ models: ['gpt-image-2'], scopes: ['images'], default_response_format: 'url', allow_pixel_size: true },
-      ...{ submit_mode: 'apimart', expires_at: '2100-01-01T00:00:00.000Z' },
+      models: ['gpt-image-2'],
+      scopes: ['images'],
+      default_response_format: 'url',
+      allow_pixel_size: true,
+      submit_mode: 'apimart',
+      expires_at: '2100-01-01T00:00:00.000Z',
     };
     const key = await create(member, { ...usual, budget_period: 'month', ...free });
     expect(key).toMatchObject({ ...usual, ...free, created_by: { name: 'Somebody' }, replaced_by: null });
@@ -256,7 +260,11 @@ describe('who may do what with keys', () => {
     expect(await admin.ask('/account')).toMatchObject({
       limits: { ...limits, max_keys: null },
       defaults: {
-        ...{ weight: 1, submits_per_minute: 300, polls_per_minute: 3_000, chats_per_minute: 0, tasks_in_flight: 0 },
+        weight: 1,
+        submits_per_minute: 300,
+        polls_per_minute: 3_000,
+        chats_per_minute: 0,
+        tasks_in_flight: 0,
         max_keys: 100,
       },
     });
@@ -300,10 +308,8 @@ describe('who may do what with keys', () => {
   });
 
   it('H6: rotating makes no room: a pair counts as one key, and no key is in two pairs', async () => {
-    const [full, rotate] = [
-      await count(WORKS),
-      (id: string) => member.call(`/keys/${id}/rotate`, { body: { overlap_hours: 24 } }),
-    ];
+    const full = await count(WORKS);
+    const rotate = (id: string) => member.call(`/keys/${id}/rotate`, { body: { overlap_hours: 24 } });
     const first = await rotate(own.id);
     expect(first.status).toBe(201);
     expect(await answerOf(await rotate(own.id))).toEqual([400, 'invalid_value']);
@@ -321,7 +327,8 @@ describe('who may do what with keys', () => {
   });
 
   it('H6: ending the successor makes no room either while the rotated key still works', async () => {
-    const [full, { data: keys }] = [await count(WORKS), await member.ask<List>('/keys')];
+    const full = await count(WORKS);
+    const { data: keys } = await member.ask<List>('/keys');
     const flood = keys.filter(({ name, replaced_by: by }) => name === 'flood' && by === null).slice(0, 4);
     const refused = [409, 'account_limit_reached'];
     for (const [n, key] of flood.entries()) {

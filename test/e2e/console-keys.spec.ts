@@ -33,23 +33,27 @@ describe('keys in the console', () => {
     const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'shop', budget: '5', weight: 3 } });
     expect(secret).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
     expect(key).toEqual({
-      ...{
-        id: expect.stringMatching(/^key_/),
-        name: 'shop',
-        prefix: secret.slice(0, 12),
-        models: [],
-        scopes: [],
-        weight: 3,
-        tasks: 'all',
-      },
-      ...{ submits_per_minute: null, polls_per_minute: null, tasks_in_flight: null, default_response_format: null },
-      ...{ allow_pixel_size: null, submit_mode: 'sync', created_at: expect.any(String), expires_at: null },
-      ...{ created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' }, made_by: null, replaced_by: null },
-      ...{
-        revoked_at: null,
-        last_used_at: null,
-        spend: { amount: '0.000000', currency: 'USD', unpriced_images: 0, unpriced_chats: 0 },
-      },
+      id: expect.stringMatching(/^key_/),
+      name: 'shop',
+      prefix: secret.slice(0, 12),
+      models: [],
+      scopes: [],
+      weight: 3,
+      tasks: 'all',
+      submits_per_minute: null,
+      polls_per_minute: null,
+      tasks_in_flight: null,
+      default_response_format: null,
+      allow_pixel_size: null,
+      submit_mode: 'sync',
+      created_at: expect.any(String),
+      expires_at: null,
+      created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' },
+      made_by: null,
+      replaced_by: null,
+      revoked_at: null,
+      last_used_at: null,
+      spend: { amount: '0.000000', currency: 'USD', unpriced_images: 0, unpriced_chats: 0 },
       budget: { amount: '5.000000', period: 'month', spent: '0.000000' },
     });
     const answer = await draw(secret);
@@ -85,14 +89,16 @@ describe('keys in the console', () => {
     const { key } = await ada.ask<MadeKey>('/keys', { body: { name: 'limits', models: ['gpt-image-2'] } });
     const change = (body: object) => ada.ask<Key>(`/keys/${key.id}`, { method: 'PATCH', body });
     const changes = {
-      ...{ name: 'new name', weight: 9, submits_per_minute: 3, polls_per_minute: 0, tasks_in_flight: 2 },
-      ...{
-        default_response_format: 'url',
-        allow_pixel_size: true,
-        submit_mode: 'apimart',
-        models: [],
-        scopes: ['tasks', 'chat'],
-      },
+      name: 'new name',
+      weight: 9,
+      submits_per_minute: 3,
+      polls_per_minute: 0,
+      tasks_in_flight: 2,
+      default_response_format: 'url',
+      allow_pixel_size: true,
+      submit_mode: 'apimart',
+      models: [],
+      scopes: ['tasks', 'chat'],
     };
     const changed = await change({
       ...changes,

@@ -88,7 +88,9 @@ describe('one user in several accounts', () => {
     expect(data[1]).toMatchObject({ email, signs_in_with: ['password'] });
     const audit = await boss.ask<{ data: object[] }>('/audit?kind=team');
     expect(audit.data[0]).toMatchObject({
-      ...{ action: 'person.joined', target: joined.person.id, details: { invited: 'robert@elsewhere.example' } },
+      action: 'person.joined',
+      target: joined.person.id,
+      details: { invited: 'robert@elsewhere.example' },
     });
     // Somebody there has his address already: the link stays as it is.
     const again = await invite(boss, 'bobby@elsewhere.example');
@@ -101,7 +103,9 @@ describe('one user in several accounts', () => {
 
   it('is in one account at a time, and opens another one in the same session', async () => {
     const other = await signInInvited(platform, {
-      ...{ email: 'other@example.org', role: 'admin', accountId: await platform.newAccount() },
+      email: 'other@example.org',
+      role: 'admin',
+      accountId: await platform.newAccount(),
     });
     const row = async (): Promise<object[]> => {
       const { id } = (await session(bob)).person;

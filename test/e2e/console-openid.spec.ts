@@ -9,7 +9,10 @@ import { createTestRedis, type TestRedis } from '../support/redis.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
 const person = (name: string, changes: Partial<ProviderPerson> = {}): ProviderPerson => ({
-  ...{ sub: `sub-${name}`, email: `${name}@example.org`, email_verified: true, name },
+  sub: `sub-${name}`,
+  email: `${name}@example.org`,
+  email_verified: true,
+  name,
   ...changes,
 });
 
@@ -23,7 +26,8 @@ describe('signing in to the console with OpenID Connect', () => {
   const isCallback = ({ pathname }: URL): boolean => pathname === '/console/api/oidc/callback';
 
   beforeAll(async () => {
-    const [port, own] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const own = await freePort();
     line = await FaultProxy.start(`http://127.0.0.1:${port}`);
     op = await TestOpenIdProvider.start({ issuer: line.url, port, services: [`http://127.0.0.1:${own}`] });
     platform = await startApiPlatform({
@@ -75,7 +79,8 @@ describe('signing in to the console with OpenID Connect', () => {
   /** Takes a one-time link by signing in with the provider. */
   async function takeLink(token: string, as: ProviderPerson): Promise<string> {
     op.person = as;
-    const [visitor, browser] = [new Visitor(), new Browser(platform.url)];
+    const visitor = new Visitor();
+    const browser = new Browser(platform.url);
     const answer = await browser.call('/oidc', { body: { token } });
     visitor.keep(new URL(platform.url), answer.headers.getSetCookie()[0]!);
     const { url } = (await answer.json()) as { url: string };
@@ -115,7 +120,8 @@ describe('signing in to the console with OpenID Connect', () => {
     // One after the other to the provider, whose person is one at a time; their returns come at once.
     const returns = [];
     for (let index = 0; index < 6; index++) {
-      const [visitor, browser] = [new Visitor(), new Browser(platform.url)];
+      const visitor = new Visitor();
+      const browser = new Browser(platform.url);
       op.person = person(`ada${index}`);
       const answer = await browser.call('/oidc', { body: { token } });
       visitor.keep(new URL(platform.url), answer.headers.getSetCookie()[0]!);
@@ -165,8 +171,12 @@ describe('signing in to the console with OpenID Connect', () => {
     expect(await browser.ask('/session')).toEqual({
       abilities: expect.arrayContaining(['team.manage']),
       person: {
-        ...{ id: expect.any(String), email: 'bea@example.org', name: 'bea', role: 'owner' },
-        ...{ password: false, oidc: true },
+        id: expect.any(String),
+        email: 'bea@example.org',
+        name: 'bea',
+        role: 'owner',
+        password: false,
+        oidc: true,
       },
       account: { id: accountId, name: accountId },
       accounts: [{ id: accountId, name: accountId, role: 'owner' }],

@@ -67,25 +67,29 @@ describe('providers and queue in the console', () => {
     (await who.ask<Rows>('/audit')).data
       .filter(({ action }) => String(action).startsWith(what))
       .map(({ action, target, details, person }) => ({
-        ...{ action, target, details, person: (person as { name: string } | null)?.name ?? null },
+        action,
+        target,
+        details,
+        person: (person as { name: string } | null)?.name ?? null,
       }));
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-operation-'));
     await writeFile(join(folder, 'models.yaml'), MODELS);
     redis = await startRedis({
-      ...{
-        folder: join(folder, 'redis'),
-        password: 'operation',
-        log: join(folder, 'redis.log'),
-        port: await freePort(),
-      },
+      folder: join(folder, 'redis'),
+      password: 'operation',
+      log: join(folder, 'redis.log'),
+      port: await freePort(),
       toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
       durable: false,
     });
     platform = await startPlatform({
-      ...{ REDIS_URL: redis.url, REDIS_PREFIX: '{operation}', MODELS_FILE: join(folder, 'models.yaml') },
-      ...{ KEY_OF_TEAM: 'sk-canary', SHUTDOWN_GRACE_MS: '1000' },
+      REDIS_URL: redis.url,
+      REDIS_PREFIX: '{operation}',
+      MODELS_FILE: join(folder, 'models.yaml'),
+      KEY_OF_TEAM: 'sk-canary',
+      SHUTDOWN_GRACE_MS: '1000',
     });
     ada = await signInFirstAdmin(platform);
     member = await signInInvited(platform, { email: 'mo@example.org', role: 'member' });
@@ -117,7 +121,11 @@ describe('providers and queue in the console', () => {
 
   it('tells of each provider what it is for and what a trial of it costs', async () => {
     expect(await provider('house')).toMatchObject({
-      ...{ type: 'sandbox', models: ['gpt-image-2', 'talk'], concurrency: 4, has_key: true, unset_keys: [] },
+      type: 'sandbox',
+      models: ['gpt-image-2', 'talk'],
+      concurrency: 4,
+      has_key: true,
+      unset_keys: [],
       trials: [{ model: 'gpt-image-2', cost: { amount: '0.020000', currency: 'USD' } }],
     });
     expect(await provider('broken')).toMatchObject({ images_url: 'http://127.0.0.1:9/v1/images/generations' });
@@ -239,7 +247,8 @@ describe('providers and queue in the console', () => {
     const isSeenAgain = async (): Promise<boolean> => (await workers())[0]!.last_seen_at > first!.last_seen_at;
     expect(await waitUntil(isSeenAgain, { timeoutMs: 20_000, everyMs: 250 })).toBe(true);
     const settings = { ...platform.settings, WORKER_CONCURRENCY: '3' };
-    const [killed, stopped] = [await startWorker(settings), await startWorker(settings)];
+    const killed = await startWorker(settings);
+    const stopped = await startWorker(settings);
     const pids = async () => (await workers()).map(({ pid }) => pid);
     const is = (...wanted: number[]) =>
       waitUntil(async () => String(await pids()) === String(wanted), { timeoutMs: 20_000, everyMs: 250 });
@@ -273,8 +282,12 @@ describe('providers and queue in the console', () => {
     expect((await page(`&limit=2&after=${first.next}`)).data.map(({ id }) => id)).toEqual(ids.slice(2));
     const [shown] = (await ada.ask<Rows>('/failures/tasks?code=storage_error&model=gpt-image-2')).data;
     expect(shown).toEqual({
-      ...{ id: old, account: { id: 'acct_default', name: 'Default' }, key: { id: expect.any(String), name: 'e2e' } },
-      ...{ failed_at: expect.any(String), message, retried_as: null },
+      id: old,
+      account: { id: 'acct_default', name: 'Default' },
+      key: { id: expect.any(String), name: 'e2e' },
+      failed_at: expect.any(String),
+      message,
+      retried_as: null,
     });
     expect(JSON.stringify([data, first, shown])).not.toContain('secret wish');
     expect(await retry({ tasks: [refused] })).toMatchObject({ retried: [], refused: [{ code: 'invalid_value' }] });
@@ -285,16 +298,18 @@ describe('providers and queue in the console', () => {
     await platform.newKey({ name: 'shop', weight: 3 }, accountId);
     const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = 'shop'`);
     const owner = await signInInvited(platform, { email: 'olga@example.org', role: 'admin', accountId });
-    const [sync, told] = [
-      await insertFailed(platform, { account_id: accountId, api_key_id: rows[0]!.id }),
-      await insertFailed(platform, { asynchronous: true, callback_url: 'https://127.0.0.1:9/told' }),
-    ];
+    const sync = await insertFailed(platform, { account_id: accountId, api_key_id: rows[0]!.id });
+    const told = await insertFailed(platform, { asynchronous: true, callback_url: 'https://127.0.0.1:9/told' });
     const gone = await insertFailed(platform, { account_id: accountId, api_key_id: rows[0]!.id, model: 'gone' });
     expect(await owner.ask('/tasks/open-failures')).toEqual({ count: 2 });
     // What has no price is counted, rather than making the whole sum unknown.
     const cost = { currency: 'USD', state: 'reserved', amount: '0.020000' };
     expect(await owner.ask('/tasks/retry?dry_run=true', { method: 'POST' })).toEqual({
-      ...{ count: 2, refused: [], has_more: false, cost: { amount: '0.020000', currency: 'USD' }, unpriced: 1 },
+      count: 2,
+      refused: [],
+      has_more: false,
+      cost: { amount: '0.020000', currency: 'USD' },
+      unpriced: 1,
       first: [
         { task_id: gone, prompt: 'a secret wish', cost: { ...cost, state: 'unpriced', amount: null } },
         { task_id: sync, prompt: 'a secret wish', cost },
@@ -309,9 +324,13 @@ describe('providers and queue in the console', () => {
     );
     const anew = async (old: string): Promise<Json> =>
       (await platform.pool.query<Json>('SELECT * FROM tasks WHERE retry_of = $1', [old])).rows[0]!;
-    const [one, two] = [await anew(sync), await anew(told)];
+    const one = await anew(sync);
+    const two = await anew(told);
     expect(one).toMatchObject({
-      ...{ account_id: accountId, api_key_id: rows[0]!.id, prompt: 'a secret wish', asynchronous: false },
+      account_id: accountId,
+      api_key_id: rows[0]!.id,
+      prompt: 'a secret wish',
+      asynchronous: false,
       cost: { reserved: 20_000 },
     });
     expect(two).toMatchObject({
@@ -375,13 +394,11 @@ describe('providers and queue in the console', () => {
       const { rows } = await platform.pool.query<{ id: string }>(`SELECT id FROM api_keys WHERE name = $1`, [name]);
       return { api_key_id: rows[0]!.id, ...(account === undefined ? {} : { account_id: account }) };
     };
-    const [revoked, disabled, narrow, reader, poor] = [
-      await owned('revoked', { revoked_at: new Date() }),
-      await owned('disabled', {}, accountId),
-      await owned('narrow', { models: ['other'] }),
-      await owned('reader', { scopes: ['tasks'] }),
-      await owned('poor', {}),
-    ];
+    const revoked = await owned('revoked', { revoked_at: new Date() });
+    const disabled = await owned('disabled', {}, accountId);
+    const narrow = await owned('narrow', { models: ['other'] });
+    const reader = await owned('reader', { scopes: ['tasks'] });
+    const poor = await owned('poor', {});
     await platform.pool.query('UPDATE accounts SET disabled_at = now() WHERE id = $1', [accountId]);
     await platform.pool.query(
       `INSERT INTO budgets (owner_id, owner, limit_micros, period, spent_micros, period_start)
@@ -400,7 +417,8 @@ describe('providers and queue in the console', () => {
     ];
     const ids: string[] = [];
     for (const [columns] of cases) ids.push(await insertFailed(platform, { ...columns, code: 'generation_timeout' }));
-    const [fine, unknown] = [await insertFailed(platform, { code: 'interrupted' }), newTaskId()];
+    const fine = await insertFailed(platform, { code: 'interrupted' });
+    const unknown = newTaskId();
     const { retried, refused } = await retry({ tasks: [...ids, unknown, fine] });
     expect(retried.map(({ task_id: id }) => id)).toEqual([fine]);
     expect(refused.map(({ task_id: id, code }) => [id, code]).sort()).toEqual(

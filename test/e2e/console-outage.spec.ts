@@ -21,7 +21,9 @@ describe('the console when Postgres is away', () => {
     line = await FaultProxy.start(platform.settings['DATABASE_URL']!);
     api = await startApi({
       ...platform.settings,
-      ...{ DATABASE_URL: line.url, DATABASE_CONNECT_TIMEOUT_MS: '1000', DATABASE_QUERY_TIMEOUT_MS: '1000' },
+      DATABASE_URL: line.url,
+      DATABASE_CONNECT_TIMEOUT_MS: '1000',
+      DATABASE_QUERY_TIMEOUT_MS: '1000',
     });
     browser = new Browser(api.url);
     browser.cookie = (await signInFirstAdmin(platform)).cookie;

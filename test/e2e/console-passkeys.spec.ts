@@ -88,7 +88,8 @@ describe('passkeys', () => {
     for (let n = 0; n < 100; n++) {
       await options();
       await new Browser(platform.url).call('/join', {
-        ...{ headers, body: { token: 'a'.repeat(43), name: 'Eve', password: PASSWORD } },
+        headers,
+        body: { token: 'a'.repeat(43), name: 'Eve', password: PASSWORD },
       });
     }
     expect([(await options()).status, (await finish(waiting)).status]).toEqual([429, 429]);
@@ -223,7 +224,8 @@ describe('passkeys', () => {
   });
 
   it('are not added by a session that a new password has just ended', async () => {
-    const [thief, owner] = [await join('uri'), new Browser(platform.url)];
+    const thief = await join('uri');
+    const owner = new Browser(platform.url);
     await owner.ask('/sign-in', { body: { email: 'uri@example.org', password: PASSWORD } });
     const { browser, options } = await begin(thief);
     const hold = await platform.pool.connect();

@@ -149,8 +149,11 @@ describe('what each role may do', () => {
     const invited = async (role: 'admin' | 'member' | 'viewer' | 'billing', name: string = role) =>
       await signInInvited(platform, { email: `${name}@example.org`, role, accountId });
     people = {
-      ...{ owner: await invited('admin', 'owner'), admin: await invited('admin'), member: await invited('member') },
-      ...{ viewer: await invited('viewer'), billing: await invited('billing') },
+      owner: await invited('admin', 'owner'),
+      admin: await invited('admin'),
+      member: await invited('member'),
+      viewer: await invited('viewer'),
+      billing: await invited('billing'),
     };
   });
   afterAll(() => platform.close());

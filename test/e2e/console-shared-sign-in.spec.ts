@@ -124,7 +124,8 @@ describe('what one sign-in for several accounts asks for', () => {
     const { secret } = await turnOn(bob);
     const { authenticator, handle } = await addPasskey(bob);
     const { browser, answer } = await enter('/reset-password', {
-      ...{ token: await resetBy(ada, FIRST), password: NEW_PASSWORD },
+      token: await resetBy(ada, FIRST),
+      password: NEW_PASSWORD,
     });
     expect(answer).toMatchObject({ account: { id: FIRST }, accounts: [{ id: FIRST }] });
     expect(await browser.ask('/two-factor')).toEqual({ enabled_at: null, recovery_codes: 0 });
@@ -143,7 +144,8 @@ describe('what one sign-in for several accounts asks for', () => {
     const { secret } = await turnOn(bob);
     for (const [n, accountId] of [second, FIRST].entries()) {
       const { browser, answer } = await enter('/reset-password', {
-        ...{ token: await mailedLink(accountId), password: `${NEW_PASSWORD} ${n}` },
+        token: await mailedLink(accountId),
+        password: `${NEW_PASSWORD} ${n}`,
       });
       expect(answer).toEqual({ second_step: true });
       expect((await browser.call('/session')).status).toBe(401);

@@ -82,8 +82,12 @@ describe('signing in to the console', () => {
     expect(answer.status).toBe(200);
     const session = {
       person: {
-        ...{ id: expect.stringMatching(/^person_/), email: 'ada@example.org', name: 'Ada', role: 'owner' },
-        ...{ password: true, oidc: false },
+        id: expect.stringMatching(/^person_/),
+        email: 'ada@example.org',
+        name: 'Ada',
+        role: 'owner',
+        password: true,
+        oidc: false,
       },
       account: { id: 'acct_default', name: expect.any(String) },
       accounts: [{ id: 'acct_default', name: expect.any(String), role: 'owner' }],
@@ -111,7 +115,8 @@ describe('signing in to the console', () => {
   });
 
   it('answers an unknown address and a wrong password alike', async () => {
-    const [wrong, unknown] = [await signIn('ada@example.org', 'x'.repeat(12)), await signIn('eve@example.org', 'x')];
+    const wrong = await signIn('ada@example.org', 'x'.repeat(12));
+    const unknown = await signIn('eve@example.org', 'x');
     expect([wrong.status, unknown.status]).toEqual([401, 401]);
     const bodies = [await wrong.json(), await unknown.json()] as { error: object }[];
     expect(bodies[0]!.error).toEqual(bodies[1]!.error);
@@ -194,10 +199,8 @@ describe('signing in to the console', () => {
   });
 
   it('lists sessions and ends one; those of others are not there', async () => {
-    const [phone, laptop] = [
-      await signInInvited(platform, { email: 'bob@example.org', role: 'member' }),
-      new Browser(platform.url),
-    ];
+    const phone = await signInInvited(platform, { email: 'bob@example.org', role: 'member' });
+    const laptop = new Browser(platform.url);
     await signIn('bob@example.org', PASSWORD, laptop);
     const { data } = await laptop.ask<{ data: { id: string; current: boolean }[] }>('/sessions');
     expect(data.map(({ current }) => current)).toEqual([true, false]);
@@ -368,7 +371,8 @@ describe('signing in to the console', () => {
 
   it('keeps the password that a link sets while somebody changes the one before', async () => {
     const email = 'moe@example.org';
-    const [owner, thief] = [browser(), await signInInvited(platform, { email, role: 'member' })];
+    const owner = browser();
+    const thief = await signInInvited(platform, { email, role: 'member' });
     const token = await linkToken(platform, { purpose: 'password', email });
     const hold = await platform.pool.connect();
     try {
@@ -393,7 +397,8 @@ describe('signing in to the console', () => {
     const email = 'kay@example.org';
     const kay = await signInInvited(platform, { email, role: 'member' });
     const link = () => linkToken(platform, { purpose: 'password', email, role: 'member' });
-    const [before, used] = [await link(), await link()];
+    const before = await link();
+    const used = await link();
     await kay.ask('/password', { body: { current_password: PASSWORD, password: 'umbrella sandwiches in june' } });
     const reset = (token: string) =>
       browser().call('/reset-password', { body: { token, password: 'seven marble staircases' } });

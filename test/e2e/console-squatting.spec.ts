@@ -20,13 +20,19 @@ describe('M1: an email address that a stranger claims', () => {
   let evesAccount: string;
 
   beforeAll(async () => {
-    const [port, own] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const own = await freePort();
     op = await TestOpenIdProvider.start({
-      ...{ issuer: `http://127.0.0.1:${port}`, port, services: [`http://127.0.0.1:${own}`] },
+      issuer: `http://127.0.0.1:${port}`,
+      port,
+      services: [`http://127.0.0.1:${own}`],
     });
     platform = await startApiPlatform({
-      ...{ PORT: String(own), OIDC_ISSUER: `http://127.0.0.1:${port}` },
-      ...{ OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret, OIDC_DOMAINS: 'corp.example' },
+      PORT: String(own),
+      OIDC_ISSUER: `http://127.0.0.1:${port}`,
+      OIDC_CLIENT_ID: CLIENT.id,
+      OIDC_CLIENT_SECRET: CLIENT.secret,
+      OIDC_DOMAINS: 'corp.example',
     });
     ada = await signInFirstAdmin(platform);
     evesAccount = await platform.newAccount();
@@ -71,7 +77,8 @@ describe('M1: an email address that a stranger claims', () => {
   /** Comes by the provider, which has verified the address, with a link if there is one: the account, or the refusal. */
   async function come(email: string, { subject = `sub-${email}`, token }: { subject?: string; token?: string } = {}) {
     op.person = { sub: subject, email, email_verified: true, name: 'Somebody' };
-    const [visitor, browser] = [new Visitor(), new Browser(platform.url)];
+    const visitor = new Visitor();
+    const browser = new Browser(platform.url);
     let start = `${platform.url}/console/api/oidc`;
     if (token !== undefined) {
       const answer = await browser.call('/oidc', { body: { token } });

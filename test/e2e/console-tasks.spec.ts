@@ -68,10 +68,20 @@ describe('playground and tasks of the console', () => {
     const id = await draw({ prompt: 'A red fox', size: '3:2', quality: 'high' });
     const task = await ended(id);
     expect(task).toMatchObject({
-      ...{ id, status: 'completed', phase: 'done', progress: 100, action: 'generation', model: 'gpt-image-2' },
+      id,
+      status: 'completed',
+      phase: 'done',
+      progress: 100,
+      action: 'generation',
+      model: 'gpt-image-2',
       provenance: 'marked',
-      ...{ size: '3:2', resolution: '1k', prompt: 'A red fox', options: { quality: 'high', output_format: 'png' } },
-      ...{ key: { name: 'Playground' }, webhook_deliveries: [], request_id: expect.stringMatching(/^req_/) },
+      size: '3:2',
+      resolution: '1k',
+      prompt: 'A red fox',
+      options: { quality: 'high', output_format: 'png' },
+      key: { name: 'Playground' },
+      webhook_deliveries: [],
+      request_id: expect.stringMatching(/^req_/),
       sizes: { requested: expect.any(String), sent: expect.any(String), received: expect.any(String) },
     });
     expect(task.timeline.map(({ event }) => event)).toEqual(['accepted', 'started', 'provider_call', 'completed']);
@@ -126,7 +136,10 @@ describe('playground and tasks of the console', () => {
     const asked = { size: '16:9', resolution: '1k', quality: 'high' };
     const read = async () => (await (await quote(asked)).json()) as Record<string, unknown>;
     expect(await read()).toMatchObject({
-      ...{ size: '1536x864', resolution: '1k', quality: 'high', within_budget: true },
+      size: '1536x864',
+      resolution: '1k',
+      quality: 'high',
+      within_budget: true,
       cost: { amount: '0.000000', exact: true },
     });
     const isForecast = async (): Promise<boolean> => Number((await read())['estimated_time']) >= 1;
@@ -334,7 +347,8 @@ describe('playground and tasks of the console', () => {
     expect((await ada.call('/tasks/cancel?status=pending', { method: 'POST' })).status).toBe(400);
     // What was moderated would be again.
     expect(await ada.ask('/tasks/retry', { method: 'POST' })).toMatchObject({
-      ...{ count: 0, has_more: false },
+      count: 0,
+      has_more: false,
       refused: [
         { code: 'invalid_value', message: 'The provider rejected the prompt or an image, and would reject it again.' },
       ],
@@ -350,7 +364,9 @@ describe('playground and tasks of the console', () => {
     const accountId = await platform.newAccount();
     const join = (name: string, role: 'admin' | 'member' | 'viewer') =>
       signInInvited(platform, { email: `${name}@scope.example`, role, accountId });
-    const [boss, mia, kim] = [await join('boss', 'admin'), await join('mia', 'member'), await join('kim', 'member')];
+    const boss = await join('boss', 'admin');
+    const mia = await join('mia', 'member');
+    const kim = await join('kim', 'member');
     const viewer = await join('vic', 'viewer');
     const order = async (who: Browser, prompt: string) =>
       (await who.ask<{ task_id: string }>('/images', { body: { model: 'gpt-image-2', resolution: '1k', prompt } }))

@@ -46,7 +46,9 @@ describe('the people of an account', () => {
     bob = await signInInvited(platform, { email: 'bob@example.org', role: 'admin' });
     member = await signInInvited(platform, { email: 'nia@example.org', role: 'member' });
     eve = await signInInvited(platform, {
-      ...{ email: 'eve@example.org', role: 'admin', accountId: await platform.newAccount() },
+      email: 'eve@example.org',
+      role: 'admin',
+      accountId: await platform.newAccount(),
     });
   });
   afterAll(() => platform.close());
@@ -266,7 +268,8 @@ describe('the people of an account', () => {
     expect((await remove(bob, 'Somebody')).status).toBe(404);
     const keys = await bob.ask<List>('/keys');
     expect(keys.data.find((one) => one['id'] === key.id)).toMatchObject({
-      ...{ revoked_at: expect.any(String), created_by: { id, name: 'Somebody' } },
+      revoked_at: expect.any(String),
+      created_by: { id, name: 'Somebody' },
     });
     const [entry] = await actions(bob, 'person.deleted');
     expect(entry).toEqual(['person.deleted', id, { name: 'Somebody', email: 'zoe@example.org', revoked_keys: 1 }]);

@@ -213,7 +213,8 @@ describe('two-factor authentication', () => {
     for (let n = 0; n < 101; n++) await new Browser(platform.url).call('/join', guess);
     expect((await new Browser(platform.url).call('/join', guess)).status).toBe(429);
     const renewed = await browser.call('/two-factor/recovery-codes', {
-      ...{ headers, body: { code: totpCode(app.secret, step()) } },
+      headers,
+      body: { code: totpCode(app.secret, step()) },
     });
     expect(renewed.status).toBe(201);
   });
@@ -327,7 +328,8 @@ describe('two-factor authentication', () => {
   it('is required of everyone with a password where an owner or admin says so, before anything else', async () => {
     const accountId = await platform.newAccount();
     const invited = (email: string, role: 'admin' | 'member') => signInInvited(platform, { email, role, accountId });
-    const [gus, uma] = [await invited('gus@example.org', 'admin'), await invited('uma@example.org', 'member')];
+    const gus = await invited('gus@example.org', 'admin');
+    const uma = await invited('uma@example.org', 'member');
     const require = (who: Browser, required: boolean) =>
       who.call('/account', { method: 'PATCH', body: { require_two_factor: required } });
     const isTold = async (who: Browser) =>

@@ -31,7 +31,9 @@ describe('webhooks in the console', () => {
     ada = await signInFirstAdmin(room.platform);
     member = await signInInvited(room.platform, { email: 'mo@example.org', role: 'member' });
     eve = await signInInvited(room.platform, {
-      ...{ email: 'eve@example.org', role: 'admin', accountId: await room.platform.newAccount() },
+      email: 'eve@example.org',
+      role: 'admin',
+      accountId: await room.platform.newAccount(),
     });
   });
   afterAll(() => room.close());
@@ -83,8 +85,13 @@ describe('webhooks in the console', () => {
       data: { endpoint_id: id },
     });
     expect(await settled('?status=delivered')).toMatchObject({
-      ...{ id: sent.id, task_id: null, event: 'webhook.test', endpoint_id: id, status: 'delivered' },
-      ...{ url: room.receiver.url('/test?token=abc'), attempts: [{ number: 1, status: 200, error: null }] },
+      id: sent.id,
+      task_id: null,
+      event: 'webhook.test',
+      endpoint_id: id,
+      status: 'delivered',
+      url: room.receiver.url('/test?token=abc'),
+      attempts: [{ number: 1, status: 200, error: null }],
     });
     expect(room.receiver.at('/other')).toEqual([]);
     const payload = `/webhooks/deliveries/${sent.id}/payload`;
@@ -131,7 +138,10 @@ describe('webhooks in the console', () => {
     const change = (body: object, who = ada) => who.call(`/webhooks/endpoints/${id}`, { method: 'PATCH', body });
     const changed = await change({ events: ['image.task.completed', 'image.task.completed'], active: false });
     expect(await changed.json()).toMatchObject({
-      ...{ id, events: ['image.task.completed'], disabled_at: expect.any(String), disabled_reason: 'owner' },
+      id,
+      events: ['image.task.completed'],
+      disabled_at: expect.any(String),
+      disabled_reason: 'owner',
     });
     const refused = await ada.call(`/webhooks/endpoints/${id}/test`, { method: 'POST' });
     expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining('is disabled') } });
@@ -154,7 +164,8 @@ describe('webhooks in the console', () => {
   });
 
   it('show the deliveries of a task by pages and filters, and resend one', async () => {
-    const [good, bad] = [await add('/good'), await add('/bad')];
+    const good = await add('/good');
+    const bad = await add('/bad');
     room.receiver.answer('/bad', 503);
     const body = {
       model: 'gpt-image-2',
@@ -170,7 +181,8 @@ describe('webhooks in the console', () => {
     expect(await waitUntil(triedTwice, { timeoutMs: 30_000 })).toBe(true);
     expect(await deliveries(`?endpoint=${bad.id}`)).toMatchObject({
       data: [{ task_id: task, event: 'image.task.completed', status: 'pending', next_try_at: expect.any(String) }],
-      ...{ has_more: false, next: null },
+      has_more: false,
+      next: null,
     });
     const all = (await deliveries(`?task=${task}`)).data;
     expect(all.map(({ endpoint_id }) => endpoint_id).sort()).toEqual([good.id, bad.id, null].sort());

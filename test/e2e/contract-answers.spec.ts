@@ -53,10 +53,8 @@ describe('answers', () => {
 
   it('that are errors of a task are one for the sync caller, the poll and the repeat', async () => {
     const headers = { 'idempotency-key': 'failed' };
-    const [sync, again] = [
-      await generate({ prompt: '[[fault=moderation]]' }, { headers }),
-      await generate({ prompt: '[[fault=moderation]]' }, { headers }),
-    ];
+    const sync = await generate({ prompt: '[[fault=moderation]]' }, { headers });
+    const again = await generate({ prompt: '[[fault=moderation]]' }, { headers });
     const { data } = await read(taskOf(sync));
     const { error, request_id: requestId } = await errorOf(sync);
     expect(requestId).toBe(sync.headers.get('x-request-id'));
@@ -185,7 +183,8 @@ describe('answers', () => {
 
   it('about tasks that are foreign, unknown, misspelt or purged are the same to the letter', async () => {
     const stranger = await platform.newKey({}, await platform.newAccount());
-    const [purged, foreign] = [taskOf(await generate()), taskOf(await generate({}, { key: stranger }))];
+    const purged = taskOf(await generate());
+    const foreign = taskOf(await generate({}, { key: stranger }));
     await platform.pool.query('DELETE FROM tasks WHERE id = $1', [purged]);
     const texts = new Set<string>();
     for (const id of [
@@ -240,7 +239,9 @@ describe('answers', () => {
       const [image] = data.result.images;
       return { life: Number(image?.expires_at) - Math.floor(Date.now() / 1_000), links: image?.url.length ?? 0 };
     };
-    const [fresh, old, gone] = [await lifeAfter(1), await lifeAfter(60), await lifeAfter(73)];
+    const fresh = await lifeAfter(1);
+    const old = await lifeAfter(60);
+    const gone = await lifeAfter(73);
     expect(Math.abs(fresh.life - 24 * hour)).toBeLessThan(60);
     expect(Math.abs(old.life - 12 * hour)).toBeLessThan(60);
     expect([fresh.links, old.links, gone.links]).toEqual([1, 1, 0]);

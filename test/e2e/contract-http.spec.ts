@@ -59,7 +59,8 @@ describe('the surface', () => {
   it.each(['/v1/models', '/v1/models/gpt-image-2', '/v1/tasks', '/healthz', '/openapi.json'])(
     'HEAD %s has the headers of GET and no body',
     async (path) => {
-      const [get, head] = [await platform.call(path), await platform.call(path, { method: 'HEAD' })];
+      const get = await platform.call(path);
+      const head = await platform.call(path, { method: 'HEAD' });
       expect([head.status, await head.text()]).toEqual([200, '']);
       expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
       expect(head.headers.get('x-request-id')).toMatch(/^req_/);
@@ -99,10 +100,8 @@ describe('the surface', () => {
 
   it('says on every image answer what is left of the minute', async () => {
     const key = await platform.newKey();
-    const [good, bad] = [
-      await platform.call(GENERATIONS, { body: BODY, key }),
-      await platform.call(GENERATIONS, { body: {}, key }),
-    ];
+    const good = await platform.call(GENERATIONS, { body: BODY, key });
+    const bad = await platform.call(GENERATIONS, { body: {}, key });
     const left = [good, bad].map(({ headers }) => [
       headers.get('x-ratelimit-limit-requests'),
       headers.get('x-ratelimit-remaining-requests'),
@@ -223,7 +222,8 @@ describe('connections without a key', () => {
     expect((await api.logged('connections.refused'))['count']).toBe(4);
     const behind = await startApi({
       ...platform.settings,
-      ...{ UNAUTHENTICATED_CONNECTIONS: '1', TRUSTED_PROXIES: '127.0.0.1' },
+      UNAUTHENTICATED_CONNECTIONS: '1',
+      TRUSTED_PROXIES: '127.0.0.1',
     });
     const proxied = Array.from({ length: 5 }, () => connect(Number(new URL(behind.url).port), '127.0.0.1'));
     sockets.push(...proxied);

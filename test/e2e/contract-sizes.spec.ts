@@ -127,7 +127,9 @@ describe('sizes', () => {
   it('in pixels that the model cannot make itself are refused when the request is strict', async () => {
     for (const size of ['1000x1000', '512x512', '1024x1023']) {
       expect(await problem(await generate({ size, strict: true }))).toMatchObject({
-        ...{ status: 400, code: 'invalid_value', param: 'size' },
+        status: 400,
+        code: 'invalid_value',
+        param: 'size',
         message: expect.stringMatching(/multiples of 16, with at least 655360 pixels/),
       });
     }
@@ -155,10 +157,8 @@ describe('sizes', () => {
   });
 
   it('in pixels are for key and deployment to turn off, and the ratios are named then', async () => {
-    const [no, yes] = [
-      await platform.newKey({ allow_pixel_size: false }),
-      await platform.newKey({ allow_pixel_size: true }),
-    ];
+    const no = await platform.newKey({ allow_pixel_size: false });
+    const yes = await platform.newKey({ allow_pixel_size: true });
     const without: TestProcess = await startApi({ ...platform.settings, ALLOW_PIXEL_SIZE: 'false' });
     const elsewhere = (key: string, size: string) =>
       fetch(`${without.url}${GENERATIONS}?dry_run=true`, {

@@ -57,8 +57,10 @@ models:
 `;
     await writeFile(join(folder, 'models.yaml'), catalog);
     platform = await startPlatform({
-      ...{ MODELS_FILE: join(folder, 'models.yaml'), VENDOR_KEY: 'k' },
-      ...{ EGRESS_ALLOW_CIDRS: '127.0.0.1/32', EGRESS_PORTS: `80,443,${port}` },
+      MODELS_FILE: join(folder, 'models.yaml'),
+      VENDOR_KEY: 'k',
+      EGRESS_ALLOW_CIDRS: '127.0.0.1/32',
+      EGRESS_PORTS: `80,443,${port}`,
     });
   });
   afterAll(async () => {
@@ -134,7 +136,8 @@ models:
   });
 
   it('in data URIs do too, whatever type they claim', async () => {
-    const [avif, gif] = [uriOf(files.avif.sent, 'png'), uriOf(files.gif.sent, 'gif')];
+    const avif = uriOf(files.avif.sent, 'png');
+    const gif = uriOf(files.gif.sent, 'gif');
     const words = ['was converted from AVIF to PNG.', 'was converted from GIF to PNG.'];
     expect(await warningsOf(await generate([avif, gif]))).toEqual(words.map((text, n) => `image_urls[${n}] ${text}`));
     await expectSeen(bothSeen());
@@ -158,7 +161,9 @@ models:
     expect(await warningsOf(await generate(links))).toEqual(words);
     await expectSeen(bothSeen());
     expect(await failure(await generate(links, { strict: true }))).toMatchObject({
-      ...{ status: 400, code: 'unsupported_image_media_type', param: 'image_urls[0]' },
+      status: 400,
+      code: 'unsupported_image_media_type',
+      param: 'image_urls[0]',
     });
   });
 

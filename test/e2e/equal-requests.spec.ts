@@ -246,7 +246,8 @@ describe('a client that tries again without counting', () => {
 
   it('gets another image after one that was delivered', async () => {
     const marker = planned({});
-    const [first, second] = [await once(platform.url, marker), await once(platform.url, marker)];
+    const first = await once(platform.url, marker);
+    const second = await once(platform.url, marker);
     expect([first.hasImage, second.hasImage]).toEqual([true, true]);
     expect(second.taskId).not.toBe(first.taskId);
   });

@@ -40,7 +40,9 @@ describe('bodies that were found to exhaust the API', () => {
   function send(path: string, body: Buffer) {
     const own = { authorization: `Bearer ${platform.key}`, 'content-length': String(body.length) };
     return sendBody(platform.url, {
-      ...{ method: 'POST', path, headers: { ...JSON_TYPE, ...own } },
+      method: 'POST',
+      path,
+      headers: { ...JSON_TYPE, ...own },
       pieces: inPieces(body),
     });
   }
@@ -52,7 +54,9 @@ describe('bodies that were found to exhaust the API', () => {
     const seen = await probe.during(platform.api, async () => {
       const calls = Array.from({ length: 12 }, () =>
         sendBody(platform.url, {
-          ...{ method: 'POST', path: '/console/api/sign-in', headers },
+          method: 'POST',
+          path: '/console/api/sign-in',
+          headers,
           pieces: byteByByte(body, 1_000_000),
         }),
       );
@@ -108,7 +112,9 @@ describe('bodies that were found to exhaust the API', () => {
     const ask = async (method: string, path: string, bytes: number, headers: Record<string, string> = {}) => {
       const own = { origin: platform.url, 'x-darkroom-csrf': '1', 'content-length': String(bytes) };
       const answer = await sendBody(platform.url, {
-        ...{ method, path, headers: { ...JSON_TYPE, ...own, ...headers } },
+        method,
+        path,
+        headers: { ...JSON_TYPE, ...own, ...headers },
         pieces: inPieces(Buffer.from('{"name":"'.padEnd(bytes - 2, 'a').concat('"}'))),
       });
       return [answer?.status, (JSON.parse(answer?.text ?? '{}') as { error?: { code: string } }).error?.code];

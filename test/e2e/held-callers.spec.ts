@@ -26,7 +26,9 @@ describe('more callers than workers', () => {
 
   beforeAll(async () => {
     platform = await startPlatform({
-      ...{ LOG_LEVEL: 'info', SYNC_WAIT_MS: patientSetting(300_000), ...probe.settings },
+      LOG_LEVEL: 'info',
+      SYNC_WAIT_MS: patientSetting(300_000),
+      ...probe.settings,
       // Longer than rows are held below, and the requests behind them wait for a connection.
       DATABASE_QUERY_TIMEOUT_MS: patientSetting(60_000),
       DATABASE_CONNECT_TIMEOUT_MS: patientSetting(60_000),

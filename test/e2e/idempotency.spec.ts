@@ -44,7 +44,8 @@ describe('Idempotency-Key', () => {
   }
 
   it('makes one task of fifty parallel calls at two processes, and answers all of them with its picture', async () => {
-    const [key, prompt] = [newKey(), 'fifty at once [[latency=1s]]'];
+    const key = newKey();
+    const prompt = 'fifty at once [[latency=1s]]';
     const calls = Array.from({ length: 50 }, (_, n) =>
       generate(key, { prompt }, n % 3 === 0 ? '/images/generations' : GENERATIONS, n % 2 ? otherApi.url : platform.url),
     );
@@ -61,7 +62,8 @@ describe('Idempotency-Key', () => {
   });
 
   it('replays the outcome, bare or quoted, at every process, with a link that works', async () => {
-    const [key, prompt] = [newKey(), 'played twice'];
+    const key = newKey();
+    const prompt = 'played twice';
     const first = await generate(key, { prompt });
     expect(first.headers.get('idempotency-replayed')).toBeNull();
     const again = await generate(`"${key}"`, { prompt }, GENERATIONS, otherApi.url);
@@ -69,15 +71,18 @@ describe('Idempotency-Key', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(taskOf(again)).toBe(taskOf(first));
     type Body = { created: number; size: string; data: { url: string }[] };
-    const [one, other] = [(await first.json()) as Body, (await again.json()) as Body];
+    const one = (await first.json()) as Body;
+    const other = (await again.json()) as Body;
     expect({ ...other, data: [] }).toEqual({ ...one, data: [] });
     expect((await fetch(other.data[0]?.url ?? '')).status).toBe(200);
     expect(await tasksOf(prompt)).toMatchObject([{ provider_starts: 1 }]);
   });
 
   it('replays the error of a task that failed', async () => {
-    const [key, prompt] = [newKey(), 'refused [[fault=moderation]]'];
-    const [first, again] = [await generate(key, { prompt }), await generate(key, { prompt })];
+    const key = newKey();
+    const prompt = 'refused [[fault=moderation]]';
+    const first = await generate(key, { prompt });
+    const again = await generate(key, { prompt });
     expect([first.status, again.status]).toEqual([400, 400]);
     expect(again.headers.get('idempotency-replayed')).toBe('true');
     expect(taskOf(again)).toBe(taskOf(first));
@@ -86,7 +91,8 @@ describe('Idempotency-Key', () => {
   });
 
   it('answers an asynchronous repeat with the same task, and lets a sync caller wait for it', async () => {
-    const [key, prompt] = [newKey(), 'sent and fetched [[latency=1s]]'];
+    const key = newKey();
+    const prompt = 'sent and fetched [[latency=1s]]';
     const submits = [`${GENERATIONS}/async`, `${GENERATIONS}?async=true`, `${GENERATIONS}/async`];
     const answers = await Promise.all(submits.map((path) => generate(key, { prompt }, path)));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);

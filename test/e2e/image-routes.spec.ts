@@ -33,7 +33,8 @@ interface TaskData {
 describe('pictures by the routes of the catalog', () => {
   let platform: Platform;
   let [first, second]: ScriptedUpstream[] = [];
-  let [firstPort, secondPort] = [0, 0];
+  let firstPort = 0;
+  let secondPort = 0;
   let folder: string;
   let png: Buffer;
 
@@ -111,8 +112,15 @@ models:
     expect(steps.map(({ at }) => at)).toEqual(steps.map(({ at }) => at).sort((a, b) => a - b));
     const [failed, made] = calls(task);
     expect(failed).toEqual({
-      ...{ event: 'provider_call', at: expect.any(Number), provider: 'first', key: 'team-a', model: 'gpt-image-2' },
-      ...{ ended: expect.any(Number), outcome: 'failed', code: 'upstream_error', charged: 'no' },
+      event: 'provider_call',
+      at: expect.any(Number),
+      provider: 'first',
+      key: 'team-a',
+      model: 'gpt-image-2',
+      ended: expect.any(Number),
+      outcome: 'failed',
+      code: 'upstream_error',
+      charged: 'no',
     });
     expect(made).toMatchObject({ provider: 'second', key: 'team-b', model: 'theirs', outcome: 'succeeded' });
     expect(second?.calls.at(-1)?.headers.authorization).toBe(`Bearer ${KEY_B}`);

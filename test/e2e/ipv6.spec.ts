@@ -22,8 +22,12 @@ describe('a machine whose processes have IPv6 addresses alone', () => {
     const server = await redis.start('six', ['bind 127.0.0.1 ::1']);
     port = String(await freePort());
     platform = await startPlatform({
-      ...{ HOST: '::1', PORT: port, PUBLIC_URL: `http://[::1]:${port}`, WORKER_HEALTH_HOST: '::1' },
-      ...{ REDIS_URL: `redis://:${REDIS_PASSWORD}@[::1]:${server.port}/0`, TRUSTED_PROXIES: '::1,fd00:1::/64' },
+      HOST: '::1',
+      PORT: port,
+      PUBLIC_URL: `http://[::1]:${port}`,
+      WORKER_HEALTH_HOST: '::1',
+      REDIS_URL: `redis://:${REDIS_PASSWORD}@[::1]:${server.port}/0`,
+      TRUSTED_PROXIES: '::1,fd00:1::/64',
       EGRESS_ALLOW_CIDRS: 'fd00:2::/64',
     });
   });

@@ -15,7 +15,9 @@ describe('limits of a key', () => {
       RATE_POLLS_PER_MINUTE: '20',
       MAX_TASKS_IN_FLIGHT: '2',
       // Keys of the tests share an account; what binds it is set in tests of its own.
-      ...{ ACCOUNT_SUBMITS_PER_MINUTE: '0', ACCOUNT_POLLS_PER_MINUTE: '0', ACCOUNT_TASKS_IN_FLIGHT: '0' },
+      ACCOUNT_SUBMITS_PER_MINUTE: '0',
+      ACCOUNT_POLLS_PER_MINUTE: '0',
+      ACCOUNT_TASKS_IN_FLIGHT: '0',
     });
     second = await startApi(platform.settings);
   });
@@ -36,7 +38,8 @@ describe('limits of a key', () => {
   }
 
   it('counts polls exactly at both processes, and says what is left and how long to wait', async () => {
-    const [key, other] = [await platform.newKey(), await platform.newKey()];
+    const key = await platform.newKey();
+    const other = await platform.newKey();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) => get(n % 2 === 0 ? platform : second, '/v1/tasks', key)),
     );
@@ -86,10 +89,8 @@ describe('limits of a key', () => {
   it('lets a key have so many tasks in flight, answers repeats all the same, and takes more once one has ended', async () => {
     const key = await platform.newKey();
     platform.worker.kill('SIGSTOP');
-    const [first, repeated] = [
-      await submit(key, { 'idempotency-key': 'one' }),
-      await submit(key, { 'idempotency-key': 'one' }),
-    ];
+    const first = await submit(key, { 'idempotency-key': 'one' });
+    const repeated = await submit(key, { 'idempotency-key': 'one' });
     const taskId = first.headers.get('x-task-id') ?? '';
     expect(repeated.headers.get('x-task-id')).toBe(taskId);
     const other = await submit(key);
@@ -200,10 +201,8 @@ describe('limits of a key', () => {
   it('a key above its own limit uses up nothing of its account’s, and headers show the limit that leaves least', async () => {
     const accountId = await platform.newAccount();
     await platform.pool.query('UPDATE accounts SET polls_per_minute = 24 WHERE id = $1', [accountId]);
-    const [loud, quiet] = [
-      await platform.newKey({ polls_per_minute: 4 }, accountId),
-      await platform.newKey({ polls_per_minute: 100 }, accountId),
-    ];
+    const loud = await platform.newKey({ polls_per_minute: 4 }, accountId);
+    const quiet = await platform.newKey({ polls_per_minute: 100 }, accountId);
     const statuses = await Promise.all(
       Array.from({ length: 40 }, async () => (await get(platform, '/v1/tasks', loud)).status),
     );

@@ -18,9 +18,12 @@ describe('several processes', () => {
 
   beforeAll(async () => {
     platform = await startPlatform({
-      ...{ LEASE_MS: '8000', SWEEP_INTERVAL_MS: '500', WORKER_CONCURRENCY: '4' },
+      LEASE_MS: '8000',
+      SWEEP_INTERVAL_MS: '500',
+      WORKER_CONCURRENCY: '4',
       // A task whose job is lost is enqueued again 8 s after the two are over.
-      ...{ DATABASE_CONNECT_TIMEOUT_MS: '5000', DATABASE_QUERY_TIMEOUT_MS: '5000' },
+      DATABASE_CONNECT_TIMEOUT_MS: '5000',
+      DATABASE_QUERY_TIMEOUT_MS: '5000',
     });
     [otherApi, ...workers] = await Promise.all([
       startApi(platform.settings),

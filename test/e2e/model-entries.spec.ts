@@ -94,7 +94,8 @@ models:
   it('decides what a request gets that names no size and no format', async () => {
     const { id } = await modelNamed('vivid-9');
     expect(await (await post(GENERATIONS, { model: id, resolution: '1k' })).json()).toMatchObject({
-      ...{ size: '1024x1024', output_format: 'webp' },
+      size: '1024x1024',
+      output_format: 'webp',
     });
     const edited = await post(EDITS, { model: id, resolution: '1k', images: [{ image_url: uri }] });
     expect(await edited.json()).toMatchObject({ size: '1536x864', output_format: 'webp' });
@@ -123,13 +124,20 @@ models:
     const pixels = { generations: true, min_edge: 64, max_edge: 3_840, max_ratio: 3, max_pixels: 8_294_400 };
     const vivid = await modelNamed('vivid-9');
     expect(vivid.capabilities).toEqual({
-      ...{ sizes: ['16:9', '1:1'], resolutions: ['1k', '2k', '4k'], edits: true, masks: true },
-      ...{ qualities: ['low', 'xhigh', 'max'], edit_qualities: ['low'], output_formats: ['webp', 'jpeg'] },
+      sizes: ['16:9', '1:1'],
+      resolutions: ['1k', '2k', '4k'],
+      edits: true,
+      masks: true,
+      qualities: ['low', 'xhigh', 'max'],
+      edit_qualities: ['low'],
+      output_formats: ['webp', 'jpeg'],
     });
     expect(vivid.limits).toMatchObject({ n: 1 });
     expect((await modelNamed('gpt-image-2')).capabilities).toMatchObject({
-      ...{ qualities: BASE_QUALITIES, edit_qualities: BASE_QUALITIES.filter((quality) => quality !== 'hd') },
-      ...{ output_formats: ['png', 'jpeg', 'webp'], pixel_sizes: pixels },
+      qualities: BASE_QUALITIES,
+      edit_qualities: BASE_QUALITIES.filter((quality) => quality !== 'hd'),
+      output_formats: ['png', 'jpeg', 'webp'],
+      pixel_sizes: pixels,
     });
     const key = await platform.newKey({ allow_pixel_size: false });
     const limited = (await (await platform.call('/v1/models/gpt-image-2', { key })).json()) as ModelAnswer;
@@ -146,7 +154,8 @@ models:
       await post(`${GENERATIONS}/async`, fields),
       await post(EDITS, { ...fields, model: 'dall-e-3', images: [{ image_url: uri }] }),
       await post('/v1/chat/completions', {
-        ...{ model: 'dall-e-3', messages: [{ role: 'user', content: 'a fox' }] },
+        model: 'dall-e-3',
+        messages: [{ role: 'user', content: 'a fox' }],
         prompt: undefined,
       }),
     ];

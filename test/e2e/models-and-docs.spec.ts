@@ -21,7 +21,10 @@ describe('models, health and documents', () => {
       owned_by: 'darkroom',
       supported_endpoint_types: ['image-generation'],
       capabilities: {
-        ...{ sizes, resolutions: ['1k', '2k', '4k'], edits: true, masks: true },
+        sizes,
+        resolutions: ['1k', '2k', '4k'],
+        edits: true,
+        masks: true,
         pixel_sizes: { generations: true, min_edge: 64, max_edge: 3_840, max_ratio: 3, max_pixels: 8_294_400 },
         qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
         edit_qualities: ['standard', 'low', 'medium', 'high', 'auto'],

@@ -38,10 +38,14 @@ describePooler('PgBouncer in transaction mode', () => {
       const pooler = await startPgBouncer(direct.href);
       stopPooler = pooler.stop;
       return {
-        ...{ DATABASE_URL: pooler.url, DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: direct.href },
+        DATABASE_URL: pooler.url,
+        DATABASE_POOLER: 'transaction',
+        DATABASE_DIRECT_URL: direct.href,
         // As in docs/operations.md, which doctor compares.
-        ...{ DATABASE_QUERY_TIMEOUT_MS: '5000' },
-        ...{ SWEEP_INTERVAL_MS: '500', RATE_SUBMITS_PER_MINUTE: '500', MAX_TASKS_IN_FLIGHT: '50' },
+        DATABASE_QUERY_TIMEOUT_MS: '5000',
+        SWEEP_INTERVAL_MS: '500',
+        RATE_SUBMITS_PER_MINUTE: '500',
+        MAX_TASKS_IN_FLIGHT: '50',
       };
     });
   });

@@ -44,10 +44,17 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
     key = (await createKey(database.pool, SECRET_KEY, { name: 'failover' })).key;
     const { url: redisUrl, prefix } = createTestRedis();
     const settings = {
-      ...{ DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: prefix, DATA_DIR: folder, SECRET_KEY },
-      ...{ OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url, WORKER_CONCURRENCY: '20' },
+      DATABASE_URL: url,
+      REDIS_URL: redisUrl,
+      REDIS_PREFIX: prefix,
+      DATA_DIR: folder,
+      SECRET_KEY,
+      OPENAI_API_KEY: 'sk-ledger-secret-key',
+      OPENAI_BASE_URL: provider.url,
+      WORKER_CONCURRENCY: '20',
       // A server that was killed refuses at once.
-      ...{ REDIS_COMMAND_TIMEOUT_MS: '20000', DATABASE_CONNECT_TIMEOUT_MS: '20000' },
+      REDIS_COMMAND_TIMEOUT_MS: '20000',
+      DATABASE_CONNECT_TIMEOUT_MS: '20000',
     };
     processes = await Promise.all([startApi(settings), startWorker(settings)]);
   });

@@ -75,7 +75,9 @@ describe('the provenance of an image', () => {
     upstream.script(image(await gradientImage(1024, 1024, 'png')));
     const openai = new OpenAI({ apiKey: platform.key, baseURL: `${platform.url}/v1`, maxRetries: 0 });
     const edited = await openai.images.edit({
-      ...{ model: 'gpt-image-2', prompt: 'a plum', size: '1024x1024' },
+      model: 'gpt-image-2',
+      prompt: 'a plum',
+      size: '1024x1024',
       image: await toFile(signed, 'a.png', { type: 'image/png' }),
     });
     const bytes = Buffer.from(edited.data?.[0]?.b64_json ?? '', 'base64');

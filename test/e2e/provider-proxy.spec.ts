@@ -7,7 +7,10 @@ import { startPlatform, type Platform } from '../support/platform.js';
 import { image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const CHAT = {
-  ...{ id: 'chat-1', object: 'chat.completion', created: 1, model: 'talk' },
+  id: 'chat-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'talk',
   choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 };
@@ -36,10 +39,14 @@ models:
 `;
     await writeFile(join(folder, 'models.yaml'), models);
     platform = await startPlatform({
-      ...{ MODELS_FILE: join(folder, 'models.yaml'), KEY_OF_TEAM: 'sk-team' },
-      ...{ PROVIDER_PROXY: proxy.url, PROVIDER_NO_PROXY: 'intern.example,127.0.0.1' },
+      MODELS_FILE: join(folder, 'models.yaml'),
+      KEY_OF_TEAM: 'sk-team',
+      PROVIDER_PROXY: proxy.url,
+      PROVIDER_NO_PROXY: 'intern.example,127.0.0.1',
       // Left alone: variables of other programs, which lead nowhere.
-      ...{ HTTPS_PROXY: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', NO_PROXY: '*' },
+      HTTPS_PROXY: 'http://127.0.0.1:9',
+      HTTP_PROXY: 'http://127.0.0.1:9',
+      NO_PROXY: '*',
     });
   });
   afterAll(async () => {

@@ -58,7 +58,8 @@ describe('npm run providers', () => {
 
   it('lists who there is, how they may be used, and what they are at', async () => {
     const worker = await room.limiter();
-    const [main, spare] = [providerEntry('main'), providerEntry('spare')];
+    const main = providerEntry('main');
+    const spare = providerEntry('spare');
     passed(await worker.enter(main, 'team-a', 'task-1'));
     passed(await worker.enter(main, 'team-a', 'task-2')).end('key_refused', 1_000_000);
     for (let n = 0; n < 3; n++) passed(await worker.enter(spare, '', `spare-${n}`)).end('failed');

@@ -101,10 +101,8 @@ describe('waiting in line', () => {
   });
 
   it('says at once that a task would not end in time, leaves nothing of it, and takes those whose turn comes sooner', async () => {
-    const [busy, idle] = [
-      await platform.newKey({ tasks_in_flight: 100 }),
-      await platform.newKey({ tasks_in_flight: 100 }),
-    ];
+    const busy = await platform.newKey({ tasks_in_flight: 100 });
+    const idle = await platform.newKey({ tasks_in_flight: 100 });
     const taken: string[] = [];
     let refused: Response | undefined;
     while (refused === undefined && taken.length < 40) {
@@ -183,7 +181,8 @@ describe('waiting in line', () => {
       const found = [...names.matchAll(/`([a-z_]+)`/g)].map(([, name]) => `darkroom_${name}`);
       for (const process of at === 'all' ? ['API', 'worker'] : [at]) listed[process]?.push(...found);
     }
-    const [api, told] = [await metricsAt(ports[0]), await metricsAt(ports[1])];
+    const api = await metricsAt(ports[0]);
+    const told = await metricsAt(ports[1]);
     const served = (text: string) => [...text.matchAll(/^# TYPE (darkroom_\w+) /gm)].map(([, name]) => name);
     // A counter without labels is 0 wherever it is declared. What is counted in one kind of process is declared in every one.
     expect(new Set(served(api + told))).toEqual(new Set(Object.values(listed).flat()));

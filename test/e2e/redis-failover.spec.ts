@@ -30,7 +30,9 @@ describe('a Redis failover', () => {
     address = await FaultProxy.start(servers[0]!.url);
     platform = await startPlatform({
       ...SHIPPED_TIMEOUTS,
-      ...{ REDIS_URL: address.url, REDIS_PREFIX: PREFIX, SWEEP_INTERVAL_MS: '500' },
+      REDIS_URL: address.url,
+      REDIS_PREFIX: PREFIX,
+      SWEEP_INTERVAL_MS: '500',
     });
   });
   afterAll(async () => {
@@ -43,7 +45,10 @@ describe('a Redis failover', () => {
 
   async function start(name: string): Promise<EmbeddedService> {
     return await startRedis({
-      ...{ folder: join(folder, name), password: PASSWORD, log: join(folder, `${name}.log`), port: await freePort() },
+      folder: join(folder, name),
+      password: PASSWORD,
+      log: join(folder, `${name}.log`),
+      port: await freePort(),
       toolFolders: [resolve('node_modules', '.cache', 'darkroom')],
       durable: false,
     });

@@ -53,9 +53,14 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     admin = new Redis(server.url, { commandTimeout: patient(10_000) });
     address = `rediss://darkroom:least@127.0.0.1:${port}/0`;
     room = await startWebhookPlatform({
-      ...{ REDIS_URL: address, REDIS_PREFIX: '{darkroom}', REDIS_CA_FILE: authority, MODELS_FILE: models },
+      REDIS_URL: address,
+      REDIS_PREFIX: '{darkroom}',
+      REDIS_CA_FILE: authority,
+      MODELS_FILE: models,
       // The limits that are kept in Redis.
-      ...{ MAX_TASKS_IN_FLIGHT: '50', RATE_SUBMITS_PER_MINUTE: '100', RATE_POLLS_PER_MINUTE: '1000' },
+      MAX_TASKS_IN_FLIGHT: '50',
+      RATE_SUBMITS_PER_MINUTE: '100',
+      RATE_POLLS_PER_MINUTE: '1000',
       RATE_CHATS_PER_MINUTE: '100',
       LEASE_MS: '3000',
     });

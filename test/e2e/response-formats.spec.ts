@@ -110,7 +110,8 @@ describe('the format of an answer', () => {
     await api.stop();
     const tasks = [first, again, elsewhere].map((answer) => answer.headers.get('x-task-id'));
     expect(new Set(tasks).size).toBe(1);
-    const [one, two] = [await itemOf(first), await itemOf(again)];
+    const one = await itemOf(first);
+    const two = await itemOf(again);
     expect(two.b64_json).toBe(one.b64_json);
     expect(two.url).toContain('/i/task_');
     // The request is the same one, so it is no 422; what absent means is for the process that answers to say.

@@ -7,7 +7,8 @@ import { startInstantWorker, startWorker, type TestProcess } from '../support/pr
 import { serviceAddress } from '../support/service-address.js';
 
 const CALLS = 20;
-const [CALLERS, WAVES] = [40, 3];
+const CALLERS = 40;
+const WAVES = 3;
 /** What one sync call of one caller takes, by process: lower it when a change needs fewer, raise it only with a reason. */
 const RECORDED = JSON.parse(readFileSync(resolve('bench', 'round-trips.json'), 'utf8')) as Record<string, number>;
 
@@ -15,10 +16,8 @@ const RECORDED = JSON.parse(readFileSync(resolve('bench', 'round-trips.json'), '
 async function openRoom(more: Readonly<Record<string, string>> = {}) {
   const proxies = new Map<string, CountingProxy>();
   const linked = async (process: string, databaseUrl: string) => {
-    const [postgres, redis] = [
-      await CountingProxy.start(databaseUrl),
-      await CountingProxy.start(serviceAddress('TEST_REDIS_URL')),
-    ];
+    const postgres = await CountingProxy.start(databaseUrl);
+    const redis = await CountingProxy.start(serviceAddress('TEST_REDIS_URL'));
     proxies.set(`${process} to Postgres`, postgres).set(`${process} to Redis`, redis);
     return { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
   };

@@ -39,7 +39,8 @@ describe('O14: another SECRET_KEY', () => {
   }
 
   it('works beside the one before: keys, sessions and one-time links, and what is used goes over to it', async () => {
-    const [before, revoked] = [await platform.newKey(), await platform.newKey({ revoked_at: new Date() })];
+    const before = await platform.newKey();
+    const revoked = await platform.newKey({ revoked_at: new Date() });
     const both = { SECRET_KEY: NEXT, SECRET_KEY_PREVIOUS: platform.secretKey };
     const token = await linkToken(platform, { purpose: 'invite', email: 'bob@example.org', role: 'member' });
     expect(await admits({ SECRET_KEY: NEXT }, before)).toEqual([401, 401]);
@@ -70,12 +71,12 @@ describe('O14: another SECRET_KEY', () => {
   }
 
   it('is swapped in a rolling restart without a refusal, and doctor tells when the one before can go', async () => {
-    const [ahead, behind] = [
-      { SECRET_KEY: LAST, SECRET_KEY_PREVIOUS: platform.secretKey },
-      { SECRET_KEY_PREVIOUS: LAST },
-    ];
+    const ahead = { SECRET_KEY: LAST, SECRET_KEY_PREVIOUS: platform.secretKey };
+    const behind = { SECRET_KEY_PREVIOUS: LAST };
     await platform.pool.query('DELETE FROM api_keys');
-    const [back, onward, idle] = [await platform.newKey(), await platform.newKey(), await platform.newKey()];
+    const back = await platform.newKey();
+    const onward = await platform.newKey();
+    const idle = await platform.newKey();
     const grace = await signInInvited(platform, { email: 'grace@example.org', role: 'admin' });
     const [first, second] = await Promise.all(
       [behind, ahead].map((secrets) => startApi({ ...platform.settings, ...secrets })),

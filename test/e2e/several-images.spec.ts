@@ -109,10 +109,12 @@ models:
     const model = async (name: string): Promise<object> =>
       (await (await platform.call(`/v1/models/${name}`)).json()) as object;
     expect(await model('four')).toMatchObject({
-      ...{ limits: { n: 4 }, capabilities: { output_formats: ['webp', 'gif'] } },
+      limits: { n: 4 },
+      capabilities: { output_formats: ['webp', 'gif'] },
     });
     expect(await model('gpt-image-2')).toMatchObject({
-      ...{ limits: { n: 1 }, capabilities: { output_formats: ['png', 'jpeg', 'webp'] } },
+      limits: { n: 1 },
+      capabilities: { output_formats: ['png', 'jpeg', 'webp'] },
     });
   });
 

@@ -62,7 +62,9 @@ describe('an account beside two that attack', () => {
     Buffer.concat([bytes, Buffer.alloc(Math.max(0, size - bytes.length), filling)]);
   const picture = (): Buffer => padded(small, PICTURE_BYTES, 0);
   const editOf = (images: readonly string[], more: object = {}): object => ({
-    ...{ model: 'gpt-image-2', prompt: 'a share [[latency=0ms]]', resolution: '1k' },
+    model: 'gpt-image-2',
+    prompt: 'a share [[latency=0ms]]',
+    resolution: '1k',
     images: images.map((image_url) => ({ image_url })),
     ...more,
   });
@@ -100,7 +102,10 @@ describe('an account beside two that attack', () => {
     expect(await ask(EDITS, key, editOf(uris(4)))).toMatchObject({ ...refused, param: 'images[3].image_url' });
     expect(
       await ask('/v1/images/generations', key, {
-        ...{ model: 'gpt-image-2', prompt: 'a share', resolution: '1k', image_urls: uris(4) },
+        model: 'gpt-image-2',
+        prompt: 'a share',
+        resolution: '1k',
+        image_urls: uris(4),
       }),
     ).toMatchObject({ ...refused, param: 'image_urls[3]' });
     const form = new FormData();
@@ -153,7 +158,9 @@ describe('an account beside two that attack', () => {
       }
     }
     const plain = ask('/v1/images/generations', third, {
-      ...{ model: 'gpt-image-2', prompt: 'a plain one [[latency=0ms]]', resolution: '1k' },
+      model: 'gpt-image-2',
+      prompt: 'a plain one [[latency=0ms]]',
+      resolution: '1k',
     });
     const isQueued = async (): Promise<boolean> =>
       (await platform.pool.query(`SELECT 1 FROM tasks WHERE prompt LIKE 'a plain one%'`)).rowCount === 1;

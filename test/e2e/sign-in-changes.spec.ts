@@ -22,7 +22,9 @@ describe('changes of how a user signs in', () => {
     await writeFile(authority, TEST_CERTIFICATE.cert);
     server = await MailServer.start();
     platform = await startApiPlatform({
-      ...{ SMTP_URL: server.url, SMTP_CA_FILE: authority, MAIL_FROM: 'Darkroom <darkroom@example.org>' },
+      SMTP_URL: server.url,
+      SMTP_CA_FILE: authority,
+      MAIL_FROM: 'Darkroom <darkroom@example.org>',
     });
     ada = await signInFirstAdmin(platform);
   });

@@ -27,7 +27,8 @@ describe('H1: event streams that nobody reads', () => {
 
   beforeAll(async () => {
     platform = await startApiPlatform({
-      ...{ BODY_MEMORY: String(BODY_MEMORY), ...probe.settings },
+      BODY_MEMORY: String(BODY_MEMORY),
+      ...probe.settings,
       // They read on once all partial images were sent, however long that takes.
       SEND_TIMEOUT_MS: '0',
     });

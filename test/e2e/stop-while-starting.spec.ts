@@ -32,11 +32,15 @@ describe('a process that gets SIGTERM while it starts', () => {
 
   /** Starts a role, and stops it as soon as it has printed `mark`. Returns how it ended. */
   async function stopAt(mark: string, role: string) {
-    const [port, health] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const health = await freePort();
     const child = spawn(process.execPath, ['--import', pathToFileURL(report).href, 'bin/darkroom.mjs', role], {
       env: {
         ...platform.settings,
-        ...{ PATH: process.env['PATH'], LOG_LEVEL: 'debug', PORT: String(port), WORKER_HEALTH_PORT: String(health) },
+        PATH: process.env['PATH'],
+        LOG_LEVEL: 'debug',
+        PORT: String(port),
+        WORKER_HEALTH_PORT: String(health),
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -11,7 +11,10 @@ it('a worker whose Redis goes away ends soon without work, and otherwise when it
   const own = await OwnRedis.open();
   const redis = await own.start('redis');
   const { platform, receiver, close } = await startWebhookPlatform({
-    ...{ REDIS_URL: redis.url, REDIS_PREFIX: '{away}', WEBHOOK_TIMEOUT_MS: '60000', SHUTDOWN_GRACE_MS: '60000' },
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: '{away}',
+    WEBHOOK_TIMEOUT_MS: '60000',
+    SHUTDOWN_GRACE_MS: '60000',
   });
   let held: ServerResponse | undefined;
   receiver.answer('/held', (response) => (held = response));
@@ -23,7 +26,8 @@ it('a worker whose Redis goes away ends soon without work, and otherwise when it
 
   await redis.stop();
   const since = performance.now();
-  const [idleExit, busyExit] = [idle.stop(), platform.worker.stop()];
+  const idleExit = idle.stop();
+  const busyExit = platform.worker.stop();
   expect(await idleExit).toMatchObject({ code: 0, signal: null });
   expect(await waitUntil(() => performance.now() - since > LONG_MS, { timeoutMs: 2 * LONG_MS })).toBe(true);
   held?.writeHead(200).end();

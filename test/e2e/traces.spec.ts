@@ -154,7 +154,9 @@ describe('traces', () => {
   it('a receiver that hangs delays no answer and no end of a process', async () => {
     const hanging = await startOtlpReceiver({ hangs: true });
     const api = await startApi({
-      ...{ ...web.platform.settings, PORT: undefined, OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url },
+      ...web.platform.settings,
+      PORT: undefined,
+      OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url,
       // One that waited for an answer would be ended by force.
       OTEL_EXPORTER_OTLP_TIMEOUT: '60000',
     });

@@ -102,7 +102,8 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
   });
 
   it('is taken from the store by any number of requests, though its address is one that may not be fetched', async () => {
-    const [image, mask] = [await upload(png), await upload(await gradientImage(256, 192, 'png', 4))];
+    const image = await upload(png);
+    const mask = await upload(await gradientImage(256, 192, 'png', 4));
     const edit = platform.call('/v1/images/edits', {
       body: {
         prompt: 'x',

@@ -69,7 +69,8 @@ describe('webhooks', () => {
   }
 
   it('tell of a picture with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
-    const [callback, hook] = [freshPath(), freshPath()];
+    const callback = freshPath();
+    const hook = freshPath();
     const endpoints = new WebhookEndpointStore(databaseOf(platform), {
       ...new WebhooksConfig(),
       endpointsPerAccount: 0,
@@ -77,7 +78,8 @@ describe('webhooks', () => {
     const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url(hook));
     const waited = await submit('for somebody who waits', undefined, '');
     const id = await submit('a lighthouse', callback);
-    const [[first], [second]] = [await receiver.arrived(callback), await receiver.arrived(hook)];
+    const [first] = await receiver.arrived(callback);
+    const [second] = await receiver.arrived(hook);
     expect(await settled(id)).toEqual([
       ['delivered', [200]],
       ['delivered', [200]],
@@ -111,7 +113,9 @@ describe('webhooks', () => {
   });
 
   it('tell of failed, cancelled and overdue tasks', async () => {
-    const [failing, cancelled, overdue] = [freshPath(), freshPath(), freshPath()];
+    const failing = freshPath();
+    const cancelled = freshPath();
+    const overdue = freshPath();
     await submit('refused [[fault=moderation]]', failing);
     const [failure] = await receiver.arrived(failing);
     expect(await unwrapped(failure as Received)).toMatchObject({
@@ -135,7 +139,8 @@ describe('webhooks', () => {
   });
 
   it('come again after an error of the receiver, and no picture waits for a slow one', async () => {
-    const [broken, slow] = [freshPath(), freshPath()];
+    const broken = freshPath();
+    const slow = freshPath();
     receiver.answer(broken, (response, { event }) => {
       response.writeHead(receiver.at(broken).length === 1 ? 500 : 200).end(event.id);
     });

@@ -99,7 +99,8 @@ describe('Postgres', () => {
     '%s: a retry of an SDK, or with a key, never makes a second task, and finds its images',
     async (fault) => {
       const key = await freshKey();
-      const [counted, keyed] = [newMarker(), newMarker()];
+      const counted = newMarker();
+      const keyed = newMarker();
       const edit = { model: 'gpt-image-2', images: [{ image_url: await photo() }] };
       const attempt = (retry: number) =>
         callers.ask('/v1/images/edits', {
@@ -204,7 +205,8 @@ describe('Postgres', () => {
   });
 
   it('killed: held callers and accepted tasks outlive it, and it is found again by itself', async () => {
-    const [waiting, marker] = [newMarker(), newMarker()];
+    const waiting = newMarker();
+    const marker = newMarker();
     provider.plan(waiting, { latencyMs: 4_000 });
     provider.plan(marker, { latencyMs: 2_000 });
     const { pid } = room.api.running;

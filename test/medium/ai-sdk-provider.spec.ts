@@ -46,7 +46,12 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       EGRESS_PORTS: [vendor.url, files.url].map((url) => new URL(url).port).join(','),
     });
     const entry: ProviderEntry = {
-      ...{ name: 'vendor', type, baseUrl, keys: [{ name: 'k', secret }], interrupted: 'fail', free: false },
+      name: 'vendor',
+      type,
+      baseUrl,
+      keys: [{ name: 'k', secret }],
+      interrupted: 'fail',
+      free: false,
       limits: { concurrency: undefined, startsPerMinute: undefined },
       options,
     };

@@ -8,12 +8,20 @@ import { openPrisma } from '../support/open-prisma.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 const RULE: AlertRule = {
-  ...{ accountId: 'acct_default', kind: 'budget', enabled: true, channelIds: [] },
+  accountId: 'acct_default',
+  kind: 'budget',
+  enabled: true,
+  channelIds: [],
   ...ALERTS.budget.defaults,
 };
 const READING = {
-  ...{ subject: 'account', name: 'This account', value: 95, title: 'This account has used 95% of its budget' },
-  ...{ what: '9.50 USD of 10.00 USD is spent.', advice: 'Raise it.', path: '/console/usage' },
+  subject: 'account',
+  name: 'This account',
+  value: 95,
+  title: 'This account has used 95% of its budget',
+  what: '9.50 USD of 10.00 USD is spent.',
+  advice: 'Raise it.',
+  path: '/console/usage',
 };
 
 // Real: Postgres.

@@ -100,7 +100,11 @@ describe('the report on other gateways', () => {
       {
         side: peer,
         what: 'peer',
-        ...{ calls: 50, inFlight: 50, answered: 20, paid: 90, restartMs: 400 },
+        calls: 50,
+        inFlight: 50,
+        answered: 20,
+        paid: 90,
+        restartMs: 400,
         outcomes: [...Array<string>(20).fill('answered'), ...Array<string>(30).fill('ECONNREFUSED')],
       },
     ],

@@ -64,7 +64,10 @@ describe.each<[string, (socket: Socket) => void]>([
     const upstream = new Upstream({
       baseUrl: `${scheme}://provider.example/v1`,
       proxy: { providerProxy: proxy, providerNoProxy: [] },
-      ...{ connectTimeoutMs: SECONDS, firstByteTimeoutMs: SECONDS, idleTimeoutMs: SECONDS, totalTimeoutMs: SECONDS },
+      connectTimeoutMs: SECONDS,
+      firstByteTimeoutMs: SECONDS,
+      idleTimeoutMs: SECONDS,
+      totalTimeoutMs: SECONDS,
     });
     const call = { path: '/models', accept: 'application/json', signal: new AbortController().signal, maxBytes: 100 };
     const error = await failure(upstream.call(call, (answer) => Promise.resolve(answer.status)));

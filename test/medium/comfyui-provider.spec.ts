@@ -280,7 +280,8 @@ describe('the ComfyUI adapter', () => {
       await expect(call).rejects.toBe(reason);
       return named;
     };
-    const [running, waiting] = [await shutDown(), await shutDown()];
+    const running = await shutDown();
+    const waiting = await shutDown();
     expect([comfy.runningId, comfy.pendingIds]).toEqual([running, [waiting]]);
     const resumed = [running, waiting].map((resumeJobId) => generate({}, contextOf({ resumeJobId })));
     const looks = callsOf('GET', '/history').length;
@@ -312,7 +313,8 @@ describe('the ComfyUI adapter', () => {
       await waitUntil(() => callsOf('GET', '/queue').length > before, { timeoutMs: 10_000 });
       return { stop, call };
     };
-    const [running, waiting] = [await begin(), await begin()];
+    const running = await begin();
+    const waiting = await begin();
     expect(await waitUntil(() => comfy.pendingIds.length === 1, { timeoutMs: 20_000 })).toBe(true);
     const reason = new Error('cancelled');
     waiting.stop.abort(reason);

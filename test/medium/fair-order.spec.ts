@@ -96,7 +96,8 @@ describe('the fair order', () => {
 
   it('refuses a turn that comes too late, which changes nothing, and lets a key with none before it in', async () => {
     await add('a', 6);
-    const [busy, idle] = [caller('a'), caller('b')];
+    const busy = caller('a');
+    const idle = caller('b');
     const rounds = await room.redis.hgetall(`${room.prefix}:rounds`);
     expect(await room.queue.takeTurn(busy, 5)).toEqual({ turn: undefined, before: 6 });
     expect(await room.redis.hgetall(`${room.prefix}:rounds`)).toEqual(rounds);

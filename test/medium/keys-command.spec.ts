@@ -179,10 +179,15 @@ describe('budgets by npm run keys', () => {
       [
         ...['account.limits_set', 'acct_d'],
         {
-          ...{ name: 'D', via: 'command' },
+          name: 'D',
+          via: 'command',
           changes: {
-            ...{ weight: 2, submits_per_minute: 600, polls_per_minute: 0, chats_per_minute: 9 },
-            ...{ tasks_in_flight: 8, max_keys: 50 },
+            weight: 2,
+            submits_per_minute: 600,
+            polls_per_minute: 0,
+            chats_per_minute: 9,
+            tasks_in_flight: 8,
+            max_keys: 50,
           },
         },
       ],

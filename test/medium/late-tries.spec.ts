@@ -66,7 +66,9 @@ describe('a try that is late', () => {
   });
 
   const attempt = (fingerprint: Buffer, retry: number, counted = true): RequestIdentity => ({
-    ...{ kind: 'attempt', retry, counted },
+    kind: 'attempt',
+    retry,
+    counted,
     fingerprint,
   });
   const take = (process: number, identity: RequestIdentity, caller?: Caller, changes: Partial<TaskCommand> = {}) =>

@@ -71,7 +71,9 @@ describe('turns of a network', () => {
   };
   let folder: string;
   let server: FastifyInstance;
-  let [received, closed, opened] = [0, 0, 0];
+  let received = 0;
+  let closed = 0;
+  let opened = 0;
   const agent = new Agent({ connections: 100 });
 
   beforeAll(async () => {

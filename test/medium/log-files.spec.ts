@@ -47,7 +47,11 @@ it('M4: keeps the log of a process that writes on and on within its bounds, the 
   const env = { PATH: process.env['PATH'] };
   const paused = join(folder, 'writer.paused');
   const writer = await startChild({
-    ...{ command: process.execPath, args: ['-e', WRITER, paused], env, log, deathSignal: 'SIGKILL' },
+    command: process.execPath,
+    args: ['-e', WRITER, paused],
+    env,
+    log,
+    deathSignal: 'SIGKILL',
   });
   logs.watch(5);
   const atRest = async (): Promise<boolean> => existsSync(paused) && (await size(log)) <= BOUNDS.maxBytes;

@@ -112,7 +112,8 @@ describe(`a history of ${TASKS} tasks`, () => {
       isRankable: true,
     });
     await expect(tasks.list(allTasksOf(TEST_ACCOUNT), { limit: 20, order: 'longest' })).rejects.toMatchObject({
-      ...{ code: 'invalid_value', param: 'order' },
+      code: 'invalid_value',
+      param: 'order',
     });
   });
 

@@ -88,10 +88,8 @@ describe('money', () => {
   it('of several images is reserved for all of them, and settled for those that are delivered', async () => {
     const apiKeyId = keyId();
     await keyBudget(apiKeyId, 1_000_000);
-    const [three, byTokens] = [
-      { ...COST, reserved: 120_000, n: 3 },
-      { ...BY_TOKENS, reserved: 120_000, n: 3 },
-    ];
+    const three = { ...COST, reserved: 120_000, n: 3 };
+    const byTokens = { ...BY_TOKENS, reserved: 120_000, n: 3 };
     const ended = async (cost: TaskCost, delivered: number, tokens?: ReturnType<typeof usage>) => {
       const { task } = await take({ apiKeyId, cost });
       await completed(task.id, tokens, delivered);
@@ -265,7 +263,8 @@ describe('money', () => {
 
   it('counts what was spent before the budget was set', async () => {
     const apiKeyId = keyId();
-    const [kept, failed] = [await take({ apiKeyId }), await take({ apiKeyId })];
+    const kept = await take({ apiKeyId });
+    const failed = await take({ apiKeyId });
     await room.store.cancel(allTasksOf(TEST_ACCOUNT), failed.task.id);
     await completed(kept.task.id);
     await room.sql(
@@ -375,7 +374,8 @@ describe('money', () => {
     });
 
     it('counts for a budget that is set meanwhile, and is not kept where there is none', async () => {
-      const [apiKeyId, free] = [await newKey(), keyId()];
+      const apiKeyId = await newKey();
+      const free = keyId();
       await keyBudget(apiKeyId, 100_000);
       await reserve(apiKeyId, 30_000, `set-${apiKeyId}`);
       await keyBudget(apiKeyId, 200_000, 'month');
@@ -390,7 +390,8 @@ describe('money', () => {
   });
 
   it('begins anew with the month, and what ends later belongs to the month that it began in', async () => {
-    const [monthly, total] = [keyId(), keyId()];
+    const monthly = keyId();
+    const total = keyId();
     await keyBudget(monthly, 80_000, 'month');
     await keyBudget(total, 80_000, 'total');
     const [old] = await Promise.all([take({ apiKeyId: monthly }), take({ apiKeyId: total })]);
@@ -407,7 +408,8 @@ describe('money', () => {
   });
 
   it('counts a task that was accepted last month in the month of its reserve', async () => {
-    const [reservedBefore, reservedSince] = ['acct_before', 'acct_since'];
+    const reservedBefore = 'acct_before';
+    const reservedSince = 'acct_since';
     for (const accountId of [reservedBefore, reservedSince]) await take({ accountId, apiKeyId: keyId() });
     const accounts = [reservedBefore, reservedSince];
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 month' WHERE account_id = ANY($1)`, [

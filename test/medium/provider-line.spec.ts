@@ -253,7 +253,8 @@ describe('who comes next at a provider that is full', () => {
       passed(await ask({ id: newTaskId(), caller: caller('draws') }, entry)).end('succeeded');
     }
     const images = await wait(20, caller('draws'), entry);
-    let [chats, retryIn] = [0, 0];
+    let chats = 0;
+    let retryIn = 0;
     for (let second = 0; second < 100; second++) {
       const began = performance.now();
       if (second >= retryIn) {
@@ -298,7 +299,8 @@ describe('who comes next at a provider that is full', () => {
 
     it('was told to wait for longer when it already had a place', async () => {
       const entry = providerEntry('p', { concurrency: 2 });
-      const [first, second] = [await resume(entry), await resume(entry)];
+      const first = await resume(entry);
+      const second = await resume(entry);
       expect(reasonOf(await chat(entry))).toBe('busy');
       await end(second, 'key_refused');
       expect(reasonOf(await chat(entry))).toBe('cooling');

@@ -87,7 +87,9 @@ describe('the adapters of the catalog', () => {
       openAiSettings({ ...entry(name), options: { ...options } }, entry(name).keys[0], openai);
     expect(settings('two')).toMatchObject({ apiKey: 'secret-a', stream: false, project: undefined });
     expect(settings('two', { stream: true, total_timeout_ms: 5_000 })).toMatchObject({
-      ...{ stream: true, totalTimeoutMs: 5_000, baseUrl: 'http://two.example/v1' },
+      stream: true,
+      totalTimeoutMs: 5_000,
+      baseUrl: 'http://two.example/v1',
     });
     const ours = openAiSettings({ ...entry('one'), baseUrl: 'https://api.openai.com/v1' }, undefined, openai);
     expect(ours).toMatchObject({ apiKey: undefined, project: 'ours' });

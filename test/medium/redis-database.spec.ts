@@ -112,7 +112,10 @@ describe('the database that REDIS_URL names', () => {
     const database = await createTestDatabase();
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-redis-database-'));
     const env = {
-      ...{ PATH: process.env['PATH'], DATABASE_URL: database.url, REDIS_URL: urlOf(5), DATA_DIR: folder },
+      PATH: process.env['PATH'],
+      DATABASE_URL: database.url,
+      REDIS_URL: urlOf(5),
+      DATA_DIR: folder,
       PORT: String(await freePort()),
     };
     const child = spawn(process.execPath, [resolve('dist', 'apps', 'standalone', 'src', 'main.js'), 'start'], { env });

@@ -21,7 +21,8 @@ describe('turns of a connection', () => {
     server = createServer((payload, response) => {
       const takeTurns = burstLimiter(payload);
       const isBehind = payload.headers['x-reader'] === 'behind';
-      let [bytes, inTurn] = [0, 0];
+      let bytes = 0;
+      let inTurn = 0;
       const next = (): void => {
         most = Math.max(most, inTurn);
         inTurn = 0;

@@ -81,7 +81,8 @@ describe('retention', () => {
 
   function orphanCollector(env: Record<string, string> = {}): CollectOrphans {
     const [config] = loadConfig([StorageConfig], env);
-    const [tasks, uploads] = [new TaskObjects(room.database), new UploadRepository(room.database)];
+    const tasks = new TaskObjects(room.database);
+    const uploads = new UploadRepository(room.database);
     return new CollectOrphans(store, tasks, uploads, config, room.logger);
   }
 
@@ -114,10 +115,8 @@ describe('retention', () => {
       room.database,
       new AlertChannelStore(room.database, loadConfig([WebhooksConfig], {})[0]),
     );
-    const [keys, signIns] = [
-      new ExpireIdempotencyKeys(room.database, room.logger),
-      new ExpireSignIns(room.database, room.logger),
-    ];
+    const keys = new ExpireIdempotencyKeys(room.database, room.logger);
+    const signIns = new ExpireSignIns(room.database, room.logger);
     const dueSince = () =>
       Promise.all([
         ...[lag.charges(chargeRetentionDays), lag.usage('hour', usageHourRetentionDays)],
@@ -184,7 +183,8 @@ describe('retention', () => {
 
   it('O6: removes charges, usage and audit entries after their days, and never what was spent', async () => {
     const [config] = loadConfig([WorkerConfig], {});
-    const [charges, usage] = [new ChargeRepository(room.database), new UsageRepository(room.database)];
+    const charges = new ChargeRepository(room.database);
+    const usage = new UsageRepository(room.database);
     const expire = new ExpireLedger(charges, usage, room.logger);
     const days = { charges: config.chargeRetentionDays, audit: config.auditLogRetentionDays };
     const ageOf = (daysOld: number): string => ulid(Date.now() - daysOld * DAY_MS);
@@ -259,7 +259,8 @@ describe('retention', () => {
 
   it('leaves favorites alone until they are none', async () => {
     const expire = new ExpireObjects(room.database, store, room.logger);
-    const [favorite, other] = [await completed(), await completed()];
+    const favorite = await completed();
+    const other = await completed();
     for (const { id } of [favorite, other]) await finishedHoursAgo(id, 169);
     await room.store.setFavorite(allTasksOf(TEST_ACCOUNT), favorite.id, true);
     await expire.run(KEPT);
@@ -275,7 +276,8 @@ describe('retention', () => {
 
   it('leaves a task alone while its webhooks are tried', async () => {
     const expire = new ExpireObjects(room.database, store, room.logger);
-    const [told, other] = [await completed(), await completed()];
+    const told = await completed();
+    const other = await completed();
     for (const { id } of [told, other]) await finishedHoursAgo(id, 169);
     await room.sql(
       `INSERT INTO webhook_deliveries (id, account_id, task_id, event, state, next_try_at) VALUES
@@ -329,7 +331,9 @@ describe('retention', () => {
 
   it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
     const expire = new ExpireObjects(room.database, store, room.logger);
-    const [fresh, stale, gone] = [await completed(), await completed(), await completed()];
+    const fresh = await completed();
+    const stale = await completed();
+    const gone = await completed();
     await finishedHoursAgo(fresh.id, 71);
     await finishedHoursAgo(stale.id, 73);
     await finishedHoursAgo(gone.id, 169);
@@ -375,7 +379,9 @@ describe('retention', () => {
     const [config] = loadConfig([TasksConfig], {});
     const longest = config.deadlineMs / 60_000 + 60;
     const expire = new ExpireUploads(new UploadRepository(room.database), store, config, room.logger);
-    const [alive, justOver, longOver] = [await uploaded(-60), await uploaded(longest - 1), await uploaded(longest + 1)];
+    const alive = await uploaded(-60);
+    const justOver = await uploaded(longest - 1);
+    const longOver = await uploaded(longest + 1);
     await expire.run();
     expect(await stored()).toEqual([alive, justOver].sort());
     const { rows } = await room.sql('SELECT id FROM uploads');

@@ -279,7 +279,8 @@ describe('running one task', () => {
 
   it('gives a paid call all of its provider’s time when the process stops, and finishes it', async () => {
     const id = await accepted();
-    const [started, image] = [deferred<undefined>(), deferred<Buffer>()];
+    const started = deferred<undefined>();
+    const image = deferred<Buffer>();
     const slow = vendor(async () => {
       started.resolve(undefined);
       return imageOf(await image.promise);

@@ -163,7 +163,8 @@ describe('a task of several images', () => {
     expect(images?.map(({ key }) => key)).toEqual(keysOf(id, 2, 3));
     const { rows } = await room.sql('SELECT provider_starts FROM tasks WHERE id = $1', [id]);
     expect(rows).toEqual([{ provider_starts: 1 }]);
-    const [objects, uploads] = [new TaskObjects(room.database), new UploadRepository(room.database)];
+    const objects = new TaskObjects(room.database);
+    const uploads = new UploadRepository(room.database);
     const config = new StorageConfig();
     await new CollectOrphans(store, objects, uploads, config, room.logger).run(Date.now() + DAY_MS);
     expect(await stored()).toEqual([`results/${id}-2.thumb.webp`, ...keysOf(id, 2, 3)].sort());

@@ -11,7 +11,9 @@ import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 const SECRETS = { secretKey: 'k'.repeat(40) };
 const FIRST = 'acct_default';
-const [OLD, NEW, OTHER] = ['the old hash', 'the new hash', 'another hash'];
+const OLD = 'the old hash';
+const NEW = 'the new hash';
+const OTHER = 'another hash';
 
 /** Changes of one sign-in that come at the same time: none waits for another that waits for it. */
 describe('changes of a sign-in at the same time', () => {
@@ -102,7 +104,8 @@ describe('changes of a sign-in at the same time', () => {
   });
 
   it('of two links for all accounts, one works', async () => {
-    const [token, other] = [await resetToken(bob, true), await resetToken(bobToo, true)];
+    const token = await resetToken(bob, true);
+    const other = await resetToken(bobToo, true);
     const where = { accountId: second, email: bob.email, purpose: 'password' };
     const { id } = await database.signInLink.findFirstOrThrow({ where });
     const outcomes = await inTurn('sign_in_links', id, [() => reset(other), () => reset(token, OTHER)]);
@@ -111,7 +114,8 @@ describe('changes of a sign-in at the same time', () => {
   });
 
   it('a link for all accounts changes nothing for a person who has just left the sign-in', async () => {
-    const [alone, all] = [await resetToken(bob), await resetToken(bobToo, true)];
+    const alone = await resetToken(bob);
+    const all = await resetToken(bobToo, true);
     const outcomes = await inTurn('people', bob.id, [() => reset(alone), () => reset(all, OTHER)]);
     expect(outcomes).toMatchObject([{ id: bob.id }, undefined]);
     expect([await hashOf(bob), await hashOf(bobToo)]).toEqual([NEW, OLD]);

@@ -22,13 +22,13 @@ describe('a process that cannot start', () => {
     await once(taken, 'listening');
     const port = String((taken.address() as AddressInfo).port);
     settings = {
-      ...{ DATABASE_URL: database.url, REDIS_URL: createTestRedis().url, SECRET_KEY: 's'.padEnd(40, 'x') },
-      ...{
-        DATA_DIR: folder,
-        HOST: '127.0.0.1',
-        PORT: port,
-        WORKER_HEALTH_PORT: port,
-      },
+      DATABASE_URL: database.url,
+      REDIS_URL: createTestRedis().url,
+      SECRET_KEY: 's'.padEnd(40, 'x'),
+      DATA_DIR: folder,
+      HOST: '127.0.0.1',
+      PORT: port,
+      WORKER_HEALTH_PORT: port,
     };
   });
   afterAll(async () => {

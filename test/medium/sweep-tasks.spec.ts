@@ -59,7 +59,9 @@ describe('the sweep', () => {
 
   it('leaves a task whose caller was refused to be taken back, however late its row appears, unless it is wanted', async () => {
     const retract = new RetractTasks(room.database, room.queue, room.tasksConfig, room.logger);
-    const [refused, wanted, died] = [await oldTask(), await oldTask(), await oldTask()];
+    const refused = await oldTask();
+    const wanted = await oldTask();
+    const died = await oldTask();
     const { createdAt } = await room.database.task.findUniqueOrThrow({ where: { id: wanted } });
     await room.database.task.update({ where: { id: wanted }, data: { nextTryAt: createdAt } });
     for (const id of [refused, wanted]) retract.add(id);
@@ -88,7 +90,8 @@ describe('the sweep', () => {
     );
     const { rows } = await room.sql('SELECT id FROM tasks');
     await room.queue.addAll(rows.map((row: { id: string }) => ({ taskId: row.id, epoch: 0 })));
-    const [one, other] = [room.newSweep(), room.newSweep()];
+    const one = room.newSweep();
+    const other = room.newSweep();
     expect([await one.enqueueForgotten(600_000), one.midway]).toEqual([0, true]);
     expect([await other.enqueueForgotten(600_000), other.midway]).toEqual([0, false]);
     expect([await one.enqueueForgotten(600_000), one.midway]).toEqual([0, false]);

@@ -54,11 +54,13 @@ describe('estimates', () => {
   }
 
   it('come to what was measured, at every process, whichever worker measured it', async () => {
-    const [one, two] = [worker('one'), worker('two', 3)];
+    const one = worker('one');
+    const two = worker('two', 3);
     await measured(one, 8_000, 64);
     expect((await process()).total(command(), 0)).toBe(8_000);
     await measured(two, 4_000, 40);
-    const [a, b] = [await process(), await process()];
+    const a = await process();
+    const b = await process();
     expect([a.total(command(), 0), b.total(command(), 0)]).toEqual([4_000, 4_000]);
     // Five slots, and the mean of the last 64 tasks of its kind, the shortest and longest tenth left out.
     const mean = (24 * 8_000 + 40 * 4_000 - 6 * 12_000) / 52;
@@ -71,7 +73,8 @@ describe('estimates', () => {
 
   it('know how long the oldest task has waited that could start, those between two tries aside', async () => {
     const figures = new TaskFigures(room.database);
-    const [retried, waiting] = [await queued('key_a'), await queued('key_b')];
+    const retried = await queued('key_a');
+    const waiting = await queued('key_b');
     const set = `UPDATE tasks SET created_at = now() - $2 * interval '1 second', next_try_at = $3 WHERE id = $1`;
     await room.database.pool.query(set, [retried.id, 3_600, new Date(Date.now() + 600_000)]);
     await room.database.pool.query(set, [waiting.id, 600, null]);
@@ -96,7 +99,8 @@ describe('estimates', () => {
 
   it('come with what each worker tells of itself, for as long as it is there', async () => {
     const { times } = room;
-    const [one, two] = [worker('one'), worker('two', 3)];
+    const one = worker('one');
+    const two = worker('two', 3);
     await one.report();
     await two.report();
     const facts = { pid: globalThis.process.pid, running: 0, version: '1.0.0' };
@@ -136,7 +140,9 @@ describe('estimates', () => {
 
   it('tell each waiting task its place among its own account’s and nothing of others, and estimate by all that are before it', async () => {
     await measured(worker('one', 1), 1_000, 3);
-    const [first, second, third] = [await queued('a'), await queued('a'), await queued('a')];
+    const first = await queued('a');
+    const second = await queued('a');
+    const third = await queued('a');
     const tasks = [first, second, third];
     const estimates = await process();
     const positions = async (): Promise<(number | undefined)[]> => {

@@ -116,7 +116,8 @@ describe('taking requests in', () => {
   });
 
   it('removes expired keys and no others', async () => {
-    const [old, live] = [keyed(), keyed()];
+    const old = keyed();
+    const live = keyed();
     await take(old);
     await take(live);
     await room.sql(`UPDATE idempotency_keys SET expires_at = now() - interval '1 second' WHERE key = $1`, [old.key]);
@@ -166,7 +167,9 @@ describe('taking requests in', () => {
   describe('an equal request of a client that counts no tries', () => {
     const WINDOW_MS = 120_000;
     const uncounted = (fingerprint = randomBytes(32)): RequestIdentity => ({
-      ...{ kind: 'attempt', retry: 0, counted: false },
+      kind: 'attempt',
+      retry: 0,
+      counted: false,
       fingerprint,
     });
     const leave = ({ task }: Intake, requestId: string) => room.store.markAbandoned(task.id, requestId);
@@ -240,7 +243,8 @@ describe('taking requests in', () => {
         `UPDATE tasks SET status = 'failed', phase = 'done', finished_at = ${finishedAt}, calls = $2 WHERE id = $1`,
         [intake.task.id, calls],
       );
-      const [again, more] = [await ask(identity), await ask(identity)];
+      const again = await ask(identity);
+      const more = await ask(identity);
       expect([again.intake.attached, more.intake.attached]).toEqual([attaches, attaches]);
       if (attaches) expect(again.intake.task).toMatchObject({ id: intake.task.id, status: 'failed' });
     });
@@ -286,7 +290,9 @@ describe('taking requests in', () => {
       for (const { presence } of processes) presence.disconnect();
     });
     const first = (fingerprint = randomBytes(32), counted = false): RequestIdentity => ({
-      ...{ kind: 'attempt', retry: 0, counted },
+      kind: 'attempt',
+      retry: 0,
+      counted,
       fingerprint,
     });
     const ask = (process: number, identity: RequestIdentity, changes = {}): Promise<Intake> =>
@@ -337,7 +343,10 @@ describe('taking requests in', () => {
       await end(0);
       expect((await ask(1, identity)).attached).toBe(false);
       const away = new Redis('redis://127.0.0.1:1', {
-        ...{ lazyConnect: true, enableOfflineQueue: false, maxRetriesPerRequest: 0, retryStrategy: () => null },
+        lazyConnect: true,
+        enableOfflineQueue: false,
+        maxRetriesPerRequest: 0,
+        retryStrategy: () => null,
       });
       const lost = new LostCallers(away, room.redisConfig, room.database);
       const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
@@ -347,7 +356,8 @@ describe('taking requests in', () => {
 
     it('gets its images when they were completed after that process was killed', async () => {
       const identity = first();
-      const [left, kept] = [await ask(0, identity), await ask(1, first())];
+      const left = await ask(0, identity);
+      const kept = await ask(1, first());
       await end(0);
       const completed = await Promise.all(
         [left, kept].map(async ({ task: { id } }) => {
@@ -375,7 +385,8 @@ describe('taking requests in', () => {
 
     it('gets its task later too, since the others mark what a killed process has left', async () => {
       const identity = first();
-      const [left, kept] = [await ask(0, identity), await ask(1, first())];
+      const left = await ask(0, identity);
+      const kept = await ask(1, first());
       await processes[1]!.lost.markAll();
       expect([await abandoned(left), await abandoned(kept)]).toEqual([false, false]);
       await end(0);
@@ -386,7 +397,9 @@ describe('taking requests in', () => {
 
   describe('requests of one moment', () => {
     const first = (): RequestIdentity => ({
-      ...{ kind: 'attempt', retry: 0, counted: false },
+      kind: 'attempt',
+      retry: 0,
+      counted: false,
       fingerprint: randomBytes(32),
     });
     /** Rows that one statement has made have one transaction. */
@@ -443,7 +456,8 @@ describe('taking requests in', () => {
     });
 
     it('share a key as if they had come one after the other', async () => {
-      const [identity, other] = [keyed(), keyed()];
+      const identity = keyed();
+      const other = keyed();
       const asked = [identity, identity, { ...identity, fingerprint: randomBytes(32) }, other, identity];
       const taken = await Promise.allSettled(asked.map((one) => intakes[0].take(order(), DEADLINE_MS, one)));
       expect(taken).toMatchObject([
@@ -485,7 +499,8 @@ describe('taking requests in', () => {
   });
 
   it('finds what a request repeats without making anything', async () => {
-    const [byKey, byCount] = [keyed(), attempt(1)];
+    const byKey = keyed();
+    const byCount = attempt(1);
     for (const identity of [byKey, byCount, undefined]) {
       expect(await intakes[0].find(command(), identity)).toBeUndefined();
       const { task } = await take(identity);

@@ -59,7 +59,8 @@ describe('the memory of a worker for inputs and results', () => {
     const key = uploadKey(newUploadId());
     await store.put(key, Readable.from([png]), { contentType: 'image/png' });
     const changes: Partial<TaskCommand> = {
-      ...{ action: 'edit', accountId },
+      action: 'edit',
+      accountId,
       inputs: inputs ?? [{ kind: 'object', key, bytes, param: 'image' }],
     };
     return (await room.store.insert(command(changes), DEADLINE_MS)).id;
@@ -95,7 +96,8 @@ describe('the memory of a worker for inputs and results', () => {
     const shared = memory();
     const { provider, answers, held } = heldVendor(shared);
     const other = await newAccount();
-    const [first, second] = [await edit(35 * MEGABYTE), await edit(35 * MEGABYTE)];
+    const first = await edit(35 * MEGABYTE);
+    const second = await edit(35 * MEGABYTE);
     const running = worker(provider, shared).run(first);
     expect(await waitUntil(() => answers.length === 1, { timeoutMs: 20_000 })).toBe(true);
     // The row said 35 MB; what is counted once it is loaded is what is there. Another task takes the rest again.
@@ -121,7 +123,8 @@ describe('the memory of a worker for inputs and results', () => {
 
   it('H1: while an account waits for memory, one that holds some gets no more of it', () => {
     const shared = memory();
-    const [busy, waiting] = ['acct_busy', 'acct_waiting'];
+    const busy = 'acct_busy';
+    const waiting = 'acct_waiting';
     const holds = [shared.reserve(claimed(busy, 30 * MEGABYTE), false)];
     expect(() => shared.reserve(claimed(waiting, 38 * MEGABYTE), false)).toThrow('share of memory');
     expect(() => shared.reserve(claimed(busy, MEGABYTE), false)).toThrow('share of memory');
@@ -156,7 +159,8 @@ describe('the memory of a worker for inputs and results', () => {
         return store.open(...call);
       },
     });
-    const [one, equal] = [uploadKey(newUploadId()), uploadKey(newUploadId())];
+    const one = uploadKey(newUploadId());
+    const equal = uploadKey(newUploadId());
     for (const key of [one, equal]) await store.put(key, Readable.from([png]), { contentType: 'image/png' });
     const inputs = Array.from({ length: 16 }, (_, n): TaskInput => {
       return { kind: 'object', key: n === 15 ? equal : one, bytes: png.length, param: `image[${n}]` };

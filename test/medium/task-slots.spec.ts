@@ -87,9 +87,7 @@ describe('tasks in flight', () => {
     expect(await accept(9, { ...sibling, maxInFlight: 0 })).toHaveLength(3);
     expect(await take(capped(sibling))).toEqual({ of: 'account', limit: 8 });
     // Another account's tasks are no business of this one's.
-    expect(await take(capped({ accountId: 'acct_far', apiKeyId: 'key_far', ...{ accountMaxInFlight: 1 } }))).toBe(
-      undefined,
-    );
+    expect(await take(capped({ accountId: 'acct_far', apiKeyId: 'key_far', accountMaxInFlight: 1 }))).toBe(undefined);
     room.slots.free(taken[0] ?? capped());
     expect(await accept(2)).toHaveLength(1);
   });

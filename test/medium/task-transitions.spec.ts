@@ -193,7 +193,12 @@ describe('the transitions of a task', () => {
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '1 s' WHERE id = $1`, [lease.id]);
     const { task } = await claimed(lease.id);
     expect(task).toMatchObject({
-      ...{ attempt: 2, tries: 1, losses: 0, providerStarts: 1, providerJobId: 'vendor-job-7', providerCallOpen: true },
+      attempt: 2,
+      tries: 1,
+      losses: 0,
+      providerStarts: 1,
+      providerJobId: 'vendor-job-7',
+      providerCallOpen: true,
       lastCall: { provider: 'paid', key: 'main' },
     });
     expect(task.waitedMs).toBeGreaterThanOrEqual(60_000);
@@ -257,7 +262,8 @@ describe('the transitions of a task', () => {
     });
 
     it('leave a task that is wanted twice to one of them', async () => {
-      const [one, other] = [await accepted(), await accepted()];
+      const one = await accepted();
+      const other = await accepted();
       const claims = await Promise.all([one, other, one].map((id) => room.transitions.claim(id, 'worker', LEASE_MS)));
       expect(claims.map((claim) => claim?.task.id)).toEqual([one, other, undefined]);
     });

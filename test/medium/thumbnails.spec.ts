@@ -167,7 +167,9 @@ describe('thumbnails', () => {
   });
 
   it('are collected as orphans when no row tells of them, or their objects were deleted', async () => {
-    const [noted, unnoted, deleted] = [await accepted(), await accepted(), await accepted()];
+    const noted = await accepted();
+    const unnoted = await accepted();
+    const deleted = await accepted();
     for (const id of [noted, unnoted, deleted]) await worker(await gradientImage(1024, 1024, 'png')).run(id);
     await room.sql('UPDATE tasks SET has_thumbnail = false WHERE id = $1', [unnoted]);
     await room.sql('UPDATE tasks SET objects_deleted_at = now() WHERE id = $1', [deleted]);

@@ -103,7 +103,10 @@ describe('a job that the provider does not let us check', () => {
 
   describe('at a vendor that refuses the key', () => {
     const jobs = (interrupted = 'fail') => ({
-      ...{ type: 'apimart', base_url: vendor.url, keys: [{ name: 'main', env: 'KEY' }], interrupted },
+      type: 'apimart',
+      base_url: vendor.url,
+      keys: [{ name: 'main', env: 'KEY' }],
+      interrupted,
     });
     const submits = () => vendor.calls.filter(({ path }) => path === '/v1/images/generations').length;
 
@@ -165,7 +168,10 @@ describe('a job that the provider does not let us check', () => {
 
   describe('at a ComfyUI server', () => {
     const gpu = (free: boolean) => ({
-      ...{ type: 'comfyui', base_url: comfy.url, free, interrupted: 'retry' },
+      type: 'comfyui',
+      base_url: comfy.url,
+      free,
+      interrupted: 'retry',
       options: { workflow: WORKFLOW, slots: { prompt: '6.text' } },
     });
     const orders = () => comfy.calls.filter(({ method, path }) => method === 'POST' && path === '/prompt').length;

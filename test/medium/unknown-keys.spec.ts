@@ -55,7 +55,8 @@ describe('a flood of unknown keys', () => {
   }
 
   it('M4: keeps a few connections of the database busy, whatever number of keys and networks it has', async () => {
-    let [busy, most] = [0, 0];
+    let busy = 0;
+    let most = 0;
     room.database.pool.on('acquire', () => (most = Math.max(most, ++busy)));
     room.database.pool.on('release', () => busy--);
     const single = await flood(900);
@@ -69,7 +70,8 @@ describe('a flood of unknown keys', () => {
   });
 
   it('M4: holds up neither a good key of another network nor one that was known before', async () => {
-    const [old, fresh] = [await known(), await known()];
+    const old = await known();
+    const fresh = await known();
     await store.caller(old, FLOOD);
     const isTooOld = performance.now() + BELIEVED_MS;
     expect(await waitUntil(() => performance.now() > isTooOld, { timeoutMs: 60_000 })).toBe(true);
@@ -140,7 +142,9 @@ describe('a flood of unknown sessions', () => {
     // Before the flood, which would be over while connections are opened.
     const fresh = await new SessionStore(room.database, { secretKey: SECRET_KEY }).begin('person_a', 'test');
     await Promise.all(Array.from({ length: 4 }, () => room.database.ping()));
-    let [busy, most, open] = [0, 0, 900];
+    let busy = 0;
+    let most = 0;
+    let open = 900;
     room.database.pool.on('acquire', () => (most = Math.max(most, ++busy)));
     room.database.pool.on('release', () => busy--);
     const flood = Array.from({ length: open }, () => sessions.find(newToken(), FLOOD).finally(() => open--));

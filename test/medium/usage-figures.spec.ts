@@ -42,7 +42,10 @@ function someEnded(chance: Chance, index: number): Ended {
   const currency = chance.pick(kind === 'chat' ? ['', '', 'XXX'] : ['USD', 'USD', 'EUR', 'XXX', '']);
   const isDone = outcome === 'completed';
   return {
-    ...{ reference: `task_${index}`, kind, outcome, currency },
+    reference: `task_${index}`,
+    kind,
+    outcome,
+    currency,
     account_id: chance.happens(0.9) ? TEST_ACCOUNT : 'acct_other',
     api_key_id: chance.pick(Object.keys(KEYS) as (keyof typeof KEYS)[]),
     model: chance.pick(MODELS),
@@ -85,7 +88,8 @@ function figuresOf(all: readonly Ended[], query: UsageQuery, bucketOf: ReadonlyM
     rows.reduce((total, one) => total + figure(one), 0);
   const sumsOf = (rows: readonly Ended[]) => {
     const ended = rows.filter(({ outcome }) => outcome !== 'pending');
-    const [images, chats] = [ended.filter(({ kind }) => kind === 'image'), ended.filter(({ kind }) => kind === 'chat')];
+    const images = ended.filter(({ kind }) => kind === 'image');
+    const chats = ended.filter(({ kind }) => kind === 'chat');
     const isUnpriced = ({ currency }: Ended): boolean => currency === 'XXX';
     const isPaid = ({ kind, currency }: Ended): boolean => kind === 'chat' || currency === query.currency;
     const percentile = percentiles(images, bucketOf);
@@ -142,7 +146,8 @@ function percentiles(
   return (share) => {
     if (means.length === 0) return null;
     const place = share * (means.length - 1);
-    const [low, high] = [means[Math.floor(place)] ?? 0, means[Math.ceil(place)] ?? 0];
+    const low = means[Math.floor(place)] ?? 0;
+    const high = means[Math.ceil(place)] ?? 0;
     return low + (high - low) * (place - Math.floor(place));
   };
 }
@@ -163,7 +168,10 @@ const QUERIES: readonly UsageQuery[] = (['hour', 'day'] as const).flatMap((by) =
         [30, 31],
       ].flatMap(([from = 0, to = 0]) =>
         ['USD', 'EUR'].map((currency) => ({
-          ...{ by, group, currency, ...filters },
+          by,
+          group,
+          currency,
+          ...filters,
           from: new Date(BEGIN + from * HOUR_MS),
           to: new Date(BEGIN + to * HOUR_MS),
         })),

@@ -74,7 +74,8 @@ describe('the places of an account for its webhooks', () => {
   });
 
   it('M3: are all that the queue holds of it, so that 150 deliveries of one are not before the first of another', async () => {
-    const [first, second] = [await endpoints.add(TEST_ACCOUNT, URL), await endpoints.add(TEST_ACCOUNT, URL)];
+    const first = await endpoints.add(TEST_ACCOUNT, URL);
+    const second = await endpoints.add(TEST_ACCOUNT, URL);
     const many = await waiting(TEST_ACCOUNT, first, 150);
     const [few = ''] = await waiting(TEST_ACCOUNT, second, 1);
     const others = await waiting(OTHER, await endpoints.add(OTHER, URL), 2);
@@ -102,7 +103,8 @@ describe('the places of an account for its webhooks', () => {
   });
 
   it('M3: are one for an endpoint that let three deliveries in a row time out, until it answers', async () => {
-    const [slow, well] = [await endpoints.add(TEST_ACCOUNT, URL), await endpoints.add(TEST_ACCOUNT, URL)];
+    const slow = await endpoints.add(TEST_ACCOUNT, URL);
+    const well = await endpoints.add(TEST_ACCOUNT, URL);
     const ids = await waiting(TEST_ACCOUNT, slow, 12);
     const timedOut = async (): Promise<void> => {
       for (const claimed of await claimAll(ids)) await end(claimed, { error: 'timeout' });

@@ -34,7 +34,9 @@ describe('npm run webhooks', () => {
     const { rows } = await room.sql(`SELECT person_id, action, target, details FROM audit_log ORDER BY id`);
     const url = 'https://hooks.example/a';
     const noted = (deed: string, more = {}) => ({
-      ...{ person_id: null, action: `webhook_endpoint.${deed}`, target: id },
+      person_id: null,
+      action: `webhook_endpoint.${deed}`,
+      target: id,
       details: { url, via: 'command', ...more },
     });
     const events = ['image.task.completed', 'image.task.failed'];
@@ -87,10 +89,8 @@ describe('npm run webhooks', () => {
 
   it('lists deliveries with what was tried, by task too, and sends one again', async () => {
     const callback = { asynchronous: true, callbackUrl: 'https://hooks.example/b' };
-    const [{ id }, { id: other }] = [
-      await room.store.insert(command(callback), 900_000),
-      await room.store.insert(command(callback), 900_000),
-    ];
+    const { id } = await room.store.insert(command(callback), 900_000);
+    const { id: other } = await room.store.insert(command(callback), 900_000);
     for (const task of [id, other]) await room.store.cancel(allTasksOf(TEST_ACCOUNT), task);
     const log = new DeliveryLogStore(room.database);
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });

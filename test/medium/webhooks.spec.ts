@@ -283,7 +283,8 @@ describe('webhooks', () => {
 
   it('stop for an endpoint that answers 410, and go on when it is enabled again', async () => {
     const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url(path));
-    const [first, second] = [await completed(), await completed()];
+    const first = await completed();
+    const second = await completed();
     receiver.answer(path, 410);
     await deliverer().run((await onlyDelivery(first)).id);
     expect(await onlyDelivery(first)).toMatchObject({ state: 'failed', attempts: [{ status: 410 }] });
@@ -430,7 +431,9 @@ describe('webhooks', () => {
 
   it('are found when nobody rang for them, and rung for once', async () => {
     await endpoints.add(TEST_ACCOUNT, receiver.url(path));
-    const [due, later, lease] = [await completed(), await completed(), await completed()];
+    const due = await completed();
+    const later = await completed();
+    const lease = await completed();
     await sql(`UPDATE webhook_deliveries SET next_try_at = now() + interval '1 hour' WHERE task_id = $1`, [later]);
     await room.deliveryTransitions.claim((await onlyDelivery(lease)).id, 25_000);
     const { id } = await onlyDelivery(due);

@@ -101,7 +101,8 @@ describe('the fair order, whatever comes and goes', () => {
         fc.asyncProperty(anyWeights, fc.array(anyStep, { minLength: 4, maxLength: 24 }), async (weights, steps) => {
           for (const key of await room.redis.keys(`${room.prefix}:*`)) await room.redis.del(key);
           const waiting: Waiting[] = [];
-          const [accounts, keys] = [new Shares(), new Map<string, Shares>()];
+          const accounts = new Shares();
+          const keys = new Map<string, Shares>();
           // A key that cancels keeps its later places, which is its own loss.
           const cancels = steps.some(({ kind }) => kind === 'cancel');
           const serve = async (): Promise<void> => {

@@ -34,7 +34,9 @@ const stage = fc.constantFrom('at once', 'when called', 'when half is there', 'a
 const deed = fc.constantFrom('waits', 'hangs up', 'cancels', 'cancels and hangs up');
 const action = fc.record({
   kind: fc.constantFrom('picture', 'stream of pictures', 'task', 'chat', 'stream of a chat'),
-  ...{ course, stage, deed },
+  course,
+  stage,
+  deed,
 });
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
@@ -77,7 +79,9 @@ describe('the ledger, while callers leave and cancel', () => {
     });
     room = await openHangUpRoom(CATALOG(upstream.url), {
       // Long enough for an answer that comes whole on a busy machine.
-      ...{ CHAT_AFTER_HANGUP_MS: '6000', CHAT_FIRST_BYTE_TIMEOUT_MS: '6000', CHAT_TOTAL_TIMEOUT_MS: '8000' },
+      CHAT_AFTER_HANGUP_MS: '6000',
+      CHAT_FIRST_BYTE_TIMEOUT_MS: '6000',
+      CHAT_TOTAL_TIMEOUT_MS: '8000',
     });
   });
   afterAll(async () => {

@@ -75,7 +75,8 @@ export function combinationProblems(sent: ReadonlyMap<string, unknown>, asynchro
 
 /** A right compression of what has none: without a format, it is a PNG. */
 export function losesCompression(sent: ReadonlyMap<string, unknown>): boolean {
-  const [value, format] = [sent.get('output_compression'), sent.get('output_format')];
+  const value = sent.get('output_compression');
+  const format = sent.get('output_format');
   const isRight = Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 100;
   return isRight && (format === undefined || format === null || format === 'png');
 }
@@ -108,7 +109,8 @@ export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: read
 function pixelsAllowed(size: string): boolean {
   const [width = 0, height = 0] = /^[1-9]\d*x[1-9]\d*$/.test(size) ? size.split('x').map(Number) : [];
   const area = width * height;
-  const [short, long] = [Math.min(width, height), Math.max(width, height)];
+  const short = Math.min(width, height);
+  const long = Math.max(width, height);
   return short >= 64 && long <= 3_840 && long <= 3 * short && area <= 8_294_400;
 }
 

@@ -31,7 +31,8 @@ const OWNERS: readonly [string, Budget['owner'], Budget['period'], number][] = [
 
 /** Of so many images, each at the same price. */
 const reserved = (amount: number | null, n = 1, tokens?: TaskCost['tokens']): TaskCost => ({
-  ...{ reserved: amount === null ? null : n * amount, currency: 'USD' },
+  reserved: amount === null ? null : n * amount,
+  currency: 'USD',
   ...(n === 1 ? {} : { n }),
   ...(tokens === undefined ? {} : { tokens }),
 });
@@ -69,8 +70,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ kind: fc.constant('complete' as const), task },
-      ...{ tokens: fc.nat({ max: 40 }), images: fc.integer({ min: 1, max: 4 }) },
+      kind: fc.constant('complete' as const),
+      task,
+      tokens: fc.nat({ max: 40 }),
+      images: fc.integer({ min: 1, max: 4 }),
     }),
   },
   { weight: 16, arbitrary: fc.record({ kind: fc.constantFrom(...MOVES, 'call', 'call', 'cancel'), task }) },
@@ -311,16 +314,23 @@ describe('the ledger', () => {
     /** Of an account without a budget, since the last chat may exceed one. */
     private async chat(database: PrismaService, costMicros: number | null): Promise<void> {
       const row = {
-        ...{
-          request_id: newTaskId(),
-          account_id: `c${this.run}`,
-          api_key_id: `4${this.run}`,
-          model: 'm',
-          provider: 'p',
-        },
-        ...{ provider_key: null, provider_model: 'm', streamed: false, status: 200, outcome: 'completed' as const },
-        ...{ input_tokens: 1, output_tokens: 2, cached_tokens: null, first_byte_ms: 1, duration_ms: 2 },
-        ...{ created_at: new Date().toISOString(), cost_micros: costMicros },
+        request_id: newTaskId(),
+        account_id: `c${this.run}`,
+        api_key_id: `4${this.run}`,
+        model: 'm',
+        provider: 'p',
+        provider_key: null,
+        provider_model: 'm',
+        streamed: false,
+        status: 200,
+        outcome: 'completed' as const,
+        input_tokens: 1,
+        output_tokens: 2,
+        cached_tokens: null,
+        first_byte_ms: 1,
+        duration_ms: 2,
+        created_at: new Date().toISOString(),
+        cost_micros: costMicros,
       };
       // A batch that may have arrived is sent once more.
       await Promise.all([1, 2].map(() => new ChatUsageRepository(database).add([row])));

@@ -12,7 +12,8 @@ export async function createKey(
   secretKey: string,
   { name, accountId = DEFAULT_ACCOUNT }: { readonly name: string; readonly accountId?: string | undefined },
 ): Promise<{ id: string; key: string }> {
-  const [id, key] = [`key_${ulid()}`, newApiKey()];
+  const id = `key_${ulid()}`;
+  const key = newApiKey();
   await pool.query(
     'INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id) VALUES ($1, $2, $3, $4, $5, $6)',
     [...[id, accountId, name, prefixOf(key), hashApiKey(secretKey, key), secretIdOf(secretKey)]],

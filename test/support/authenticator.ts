@@ -11,7 +11,9 @@ interface Answering {
   readonly userHandle?: string;
 }
 
-const [PRESENT, VERIFIED, NEW_CREDENTIAL] = [0x01, 0x04, 0x40];
+const PRESENT = 0x01;
+const VERIFIED = 0x04;
+const NEW_CREDENTIAL = 0x40;
 
 /** An authenticator with one passkey, whose responses can be wrong in any way. ES256, without attestation. */
 export class Authenticator {
@@ -63,7 +65,8 @@ export class Authenticator {
     const hash = createHash('sha256').update(Buffer.from(clientDataJSON, 'base64url')).digest();
     const { userHandle } = answering;
     return this.credential({
-      ...{ clientDataJSON, authenticatorData: authenticatorData.toString('base64url') },
+      clientDataJSON,
+      authenticatorData: authenticatorData.toString('base64url'),
       signature: sign('sha256', Buffer.concat([authenticatorData, hash]), this.key).toString('base64url'),
       ...(userHandle !== undefined && { userHandle: Buffer.from(userHandle).toString('base64url') }),
     });
@@ -80,7 +83,8 @@ export class Authenticator {
     const { x = '', y = '' } = this.publicKey.export({ format: 'jwk' });
     const coordinates = [x, y].map((part) => bytes(Buffer.from(part, 'base64url')));
     // kty: EC2, alg: ES256, crv: P-256, x, y.
-    const [head, second] = [Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21]), Buffer.from([0x22])];
+    const head = Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21]);
+    const second = Buffer.from([0x22]);
     return Buffer.concat([head, coordinates[0]!, second, coordinates[1]!]);
   }
 

@@ -39,12 +39,15 @@ export async function startBalancer({
   serves = isReady,
 }: BalancerOptions): Promise<TestBalancer> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-balancer-'));
-  const [port, metricsPort] = [await freePort(), await freePort()];
+  const port = await freePort();
+  const metricsPort = await freePort();
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, await shippedFile(port, metricsPort, acceptProxy === true, apis));
   const log = join(folder, 'haproxy.log');
   const child = await startChild({
-    ...{ command: process.env['TEST_HAPROXY'] ?? 'haproxy', args: ['-db', '-f', file], deathSignal: 'SIGKILL' },
+    command: process.env['TEST_HAPROXY'] ?? 'haproxy',
+    args: ['-db', '-f', file],
+    deathSignal: 'SIGKILL',
     env: { PATH: process.env['PATH'], BALANCER_ADDRESS: '127.0.0.1', ...env },
     log,
   });

@@ -67,7 +67,10 @@ export async function openScreen(url: string): Promise<Screen> {
   const context = await (
     await browser
   ).newContext({
-    ...{ baseURL: url, viewport: WIDE, reducedMotion: 'reduce', locale: 'en-GB' },
+    baseURL: url,
+    viewport: WIDE,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
     // Far from UTC, in which usage counts days.
     timezoneId: 'America/Los_Angeles',
   });

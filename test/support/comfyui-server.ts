@@ -197,7 +197,8 @@ export class FakeComfyUi {
       case 'POST /upload/image': {
         const type = headers['content-type'] ?? '';
         const form = await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData();
-        const [file, subfolder] = [form.get('image') as File, form.get('subfolder') as string];
+        const file = form.get('image') as File;
+        const subfolder = form.get('subfolder') as string;
         this.uploads.set(`${subfolder}/${file.name}`, Buffer.from(await file.arrayBuffer()));
         json({ name: file.name, subfolder, type: form.get('type') });
         return;

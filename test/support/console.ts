@@ -46,7 +46,9 @@ export class Browser {
     if (text === '') return undefined as T;
     const body: unknown = JSON.parse(text);
     assertDescribed({
-      ...{ path, status: response.status, body },
+      path,
+      status: response.status,
+      body,
       method: call.method ?? (call.body === undefined ? 'GET' : 'POST'),
     });
     return body as T;

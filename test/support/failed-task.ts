@@ -18,13 +18,32 @@ export async function insertFailed({ pool }: Pick<ApiPlatform, 'pool'>, columns:
   await delay(2);
   const id = newTaskId();
   const options = {
-    ...{ size: '1:1', resolution: '1k', pixels: { width: 1024, height: 1024 }, quality: null, background: null },
-    ...{ moderation: null, inputFidelity: null, outputFormat: 'png', outputCompression: null, user: null },
+    size: '1:1',
+    resolution: '1k',
+    pixels: { width: 1024, height: 1024 },
+    quality: null,
+    background: null,
+    moderation: null,
+    inputFidelity: null,
+    outputFormat: 'png',
+    outputCompression: null,
+    user: null,
   };
   const row: Columns = {
-    ...{ id, account_id: 'acct_default', api_key_id: rows[0]?.id, request_id: 'req_old', action: 'generation' },
-    ...{ model: 'gpt-image-2', prompt: 'a secret wish', options, status: 'failed', phase: 'done', provider: 'house' },
-    ...{ finished_at: new Date(), deadline_at: new Date(), error: taskError(new AppError(code, message)) },
+    id,
+    account_id: 'acct_default',
+    api_key_id: rows[0]?.id,
+    request_id: 'req_old',
+    action: 'generation',
+    model: 'gpt-image-2',
+    prompt: 'a secret wish',
+    options,
+    status: 'failed',
+    phase: 'done',
+    provider: 'house',
+    finished_at: new Date(),
+    deadline_at: new Date(),
+    error: taskError(new AppError(code, message)),
     ...rest,
   };
   const values = Object.values(row).map((value) =>

@@ -215,7 +215,8 @@ export class FaultRoom {
   }
 
   private async add(app: Member['app'], name: string, links: FaultRoomOptions['links'] = {}): Promise<void> {
-    const [postgres, redis] = [await FaultProxy.start(this.postgres.url), await FaultProxy.start(this.redis.url)];
+    const postgres = await FaultProxy.start(this.postgres.url);
+    const redis = await FaultProxy.start(this.redis.url);
     const proxies = new Map<LinkName, FaultProxy>([
       ['postgres', postgres],
       ['redis', redis],
@@ -232,7 +233,8 @@ export class FaultRoom {
       await writeFile(settings[target.setting] as string, target.file(proxy.url));
     }
     if (app === 'worker') return void this.members.push(new Member(name, app, proxies, settings, undefined));
-    const [port, metricsPort] = [await freePort(), await freePort()];
+    const port = await freePort();
+    const metricsPort = await freePort();
     const door = await FaultProxy.start(`http://127.0.0.1:${port}`);
     const address = { PORT: String(port), PUBLIC_URL: door.url, METRICS_PORT: String(metricsPort) };
     this.members.push(new Member(name, app, proxies, { ...settings, ...address }, door));

@@ -80,10 +80,8 @@ export function imageWorker(
     logger,
   );
   const meter = new TaskMeter(metrics, report);
-  const [starts, progress] = [
-    new ProviderStarts(transitions, meter, config, registry, logger),
-    new TaskProgress(transitions, events, logger),
-  ];
+  const starts = new ProviderStarts(transitions, meter, config, registry, logger);
+  const progress = new TaskProgress(transitions, events, logger);
   const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers, room.redis);
   const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter, partials);

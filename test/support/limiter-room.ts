@@ -41,7 +41,8 @@ const SETTINGS = {
 
 /** A database and a Redis prefix of its own, and any number of limiters on them, each like in a separate process. */
 export async function openLimiterRoom() {
-  const [testDatabase, testRedis] = [await createTestDatabase(), createTestRedis()];
+  const testDatabase = await createTestDatabase();
+  const testRedis = createTestRedis();
   const open = new Set<{ kill(): Promise<void> }>();
 
   async function limiter({ redisUrl = testRedis.url, databaseUrl = testDatabase.url }: Addresses = {}) {

@@ -26,7 +26,12 @@ export async function startNameServer(addresses: readonly string[]): Promise<Nam
   const socket = createSocket('udp4');
   const asked = new Set<string>();
   const server: NameServer = {
-    ...{ port: 0, addresses, silent: false, silentForIpv6: false, askedForIpv6: 0, asked },
+    port: 0,
+    addresses,
+    silent: false,
+    silentForIpv6: false,
+    askedForIpv6: 0,
+    asked,
     stop: () => socket.close(),
   };
   socket.on('message', (query, { port, address }) => {

@@ -81,7 +81,8 @@ export function describeObjectStore({ store, leftovers, atomic }: Suite): void {
       expect(bytes.subarray(first, last + 1).equals(await buffer(found.stream))).toBe(true);
     }
     await expect(store().open(key, { range: { first: 256 } })).rejects.toMatchObject({
-      ...{ name: 'RangeNotSatisfiable', size: 256 },
+      name: 'RangeNotSatisfiable',
+      size: 256,
     });
     await expect(store().open(freshKey(), { range: { first: 0 } })).rejects.toBeInstanceOf(ObjectNotFound);
   });

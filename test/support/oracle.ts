@@ -214,7 +214,8 @@ function paidAgain({ calls }: Wish, rows: readonly Row[], { ledger, faults }: Ev
     ledger.some(({ idempotencyKey, fate }) => idempotencyKey === id && MAYBE_CHARGED.has(fate)),
   );
   return paid.slice(1).some((row, index) => {
-    const [from, to] = [(paid[index] as Row).createdAt.getTime(), row.createdAt.getTime()];
+    const from = (paid[index] as Row).createdAt.getTime();
+    const to = row.createdAt.getTime();
     if ((paid[index] as Row).status === 'failed' && to - from > ANSWERED_AGAIN_MS) return false;
     const called = calls.filter(({ outcome }) => outcome.startedAt <= to).map(({ api }) => api.name);
     return !faults.some(({ name, from: begin, to: end }) => {
@@ -252,7 +253,8 @@ export function overlap(faults: readonly FaultWindow[], from: number, to: number
   let total = 0;
   let counted = from;
   for (const fault of [...faults].sort((a, b) => a.from - b.from)) {
-    const [begin, end] = [Math.max(counted, fault.from), Math.min(to, fault.to + AFTER_MS)];
+    const begin = Math.max(counted, fault.from);
+    const end = Math.min(to, fault.to + AFTER_MS);
     if (end <= begin) continue;
     total += end - begin;
     counted = end;

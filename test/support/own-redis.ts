@@ -24,8 +24,13 @@ export class OwnRedis {
   /** A server with additional configuration lines. */
   async start(name: string, lines: readonly string[] = []): Promise<EmbeddedService> {
     const service = await startRedis({
-      ...{ folder: join(this.folder, name), password: REDIS_PASSWORD, log: join(this.folder, `${name}.log`), lines },
-      ...{ toolFolders: TOOLS, port: await freePort(), durable: false },
+      folder: join(this.folder, name),
+      password: REDIS_PASSWORD,
+      log: join(this.folder, `${name}.log`),
+      lines,
+      toolFolders: TOOLS,
+      port: await freePort(),
+      durable: false,
     });
     this.services.push(service);
     return service;
@@ -35,8 +40,12 @@ export class OwnRedis {
   async startSentinel(file: string): Promise<void> {
     const { command, env } = await findRedis({ toolFolders: TOOLS });
     const child = await startChild({
-      ...{ command, args: [file, '--sentinel'], env: { ...process.env, ...env }, cwd: this.folder },
-      ...{ log: `${file}.log`, deathSignal: 'SIGKILL' },
+      command,
+      args: [file, '--sentinel'],
+      env: { ...process.env, ...env },
+      cwd: this.folder,
+      log: `${file}.log`,
+      deathSignal: 'SIGKILL',
     });
     this.children.push(child);
   }

@@ -17,7 +17,8 @@ export default class FileRuntime extends Runtime {
     super(config, environment, ...rest);
     packages ??= new Runtime(config, environment, ...rest);
     const { esmLoader } = this;
-    const [loadEsm, loadCjs] = [esmLoader.loadEsmModule, esmLoader.loadCjsAsEsm];
+    const loadEsm = esmLoader.loadEsmModule;
+    const loadCjs = esmLoader.loadCjsAsEsm;
     esmLoader.loadEsmModule = (path, suffix) =>
       PACKAGE.test(path) ? this.#load(() => importPackage(path, suffix)) : loadEsm.call(esmLoader, path, suffix);
     esmLoader.loadCjsAsEsm = (from, path, ...others) =>

@@ -18,7 +18,8 @@ export async function startPgBouncer(databaseUrl: string): Promise<{ url: string
   const { hostname, port, username, password, pathname } = new URL(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-pgbouncer-'));
   const own = await freePort();
-  const [file, users] = [join(folder, 'pgbouncer.ini'), join(folder, 'userlist.txt')];
+  const file = join(folder, 'pgbouncer.ini');
+  const users = join(folder, 'userlist.txt');
   const changes: readonly (readonly [RegExp, string])[] = [
     [/^darkroom = .*$/m, `${pathname.slice(1)} = host=${hostname} port=${port}`],
     [/^listen_addr = .*$/m, 'listen_addr = 127.0.0.1'],

@@ -93,11 +93,9 @@ type Changes = Settings | ((databaseUrl: string) => Promise<Settings>);
 type Room = Awaited<ReturnType<typeof prepareRoom>>;
 
 async function prepareRoom(changes: Changes) {
-  const [database, redis, folder] = [
-    await createTestDatabase(),
-    createTestRedis(),
-    await mkdtemp(join(tmpdir(), 'darkroom-e2e-')),
-  ];
+  const database = await createTestDatabase();
+  const redis = createTestRedis();
+  const folder = await mkdtemp(join(tmpdir(), 'darkroom-e2e-'));
   const settings: Settings = {
     DATABASE_URL: database.url,
     REDIS_URL: redis.url,

@@ -31,7 +31,8 @@ export interface PostgresPair {
 
 export async function startPostgresPair(database: string): Promise<PostgresPair> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-pair-'));
-  const [first, second] = [join(folder, 'first'), join(folder, 'second')];
+  const first = join(folder, 'first');
+  const second = join(folder, 'second');
   const options = { folder: first, password: PASSWORD, database, log: join(folder, 'first.log') };
   await (await startPostgres(options)).stop();
   await promisify(execFile)('cp', ['-a', first, second]);

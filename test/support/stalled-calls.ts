@@ -79,7 +79,10 @@ export class StalledCalls {
 
   private async make(): Promise<void> {
     const one: StalledCall = {
-      ...{ marker: newMarker(), way: this.chance.pick(WAYS), mark: this.chance.pick(MARKS), tries: [] },
+      marker: newMarker(),
+      way: this.chance.pick(WAYS),
+      mark: this.chance.pick(MARKS),
+      tries: [],
       answered: false,
     };
     this.calls.push(one);

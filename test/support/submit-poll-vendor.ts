@@ -127,7 +127,8 @@ export async function startJobVendor(type: VendorType, key: string, jobId: strin
     ],
     file: [text(png, 'image/png')],
   };
-  let [looks, files] = [[...usual.looks], [...usual.file]];
+  let looks = [...usual.looks];
+  let files = [...usual.file];
   let { submit } = usual;
   let upload: Script | undefined;
   let uploads = 0;

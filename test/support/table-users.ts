@@ -66,7 +66,8 @@ function usersOf(file: string): TableUser[] {
   const statement = file.endsWith('.sql.ts') ? RAW : PRISMA;
   const [, room = ''] = file.split('/');
   const users = new Map<string, TableUser>();
-  let [className, functionName] = ['', ''];
+  let className = '';
+  let functionName = '';
   for (const line of readFileSync(file, 'utf8').split('\n')) {
     className = CLASS.exec(line)?.[1] ?? className;
     functionName = METHOD.exec(line)?.[1] ?? functionName;

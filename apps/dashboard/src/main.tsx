@@ -36,7 +36,8 @@ queryClient.getMutationCache().config.onError = leaveWhenSignedOut;
 if (sessionStorage.getItem(ENDED) !== null) {
   sessionStorage.removeItem(ENDED);
   notifications.show({
-    ...{ color: 'yellow', title: 'You are signed out' },
+    color: 'yellow',
+    title: 'You are signed out',
     message: 'Your session has ended. Sign in again to continue.',
   });
 }

@@ -115,10 +115,8 @@ test.each(['png', 'jpeg'] as const)('a %s that is damaged is noticed by its thum
 test('a thumbnail is of the finished image, and a small image has none', async () => {
   const png = await gradientImage(640, 480, 'png');
   const target = { width: 800, height: 200 };
-  const [kept, changed] = [
-    await finishImage(png, order({ thumbnail: true }), idle),
-    await finishImage(png, order({ thumbnail: true, target }), idle),
-  ];
+  const kept = await finishImage(png, order({ thumbnail: true }), idle);
+  const changed = await finishImage(png, order({ thumbnail: true, target }), idle);
   for (const [{ thumbnail }, width, height] of [
     [kept, 320, 240],
     [changed, 320, 80],

@@ -196,7 +196,8 @@ describe('a mark', () => {
         image.withIccProfile('p3').withExif({ IFD0: { Artist: 'Ada' } }),
       );
       for (const bytes of [...sources, profiled, ...(format === 'webp' ? [lossless] : [])]) {
-        const [marked, bare] = [await finish(bytes, { format }), await finish(bytes, { format, mark: undefined })];
+        const marked = await finish(bytes, { format });
+        const bare = await finish(bytes, { format, mark: undefined });
         expect(marked.provenance).toBe('marked');
         const found = await readMetadata(marked.bytes);
         expect(found).toMatchObject({

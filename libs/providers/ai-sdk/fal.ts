@@ -29,7 +29,8 @@ export const fal: LibraryVendor = {
     return { call, size: size ?? 'auto', warnings };
   },
   refusal: (_status, body) => {
-    const [type, place] = [textAt(body, 'detail', 0, 'type'), valueAt(body, 'detail', 0, 'loc')];
+    const type = textAt(body, 'detail', 0, 'type');
+    const place = valueAt(body, 'detail', 0, 'loc');
     const param: unknown = Array.isArray(place) ? place.at(-1) : undefined;
     if (type !== undefined) return { fields: { code: type, param: typeof param === 'string' ? param : undefined } };
     const message = textAt(body, 'detail') ?? textAt(body, 'message') ?? textAt(body, 'error', 'message');

@@ -157,7 +157,11 @@ export class GuardedFetch {
     const { isJson, value } = await errorBody(body);
     const said = vendor.refusal(status, isJson ? value : undefined);
     return refusal({
-      ...{ status, meaning: said.status, fields: said.fields, retryAfter: retryAfter ?? said.retryAfter, body: value },
+      status,
+      meaning: said.status,
+      fields: said.fields,
+      retryAfter: retryAfter ?? said.retryAfter,
+      body: value,
       said: upstream.said(value),
     });
   }

@@ -47,7 +47,8 @@ export class ComfyServer {
     const name = (await sha256Of(image.bytes)).slice(0, 32);
     const fields = { type: 'input', subfolder: SUBFOLDER, overwrite: 'true' };
     const answer = await this.json('/upload/image', signal, formBody(fields, [imagePart('image', name, image)]));
-    const [file, subfolder] = [textAt(answer, 'name'), textAt(answer, 'subfolder')];
+    const file = textAt(answer, 'name');
+    const subfolder = textAt(answer, 'subfolder');
     if (file === undefined) throw unusable('an upload was answered without a name');
     return subfolder === undefined ? file : `${subfolder}/${file}`;
   }

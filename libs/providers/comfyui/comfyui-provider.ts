@@ -144,7 +144,8 @@ export class ComfyUiProvider implements ImageProvider {
     pause: InterruptibleWait,
     { signal }: ProviderCallContext,
   ): Promise<readonly SavedImage[] | ProviderPending> {
-    let [pauses, failures] = [0, 0];
+    let pauses = 0;
+    let failures = 0;
     let checkedAt = performance.now();
     for (;;) {
       const state = await this.poll(jobId, order, signal);

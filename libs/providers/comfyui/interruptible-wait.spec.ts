@@ -21,7 +21,9 @@ describe('a pause that can be ended early', () => {
   });
 
   it('ends with the signal’s reason', async () => {
-    const [alarm, stop, reason] = [new InterruptibleWait(), new AbortController(), new Error('cancelled')];
+    const alarm = new InterruptibleWait();
+    const stop = new AbortController();
+    const reason = new Error('cancelled');
     const pause = alarm.wait(HOUR_MS, stop.signal);
     stop.abort(reason);
     await expect(pause).rejects.toBe(reason);

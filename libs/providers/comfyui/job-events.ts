@@ -90,10 +90,12 @@ function hearText(text: string, { onProgress, onEnd }: JobListener): void {
   } catch {
     return;
   }
-  const [type, jobId] = [textAt(message, 'type'), textAt(message, 'data', 'prompt_id')];
+  const type = textAt(message, 'type');
+  const jobId = textAt(message, 'data', 'prompt_id');
   if (type === undefined || jobId === undefined) return;
   if (type === 'progress') {
-    const [value, max] = [valueAt(message, 'data', 'value'), valueAt(message, 'data', 'max')];
+    const value = valueAt(message, 'data', 'value');
+    const max = valueAt(message, 'data', 'max');
     if (typeof value === 'number' && typeof max === 'number' && max > 0) onProgress(jobId, Math.min(value / max, 1));
   }
   if (ENDS.has(type) || (type === 'executing' && valueAt(message, 'data', 'node') === null)) onEnd(jobId);

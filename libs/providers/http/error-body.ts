@@ -111,7 +111,8 @@ export function fieldsOf(body: unknown): ErrorFields {
   const value = unwrapped(body);
   const error = valueAt(value, 'error');
   if (typeof error === 'object' && error !== null) return errorOf(error) ?? {};
-  const [place, type] = [valueAt(value, 'detail', 0, 'loc'), textAt(value, 'detail', 0, 'type')];
+  const place = valueAt(value, 'detail', 0, 'loc');
+  const type = textAt(value, 'detail', 0, 'type');
   const param: unknown = Array.isArray(place) ? place.at(-1) : undefined;
   if (type !== undefined) return { type, param: typeof param === 'string' ? param : undefined };
   return errorOf(value) ?? {};
@@ -121,7 +122,8 @@ export function fieldsOf(body: unknown): ErrorFields {
 export function errorWords(body: unknown): ErrorWords {
   const names: string[] = [];
   const texts: string[] = [];
-  let [left, isFiltered] = [MAX_VALUES, false];
+  let left = MAX_VALUES;
+  let isFiltered = false;
   function visit(value: unknown, name: string, depth: number): void {
     left -= 1;
     if (left < 0 || depth > MAX_DEPTH) return;

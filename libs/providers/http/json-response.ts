@@ -13,7 +13,12 @@ const MAX_LEAN_BYTES = 4_000_000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const CLOSING_QUOTE = Buffer.from('"');
-const [OBJECT, OBJECT_END, LIST, LIST_END, COMMA, COLON] = [0x7b, 0x7d, 0x5b, 0x5d, 0x2c, 0x3a];
+const OBJECT = 0x7b;
+const OBJECT_END = 0x7d;
+const LIST = 0x5b;
+const LIST_END = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 /** An unexpected response: a proxy's page, truncated JSON, or too many parts. */
 export class UnusableResponse extends Error {

@@ -10,12 +10,16 @@ export function tokenUsage(read: (name: string) => unknown): ImageUsage | undefi
     return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
   };
   const details = (side: string): { text_tokens: number; image_tokens: number } | undefined => {
-    const [text, image] = [count(`${side}_tokens_details.text_tokens`), count(`${side}_tokens_details.image_tokens`)];
+    const text = count(`${side}_tokens_details.text_tokens`);
+    const image = count(`${side}_tokens_details.image_tokens`);
     return text === undefined || image === undefined ? undefined : { text_tokens: text, image_tokens: image };
   };
-  const [input, output, total] = [count('input_tokens'), count('output_tokens'), count('total_tokens')];
+  const input = count('input_tokens');
+  const output = count('output_tokens');
+  const total = count('total_tokens');
   if (input === undefined || output === undefined || total === undefined) return undefined;
-  const [inputDetails, outputDetails] = [details('input'), details('output')];
+  const inputDetails = details('input');
+  const outputDetails = details('output');
   return {
     input_tokens: input,
     output_tokens: output,

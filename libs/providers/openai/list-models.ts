@@ -24,10 +24,15 @@ export async function listModels(
 ): Promise<ListedModels> {
   const { organization, project } = readOptions<OpenAiOptions>(entry, OPENAI_OPTIONS);
   const upstream = new Upstream({
-    ...{ apiKey: key?.secret, baseUrl: entry.baseUrl ?? '', organization, project },
+    apiKey: key?.secret,
+    baseUrl: entry.baseUrl ?? '',
+    organization,
+    project,
     proxy: settings(ProviderProxyConfig),
-    ...{ connectTimeoutMs: TIMEOUT_MS, firstByteTimeoutMs: TIMEOUT_MS },
-    ...{ idleTimeoutMs: TIMEOUT_MS, totalTimeoutMs: TIMEOUT_MS },
+    connectTimeoutMs: TIMEOUT_MS,
+    firstByteTimeoutMs: TIMEOUT_MS,
+    idleTimeoutMs: TIMEOUT_MS,
+    totalTimeoutMs: TIMEOUT_MS,
   });
   const call = { path: '/models', accept: 'application/json', signal, maxBytes: MAX_BYTES };
   try {

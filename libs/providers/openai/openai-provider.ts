@@ -82,7 +82,10 @@ export class OpenAiProvider implements ImageProvider {
     try {
       return await this.upstream.call({ path, body, accept, idempotencyKey, traceparent, signal, maxBytes }, (answer) =>
         readResponse(answer, {
-          ...{ streamed, n, maxImageBytes: MAX_IMAGE_BYTES, onPartial },
+          streamed,
+          n,
+          maxImageBytes: MAX_IMAGE_BYTES,
+          onPartial,
           said: (body) => this.upstream.said(body),
         }),
       );

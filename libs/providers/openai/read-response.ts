@@ -80,7 +80,8 @@ async function readStream(answer: UpstreamResponse, options: ReadingOptions): Pr
 
 /** Yields the events with images, at least one; passes partial images on. */
 async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): AsyncGenerator<ResponseDocument> {
-  let [partials, images] = [0, 0];
+  let partials = 0;
+  let images = 0;
   for await (const event of splitEvents(answer.body)) {
     const document = await readOrRefuse({ ...answer, body: event }, options.maxImageBytes);
     if (document.type?.endsWith('.partial_image') === true) {

@@ -9,7 +9,8 @@ const MAX_QUOTED = 200;
 const MAX_TOOL_RESULT = 4_096;
 const MAX_CHOICES = 8;
 /** OpenAI's limits; what comes after them is ignored. */
-const [MAX_STOPS, MAX_TOOLS] = [4, 128];
+const MAX_STOPS = 4;
+const MAX_TOOLS = 128;
 /** Characters of the user's text in which the name of a tool is looked for. */
 const MAX_SEARCHED = 16_384;
 

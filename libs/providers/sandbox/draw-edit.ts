@@ -49,7 +49,8 @@ function hasTransparency({ data }: Pixels): boolean {
 function recolored(original: Pixels, { palette }: Painting): Promise<Pixels> {
   const share = 0.62;
   const brightness = [0.299, 0.587, 0.114] as const;
-  const [dark, bright] = [channels(palette.near), channels(palette.sky[2])];
+  const dark = channels(palette.near);
+  const bright = channels(palette.sky[2]);
   const rows = [0, 1, 2].map((row) => {
     const reach = ((bright[row] ?? 255) - (dark[row] ?? 0)) / 255;
     return brightness.map((weight, column) => share * reach * weight + (row === column ? 1 - share : 0));

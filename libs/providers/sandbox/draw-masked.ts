@@ -31,10 +31,8 @@ const PIXELS_AT_ONCE = 1_000_000;
  */
 export async function drawMasked(order: MaskedOrder, signal: AbortSignal): Promise<MaskedDrawing> {
   const { width, height, first, mask } = order;
-  const [original, cover] = [
-    await renderInput(first, width, height),
-    await renderInput(mask, width, height, 'nearest'),
-  ];
+  const original = await renderInput(first, width, height);
+  const cover = await renderInput(mask, width, height, 'nearest');
   const area = await editableArea(cover);
   if (area === undefined) return { pixels: original, isChanged: false };
   signal.throwIfAborted();
@@ -63,7 +61,10 @@ async function drawFilling({ painting, others }: MaskedOrder, { width, height }:
 
 /** The smallest rectangle around all pixels that may be edited. */
 async function editableArea({ data, width, height }: Pixels): Promise<Frame | undefined> {
-  let [left, right, top, bottom] = [width, -1, height, -1];
+  let left = width;
+  let right = -1;
+  let top = height;
+  let bottom = -1;
   await inSlices(width, height, (y) => {
     for (let x = 0; x < width; x++) {
       if (data[(y * width + x) * 4 + 3] !== 0) continue;

@@ -4,7 +4,8 @@ import { bytesOf, contextOf, inputOf, madeOf, requestOf } from './sandbox-calls.
 import { SandboxProvider } from './sandbox-provider.js';
 
 const sandbox = new SandboxProvider();
-const [WIDTH, HEIGHT] = [320, 192];
+const WIDTH = 320;
+const HEIGHT = 192;
 
 const edit = async (changes: Partial<ProviderImageRequest>): Promise<Buffer> =>
   bytesOf(
@@ -43,7 +44,8 @@ async function maskOf(width: number, height: number) {
 function compare(one: Buffer, other: Buffer, mask: Buffer, channels: number): { outside: number; inside: number } {
   const differing = { outside: 0, inside: 0 };
   for (let pixel = 0; pixel < mask.length / 4; pixel++) {
-    const [from, to] = [pixel * channels, (pixel + 1) * channels];
+    const from = pixel * channels;
+    const to = (pixel + 1) * channels;
     if (one.subarray(from, to).equals(other.subarray(from, to))) continue;
     differing[mask[pixel * 4 + 3] === 0 ? 'inside' : 'outside'] += 1;
   }

@@ -23,7 +23,8 @@ export function layOutFrames(images: readonly { width: number; height: number }[
     Math.max(1, Math.ceil(Math.sqrt((images.length * area.width) / area.height))),
   );
   const rows = Math.ceil(images.length / columns);
-  const [wide, tall] = [area.width / columns, area.height / rows];
+  const wide = area.width / columns;
+  const tall = area.height / rows;
   return images.map((image, index) => {
     const scale = Math.min((wide * 0.84) / image.width, (tall * 0.84) / image.height);
     const width = Math.max(1, Math.round(image.width * scale));

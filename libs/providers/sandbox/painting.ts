@@ -73,7 +73,8 @@ export function document(width: number, height: number, content: string): string
 /** The same content as a sticker: inside a rounded shape with a white edge and a transparent background. */
 export function sticker(width: number, height: number, content: string): string {
   const share = 0.88;
-  const [left, top] = [(width * (1 - share)) / 2, (height * (1 - share)) / 2];
+  const left = (width * (1 - share)) / 2;
+  const top = (height * (1 - share)) / 2;
   const shape = `width="${width}" height="${height}" rx="${px(Math.min(width, height) * 0.1)}"`;
   const edge = `stroke="#ffffff" stroke-width="${px(Math.min(width, height) * 0.03)}"`;
   return [

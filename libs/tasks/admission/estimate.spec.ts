@@ -56,7 +56,8 @@ describe('the wait', () => {
   });
 
   it('of the whole line grows with it, and shrinks with every slot', () => {
-    const [one, four] = [record({ slots: 1, all }), record({ slots: 4, all })];
+    const one = record({ slots: 1, all });
+    const four = record({ slots: 4, all });
     expect([0, 1, 40].map((before) => lineMs(one, before))).toEqual([0, 1_000, 40_000]);
     expect([0, 3, 4, 43].map((before) => lineMs(four, before))).toEqual([0, 0, 250, 10_000]);
   });

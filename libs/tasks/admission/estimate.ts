@@ -67,7 +67,8 @@ export function passingMs(record: ServiceRecord, tasks: number, task: Estimated)
  * Undefined = any number, because nothing of its model was measured or no worker is running.
  */
 export function mostBefore(record: ServiceRecord, task: Estimated, deadlineMs: number): number | undefined {
-  const [turn, service] = [turnMs(record, task), measuredServiceMs(record, task)];
+  const turn = turnMs(record, task);
+  const service = measuredServiceMs(record, task);
   if (turn === undefined || service === undefined || record.slots === 0) return undefined;
   const rounds = Math.max(0, deadlineMs - service) / Math.max(1, turn);
   return record.slots - 1 + Math.floor(rounds * record.slots);

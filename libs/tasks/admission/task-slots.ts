@@ -204,7 +204,9 @@ export class TaskSlots {
     do {
       page = await this.prisma.task.findMany({
         where: { finishedAt: null, accountId: { in: inList(accounts) }, id: { gt: tasks.at(-1)?.id ?? '' } },
-        ...{ orderBy: { id: 'asc' }, take: PAGE, select: COUNTED_COLUMNS },
+        orderBy: { id: 'asc' },
+        take: PAGE,
+        select: COUNTED_COLUMNS,
       });
       tasks.push(...page);
     } while (page.length === PAGE);

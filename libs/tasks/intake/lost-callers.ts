@@ -77,8 +77,12 @@ export class LostCallers {
     const since = new Date((await this.prisma.now()).getTime() - windowMs);
     const found = await this.prisma.task.findMany({
       where: {
-        ...{ apiKeyId, fingerprint: new Uint8Array(fingerprint), abandonedAt: null, deliveredAt: null },
-        ...{ waiter: { not: null }, NOT: { waiter: this.waiter ?? '' } },
+        apiKeyId,
+        fingerprint: new Uint8Array(fingerprint),
+        abandonedAt: null,
+        deliveredAt: null,
+        waiter: { not: null },
+        NOT: { waiter: this.waiter ?? '' },
         OR: [
           { status: 'pending', OR: [{ asynchronous: false }, { createdAt: { gt: since } }] },
           { status: 'completed', finishedAt: { gt: since } },

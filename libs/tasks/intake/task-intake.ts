@@ -273,11 +273,11 @@ export class TaskIntake {
     const arrived = (await this.prisma.now()).getTime() - call.ageMs();
     const found = await this.prisma.task.findFirst({
       where: {
-        ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId, id: { not: command.id } },
-        ...{
-          attachedBy: { not: null, notIn: [command.requestId] },
-          createdAt: { gt: new Date(arrived - UNDERWAY_MS) },
-        },
+        fingerprint: new Uint8Array(fingerprint),
+        apiKeyId,
+        id: { not: command.id },
+        attachedBy: { not: null, notIn: [command.requestId] },
+        createdAt: { gt: new Date(arrived - UNDERWAY_MS) },
         OR: [{ finishedAt: null }, { createdAt: { gt: new Date(arrived) } }],
       },
       orderBy: { createdAt: 'asc' },
@@ -319,7 +319,8 @@ export class TaskIntake {
     const now = (await this.prisma.now()).getTime();
     const found = await this.prisma.task.findMany({
       where: {
-        ...{ fingerprint: new Uint8Array(fingerprint), apiKeyId },
+        fingerprint: new Uint8Array(fingerprint),
+        apiKeyId,
         OR: [
           {
             abandonedAt: { gt: new Date(now - this.config.attachWindowMs) },

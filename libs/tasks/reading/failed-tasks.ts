@@ -83,8 +83,16 @@ const NO_CODE = 'internal_error';
 const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: JSON_PATH_MISSING } } as const;
 const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: JSON_PATH_MISSING } } as const;
 const KEY_COLUMNS = {
-  ...{ id: true, name: true, weight: true, models: true, scopes: true, tasksInFlight: true, submitsPerMinute: true },
-  ...{ expiresAt: true, revokedAt: true, originalKeyId: true },
+  id: true,
+  name: true,
+  weight: true,
+  models: true,
+  scopes: true,
+  tasksInFlight: true,
+  submitsPerMinute: true,
+  expiresAt: true,
+  revokedAt: true,
+  originalKeyId: true,
   account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
 } as const;
 /** Rows to read at a time when only those that were not retried are wanted. */
@@ -138,7 +146,9 @@ export class FailedTasks {
   async countOpen(accountId: string, since: Date): Promise<number> {
     const rows = await this.prisma.task.findMany({
       where: {
-        ...{ ...FAILED, accountId, finishedAt: { gte: since } },
+        ...FAILED,
+        accountId,
+        finishedAt: { gte: since },
         // The account's index is ordered by this time.
         createdAt: { gte: new Date(since.getTime() - LONGEST_TASK_MS) },
       },
@@ -155,8 +165,14 @@ export class FailedTasks {
     const tasks = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, ...FAILED },
       select: {
-        ...{ ...ORDER_COLUMNS, id: true, accountId: true, apiKeyId: true, callbackUrl: true, asynchronous: true },
-        ...{ error: true, orderedBy: true },
+        ...ORDER_COLUMNS,
+        id: true,
+        accountId: true,
+        apiKeyId: true,
+        callbackUrl: true,
+        asynchronous: true,
+        error: true,
+        orderedBy: true,
       },
     });
     const [again, keys] = await Promise.all([this.retriedAs(ids), this.keys(tasks)]);
@@ -168,10 +184,22 @@ export class FailedTasks {
       const { account, weight, models, scopes, tasksInFlight, submitsPerMinute, expiresAt } = key;
       return [
         {
-          ...{ ...toOrder(task), id, accountId, apiKeyId, orderedBy, callbackUrl, asynchronous },
+          ...toOrder(task),
+          id,
+          accountId,
+          apiKeyId,
+          orderedBy,
+          callbackUrl,
+          asynchronous,
           originalKeyId: key.originalKeyId ?? apiKeyId,
-          ...{ code: codeOf(task.error), retriedAs: again.get(id) ?? null },
-          ...{ weight, models, scopes, tasksInFlight, submitsPerMinute, accountWeight: account.weight },
+          code: codeOf(task.error),
+          retriedAs: again.get(id) ?? null,
+          weight,
+          models,
+          scopes,
+          tasksInFlight,
+          submitsPerMinute,
+          accountWeight: account.weight,
           accountTasksInFlight: account.tasksInFlight,
           accountSubmitsPerMinute: account.submitsPerMinute,
           accountDisabled: account.disabledAt !== null,
@@ -191,7 +219,9 @@ export class FailedTasks {
     const ofCode = { error: { path: ['code'], equals: code } };
     return await task.findMany({
       where: {
-        ...{ ...(providerTest ? FAILED_TEST : FAILED), provider, model },
+        ...(providerTest ? FAILED_TEST : FAILED),
+        provider,
+        model,
         finishedAt: { gte: since, ...definedFields({ lte: after?.finishedAt ?? undefined }) },
         AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: JSON_PATH_MISSING } }] } : ofCode,
         // The same bound as `finishedAt` above, which is the form that an index can start from.
@@ -229,8 +259,14 @@ export class FailedTasks {
     ]);
     const names = new Map(accounts.map(({ id, name }) => [id, name]));
     return rows.map(({ id, accountId, apiKeyId: keyId, finishedAt, error, retriedAs }) => ({
-      ...{ id, accountId, accountName: names.get(accountId) ?? '', keyId, keyName: keys.get(keyId)?.name ?? '' },
-      ...{ finishedAt: finishedAt ?? new Date(0), message: toError(error)?.message ?? '', retriedAs },
+      id,
+      accountId,
+      accountName: names.get(accountId) ?? '',
+      keyId,
+      keyName: keys.get(keyId)?.name ?? '',
+      finishedAt: finishedAt ?? new Date(0),
+      message: toError(error)?.message ?? '',
+      retriedAs,
     }));
   }
 }

@@ -71,7 +71,8 @@ export class SearchTasks {
     const { limit, status, model, apiKeyId, provider, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
-        ...{ ...definedFields({ accountId, status, model, apiKeyId, provider }), ...tasksOf(own) },
+        ...definedFields({ accountId, status, model, apiKeyId, provider }),
+        ...tasksOf(own),
         AND: { createdAt: definedFields({ gte: since, lt: until }) },
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },

@@ -60,9 +60,20 @@ export class TaskDetails {
     const rows = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, accountId },
       select: {
-        ...{ id: true, prompt: true, apiKeyId: true, retryOf: true, hasThumbnail: true, objectsDeletedAt: true },
-        ...{ inputs: true, mask: true, orderedBy: true, favoritedAt: true },
-        ...{ provider: true, providerStarts: true, nextTryAt: true, status: true },
+        id: true,
+        prompt: true,
+        apiKeyId: true,
+        retryOf: true,
+        hasThumbnail: true,
+        objectsDeletedAt: true,
+        inputs: true,
+        mask: true,
+        orderedBy: true,
+        favoritedAt: true,
+        provider: true,
+        providerStarts: true,
+        nextTryAt: true,
+        status: true,
       },
     });
     const [names, people, again] = await Promise.all([
@@ -80,10 +91,14 @@ export class TaskDetails {
         const detail = {
           ...columns,
           prompt: cut(prompt, promptLength),
-          ...{ keyId, keyName: names.get(keyId) ?? '', calls },
-          ...{ inputs: inputs.map(sentImage), mask: mask === null ? null : sentImage(mask) },
+          keyId,
+          keyName: names.get(keyId) ?? '',
+          calls,
+          inputs: inputs.map(sentImage),
+          mask: mask === null ? null : sentImage(mask),
           orderedBy: people.get(orderedBy ?? '') ?? null,
-          ...{ isFavorite: favoritedAt !== null, retriedAs: again.get(row.id) ?? null },
+          isFavorite: favoritedAt !== null,
+          retriedAs: again.get(row.id) ?? null,
         };
         return [row.id, detail];
       }),

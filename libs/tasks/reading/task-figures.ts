@@ -36,7 +36,8 @@ export class TaskFigures {
   private async oldestSeconds(dueAt?: Date): Promise<number> {
     const oldest = await this.prisma.task.findFirst({
       where: {
-        ...{ finishedAt: null, phase: 'queued' },
+        finishedAt: null,
+        phase: 'queued',
         ...(dueAt !== undefined && { OR: [{ nextTryAt: null }, { nextTryAt: { lte: dueAt } }] }),
       },
       orderBy: { id: 'asc' },
@@ -47,7 +48,8 @@ export class TaskFigures {
 
   async queue(): Promise<QueueFigures> {
     const { task } = this.prisma;
-    const [lastMinute, lastHour] = [new Date(Date.now() - 60_000), new Date(Date.now() - 3_600_000)];
+    const lastMinute = new Date(Date.now() - 60_000);
+    const lastHour = new Date(Date.now() - 3_600_000);
     const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
       // Tasks that wait for their next try are counted separately.
       this.oldestSeconds(new Date()),
@@ -74,7 +76,8 @@ export class TaskFigures {
     const rows = await this.prisma.task.groupBy({
       by: 'status',
       where: {
-        ...{ finishedAt: { gt: since }, status: { in: ['completed', 'failed'] } },
+        finishedAt: { gt: since },
+        status: { in: ['completed', 'failed'] },
         // Conditions that let an index be used.
         ...(account === undefined
           ? { AND: [ENDED] }

@@ -81,7 +81,8 @@ const MAX_SCANNED = 1_000;
 const MAX_RANKED = 1_000;
 
 /** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
-const [UNFINISHED, DONE] = [{ finishedAt: null }, { phase: 'done' }];
+const UNFINISHED = { finishedAt: null };
+const DONE = { phase: 'done' };
 
 const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
 
@@ -160,8 +161,13 @@ export class TaskStore {
     const row = await this.prisma.task.findUnique({
       where: { id, accountId, ...tasksOf(own) },
       select: {
-        ...{ status: true, createdAt: true, startedAt: true, finishedAt: true, calls: true },
-        ...{ phase: true, providerCallOpen: true },
+        status: true,
+        createdAt: true,
+        startedAt: true,
+        finishedAt: true,
+        calls: true,
+        phase: true,
+        providerCallOpen: true,
       },
     });
     return row === null ? undefined : toHistory(row);
@@ -276,7 +282,8 @@ export class TaskStore {
       apiKeyId === undefined &&
       status !== 'completed' &&
       (status === undefined || model === undefined);
-    let [count, hasMore] = [0, false];
+    let count = 0;
+    let hasMore = false;
     for (const part of partsOf(query)) {
       const counted = await (isIndexed
         ? this.countPart(accountId, query, part)

@@ -43,7 +43,8 @@ export class DropInputs {
     const { inputs, mask } = toInputs(row);
     const own = [...inputs, ...(mask === null ? [] : [mask])].flatMap((input) => (isOwn(input, id) ? [input.key] : []));
     if (own.length === 0) return;
-    const [left, leftMask] = [inputs.map((input) => marked(input, id)), mask === null ? null : marked(mask, id)];
+    const left = inputs.map((input) => marked(input, id));
+    const leftMask = mask === null ? null : marked(mask, id);
     // First the row, so that objects that remain are orphans, and none is looked for in vain.
     await task.update({ where: { id }, data: { inputs: jsonOf(left), ...(leftMask && { mask: jsonOf(leftMask) }) } });
     await forgetStoredInputs(this.prisma, [id]);

@@ -129,7 +129,8 @@ export class ExpireObjects {
   ): Promise<EndedTask[]> {
     return this.prisma.task.findMany({
       where: {
-        ...{ ...EXPIRING, ...where },
+        ...EXPIRING,
+        ...where,
         finishedAt: { lt: hoursAgo(hours), ...definedFields({ gte: after?.finishedAt ?? undefined }) },
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { lte: after.id } } }),
       },

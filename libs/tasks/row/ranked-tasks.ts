@@ -22,7 +22,8 @@ export function ranked(tasks: readonly RankedTask[], ranking: Ranking): RankedTa
     ranking === 'longest' || ranking === 'shortest' ? durationMs : cost;
   const sign = ranking === 'longest' || ranking === 'costliest' ? -1 : 1;
   return tasks.toSorted((one, other) => {
-    const [a, b] = [value(one), value(other)];
+    const a = value(one);
+    const b = value(other);
     if (a === null || b === null) return Number(a === null) - Number(b === null);
     return sign * (a - b);
   });

@@ -178,7 +178,8 @@ interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'fini
 
 /** A task's history for the console, and whether a provider is working on it now. */
 export function toHistory({ phase, providerCallOpen, ...row }: HistoryRow): TaskHistory {
-  const [status, calls] = [row.status as TaskStatus, row.calls as ProviderCall[]];
+  const status = row.status as TaskStatus;
+  const calls = row.calls as ProviderCall[];
   // Between two claims only a parked task has a phase other than queued: its provider keeps working.
   return { ...row, status, calls, callRuns: status === 'pending' && phase !== 'queued' && providerCallOpen };
 }
@@ -206,7 +207,12 @@ export function toRanked({ id, status, createdAt, finishedAt, cost }: RankedRow)
 
 /** The columns of an order, as Prisma reads them. */
 export const ORDER_COLUMNS = {
-  ...{ action: true, model: true, prompt: true, options: true, inputs: true, mask: true },
+  action: true,
+  model: true,
+  prompt: true,
+  options: true,
+  inputs: true,
+  mask: true,
 } as const;
 
 interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {

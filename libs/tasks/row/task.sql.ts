@@ -126,15 +126,34 @@ export async function insertTasks(database: Queryable, tasks: readonly NewTask[]
 /** A new row as the statement's JSON; absent fields become null. */
 function columnsOf({ command, deadlineMs, fingerprint, request, firstTry, attachedBy, waiter }: NewTask): object {
   return {
-    ...{ id: command.id, account_id: command.accountId, api_key_id: command.apiKeyId, request_id: command.requestId },
-    ...{ action: command.action, model: command.model, prompt: command.prompt, options: command.options },
-    ...{ inputs: command.inputs, mask: command.mask, callback_url: command.callbackUrl, fingerprint: hex(fingerprint) },
-    ...{ deadline_ms: deadlineMs, estimated_ms: command.estimatedMs, asynchronous: command.asynchronous },
-    ...{ cost: command.cost, retry_of: command.retryOf, waiter, trace_parent: command.traceParent },
+    id: command.id,
+    account_id: command.accountId,
+    api_key_id: command.apiKeyId,
+    request_id: command.requestId,
+    action: command.action,
+    model: command.model,
+    prompt: command.prompt,
+    options: command.options,
+    inputs: command.inputs,
+    mask: command.mask,
+    callback_url: command.callbackUrl,
+    fingerprint: hex(fingerprint),
+    deadline_ms: deadlineMs,
+    estimated_ms: command.estimatedMs,
+    asynchronous: command.asynchronous,
+    cost: command.cost,
+    retry_of: command.retryOf,
+    waiter,
+    trace_parent: command.traceParent,
     ordered_by: command.orderedBy,
-    ...{ key: request?.key, key_fingerprint: hex(request?.fingerprint), key_kept_ms: request?.keptMs },
-    ...{ attached_by: attachedBy, attach_window_ms: firstTry?.attachWindowMs, here: firstTry?.here },
-    ...{ seen: firstTry?.seen, age_ms: firstTry?.ageMs },
+    key: request?.key,
+    key_fingerprint: hex(request?.fingerprint),
+    key_kept_ms: request?.keptMs,
+    attached_by: attachedBy,
+    attach_window_ms: firstTry?.attachWindowMs,
+    here: firstTry?.here,
+    seen: firstTry?.seen,
+    age_ms: firstTry?.ageMs,
   };
 }
 
@@ -373,7 +392,12 @@ export interface End {
 export async function endTasks(database: Queryable, ends: readonly End[]): Promise<EndedRow[]> {
   const items = ends.map(({ by, status, images, usage, warnings, hasThumbnail, error, call }) => ({
     ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
-    ...{ ended: status, made: images, used: usage, failure: error, call, thumbnail: hasThumbnail },
+    ended: status,
+    made: images,
+    used: usage,
+    failure: error,
+    call,
+    thumbnail: hasThumbnail,
     warned: warnings?.length === 0 ? undefined : warnings,
   }));
   return (await database.query<EndedRow>({ ...END, values: [batch(items), ends.length > 1] })).rows;

@@ -33,8 +33,13 @@ export class EndUnfinished {
         const ended = await task.updateMany({
           where: { id, status: 'pending' },
           data: {
-            ...{ status: 'failed', phase: 'done', error, finishedAt: new Date(), providerCallOpen: false },
-            ...{ leaseUntil: null, leaseOwner: null },
+            status: 'failed',
+            phase: 'done',
+            error,
+            finishedAt: new Date(),
+            providerCallOpen: false,
+            leaseUntil: null,
+            leaseOwner: null,
           },
         });
         count += ended.count;

@@ -48,7 +48,8 @@ export class SweepTasks {
   async failOverdue(): Promise<number> {
     const overdue = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
     const disabled = taskError(new AppError('account_disabled', 'The account was disabled before the image was made.'));
-    let [count, failed] = [0, SWEEP_BATCH];
+    let count = 0;
+    let failed = SWEEP_BATCH;
     while (failed === SWEEP_BATCH && count < SWEEP_TASKS) {
       const rows = await failOverdue(this.prisma.pool, overdue, disabled);
       this.tellOverdue(rows);
@@ -104,7 +105,9 @@ export class SweepTasks {
     const now = (await this.prisma.now()).getTime();
     const found = await this.prisma.task.findMany({
       where: {
-        ...{ finishedAt: null, leaseUntil: null, id: { gt: this.cursor } },
+        finishedAt: null,
+        leaseUntil: null,
+        id: { gt: this.cursor },
         OR: [
           { nextTryAt: { lt: new Date(now - GRACE_MS) } },
           { nextTryAt: null, createdAt: { lt: new Date(now - this.prisma.answerMs - RETRACT_MS) } },

@@ -253,8 +253,10 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
   return {
     task: { ...toTask(row), originalKeyId: row.original_key_id },
     caller: {
-      ...{ accountId: row.account_id, accountWeight: row.account_weight },
-      ...{ originalKeyId: row.original_key_id, weight: row.key_weight },
+      accountId: row.account_id,
+      accountWeight: row.account_weight,
+      originalKeyId: row.original_key_id,
+      weight: row.key_weight,
     },
     nextEpoch: row.epoch + 1,
     prompt: row.prompt,

@@ -31,7 +31,8 @@ describe('the limiter of keys that nobody has met', () => {
     );
 
   it('M4: takes one look-up of a network at a time, a few in all, and networks take turns', async () => {
-    const [limiter, lookUps] = [new UnknownKeyLimiter(LIMITS), new LookUps()];
+    const limiter = new UnknownKeyLimiter(LIMITS);
+    const lookUps = new LookUps();
     const flood = Array.from({ length: 40 }, (_, n) => limiter.run(FLOOD, lookUps.of(`flood ${n}`)));
     const others = ['198.51.100.1', '198.51.100.2'].map((address) => limiter.run(address, lookUps.of(address)));
     await Promise.resolve();
@@ -46,7 +47,8 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: counts all addresses of an IPv6 network as one', async () => {
-    const [limiter, lookUps] = [new UnknownKeyLimiter(LIMITS), new LookUps()];
+    const limiter = new UnknownKeyLimiter(LIMITS);
+    const lookUps = new LookUps();
     const runs = ['2001:db8::1', '2001:db8::2:1'].map((address) => limiter.run(address, lookUps.of(address)));
     await Promise.resolve();
     expect(lookUps.begun).toHaveLength(1);
@@ -56,7 +58,8 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: refuses a network whose line is full, and others only when all lines together are', async () => {
-    const [limiter, lookUps] = [new UnknownKeyLimiter(LIMITS), new LookUps()];
+    const limiter = new UnknownKeyLimiter(LIMITS);
+    const lookUps = new LookUps();
     const admitted = Array.from({ length: 51 }, (_, n) => limiter.run(FLOOD, lookUps.of(`flood ${n}`)));
     expect(await refusal(limiter.run(FLOOD, lookUps.of('one more')))).toBe('rate_limit_exceeded');
     for (let n = 1; n <= 21; n++) admitted.push(limiter.run(`198.51.100.${n}`, lookUps.of(`other ${n}`)));
@@ -67,8 +70,10 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: lets nobody wait without end, and goes on after a look-up that failed', async () => {
-    const [limiter, lookUps] = [new UnknownKeyLimiter({ ...LIMITS, maxWaitMs: 20 }), new LookUps()];
-    const [first, second] = [limiter.run(FLOOD, lookUps.of('slow')), limiter.run(FLOOD, lookUps.of('never'))];
+    const limiter = new UnknownKeyLimiter({ ...LIMITS, maxWaitMs: 20 });
+    const lookUps = new LookUps();
+    const first = limiter.run(FLOOD, lookUps.of('slow'));
+    const second = limiter.run(FLOOD, lookUps.of('never'));
     expect(await refusal(second)).toBe('server_is_overloaded');
     await lookUps.endFirst();
     expect(await first).toBe('slow');

@@ -27,10 +27,8 @@ export class ChatPlan {
     const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => turn });
     const all = planned.filter(({ provider }) => !isDrained(provider.name));
     if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
-    const [ready, resting] = [
-      all.filter((one) => !this.isCoolingDown(one)),
-      all.filter((one) => this.isCoolingDown(one)),
-    ];
+    const ready = all.filter((one) => !this.isCoolingDown(one));
+    const resting = all.filter((one) => this.isCoolingDown(one));
     return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
   }
 

@@ -22,7 +22,8 @@ export function assertNoUploadLinks({ bytes, scan }: ScannedBody, signer: LinkSi
   for (let found = 0; at !== -1 && found < MAX_FOUND; found++) {
     const address = textAround(bytes, at);
     if (address !== undefined && signer.uploadNamedBy(address) !== undefined) {
-      const [first, count] = [scan.itemCount - scan.items.length, scan.items.findIndex(({ end }) => end > at)];
+      const first = scan.itemCount - scan.items.length;
+      const count = scan.items.findIndex(({ end }) => end > at);
       const param = count === -1 ? 'messages' : `messages[${first + count}]`;
       const what = `${param} has the link of an upload, which only image requests can use`;
       throw new AppError('invalid_image_url', `${what}: send the image as a data URI.`, { param });

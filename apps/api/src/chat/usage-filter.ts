@@ -1,6 +1,9 @@
 import { tokenUsage, type TokenUsage } from './token-usage.js';
 
-const [LF, CR, COLON, OPEN_OBJECT] = [0x0a, 0x0d, 0x3a, 0x7b];
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
 const NOTHING: Buffer = Buffer.alloc(0);
 const USAGE = Buffer.from('"usage"');
 /** In bytes; the event with the usage is shorter. */

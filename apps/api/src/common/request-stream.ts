@@ -81,8 +81,11 @@ export function discardRest(payload: IncomingMessage): void {
  * throws AppError `invalid_value` when nearly all chunks are only a few bytes long.
  */
 export function burstLimiter(payload: IncomingMessage): (chunk: Buffer) => void {
-  let [bytes, pieces, isPaused] = [0, 0, false];
-  let [allBytes, allPieces] = [0, 0];
+  let bytes = 0;
+  let pieces = 0;
+  let isPaused = false;
+  let allBytes = 0;
+  let allPieces = 0;
   return ({ length }) => {
     bytes += length;
     pieces++;

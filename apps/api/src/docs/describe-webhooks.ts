@@ -10,7 +10,8 @@ const HEADERS = {
 /** Documents the requests that this service sends; the generator only knows those that it receives. */
 export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
   const parameters = Object.entries(HEADERS).map(([name, description]) => ({
-    ...{ name, description },
+    name,
+    description,
     in: 'header',
     required: true,
     schema: { type: 'string' },
@@ -18,7 +19,10 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
   const post = (operationId: string, summary: string, description: string, body: new () => object) => ({
     post: {
       tags: ['Webhooks'],
-      ...{ operationId, summary, description, parameters },
+      operationId,
+      summary,
+      description,
+      parameters,
       // Webhooks are protected by their signature, which has no OpenAPI security scheme.
       security: [],
       requestBody: {

@@ -93,7 +93,9 @@ export class CheckRequest {
       const inputs = await storeReferences(found, upload);
       const command = generationCommand(fields, {
         ...this.contextOf(request, caller, upload, ignored),
-        ...{ inputs, mask: null, asynchronous: isTask },
+        inputs,
+        mask: null,
+        asynchronous: isTask,
       });
       this.rules.assertExact(command);
       const identity = { ...mark, fingerprint: await fingerprintOf('generations', request.body, mark) };

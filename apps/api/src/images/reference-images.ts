@@ -63,7 +63,9 @@ export class ReferenceImages {
     const ids = named.filter((id) => typeof id === 'string');
     const kept = ids.length === 0 ? undefined : await this.uploads.find(accountId, ids);
     return references.map((reference, index) => {
-      const [address, id, param] = [addresses[index], named[index], paramOf(index)];
+      const address = addresses[index];
+      const id = named[index];
+      const param = paramOf(index);
       if (address === undefined) return { param, open: () => decodeDataUri(reference, param) };
       if (id !== undefined) return { param, input: keptInput(id, kept, param) };
       const result = this.signer.resultNamedBy(address);

@@ -25,7 +25,12 @@ const caller: Caller = {
   weight: 1,
 };
 const context = {
-  ...{ taskId: 'task_1', requestId: 'req_1', caller, inputs: [], mask: null, asynchronous: false },
+  taskId: 'task_1',
+  requestId: 'req_1',
+  caller,
+  inputs: [],
+  mask: null,
+  asynchronous: false,
   ignored: [],
   costOf: () => null,
 };

@@ -53,11 +53,17 @@ export class RequestLimits {
     await this.count(
       [
         {
-          ...{ name: `${kind}:${originalKeyId}`, policy: kind, whose: 'This API key', kind },
+          name: `${kind}:${originalKeyId}`,
+          policy: kind,
+          whose: 'This API key',
+          kind,
           limit: (kind === 'chats' ? undefined : limits[kind]) ?? this.limits[kind],
         },
         {
-          ...{ name: `${kind}:${accountId}`, policy: `account-${kind}`, whose: 'The account of this API key', kind },
+          name: `${kind}:${accountId}`,
+          policy: `account-${kind}`,
+          whose: 'The account of this API key',
+          kind,
           limit: account.limits[kind] ?? this.accountLimits[kind],
         },
       ],

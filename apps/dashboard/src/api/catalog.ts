@@ -94,7 +94,8 @@ export function listedModelsQuery({ providers, types }: ReadCatalog, name: strin
     queryKey: ['provider-models', body],
     queryFn: async () => (await send<Connection>('POST', '/catalog/connection', body)).models,
     enabled: lists,
-    ...{ retry: false, staleTime: 300_000 },
+    retry: false,
+    staleTime: 300_000,
   });
 }
 

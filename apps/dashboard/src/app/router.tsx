@@ -89,9 +89,14 @@ const tasks = createRoute({
   getParentRoute: () => inside,
   path: 'tasks',
   validateSearch: (search): TaskFilters => ({
-    ...{ status: text(search['status']), model: text(search['model']), provider: text(search['provider']) },
-    ...{ key: text(search['key']), text: text(search['text']), order: text(search['order']) },
-    ...{ from: text(search['from']), to: text(search['to']) },
+    status: text(search['status']),
+    model: text(search['model']),
+    provider: text(search['provider']),
+    key: text(search['key']),
+    text: text(search['text']),
+    order: text(search['order']),
+    from: text(search['from']),
+    to: text(search['to']),
   }),
   component: lazyRouteComponent(() => import('../pages/tasks/tasks.tsx'), 'TasksPage'),
 });
@@ -104,8 +109,13 @@ const usage = createRoute({
   getParentRoute: () => inside,
   path: 'usage',
   validateSearch: (search): UsageFilters => ({
-    ...{ days: text(search['days']), from: text(search['from']), to: text(search['to']), group: text(search['group']) },
-    ...{ model: text(search['model']), key: text(search['key']), provider: text(search['provider']) },
+    days: text(search['days']),
+    from: text(search['from']),
+    to: text(search['to']),
+    group: text(search['group']),
+    model: text(search['model']),
+    key: text(search['key']),
+    provider: text(search['provider']),
   }),
   component: lazyRouteComponent(() => import('../pages/usage/usage.tsx'), 'UsagePage'),
 });

@@ -65,7 +65,9 @@ const GROUPS: readonly PageGroup[] = [
     title: 'Installation',
     pages: [
       {
-        ...{ to: '/catalog', needs: 'installation.manage', label: 'Providers and models' },
+        to: '/catalog',
+        needs: 'installation.manage',
+        label: 'Providers and models',
         icon: <IconAdjustments size={18} />,
       },
       { to: '/operation', needs: 'installation.manage', label: 'Status and queue', icon: <IconServer size={18} /> },

@@ -21,7 +21,8 @@ interface SpentSumProps {
 
 /** The total cost of several tasks: "$1.20", and what it leaves out, as "+ 3 images without a price". */
 export function SpentSum({ sum, inline = false }: SpentSumProps) {
-  const [amount, rest] = [spent(sum), unpriced(sum)];
+  const amount = spent(sum);
+  const rest = unpriced(sum);
   return (
     <>
       <span className="numbers nowrap">{amount}</span>

@@ -99,7 +99,8 @@ interface CopyLinkProps {
 function CopyLink({ image: { url, url_expires_at: end }, place, compact = false }: CopyLinkProps) {
   const { copied, copy } = useCopy(new URL(url, location.origin).href, () =>
     notifications.show({
-      ...{ color: 'green', title: 'Link copied' },
+      color: 'green',
+      title: 'Link copied',
       message: `Anyone with the link can view the image until ${fullTime(end)}.`,
     }),
   );

@@ -2,7 +2,9 @@ import { priceText, quoteText } from './quote.ts';
 
 const cost = (amount: string | null, exact = true) => ({ amount, currency: 'USD', exact });
 const quote = (amount: string | null, seconds?: number) => ({
-  ...{ cost: cost(amount), within_budget: true, budget_left: null },
+  cost: cost(amount),
+  within_budget: true,
+  budget_left: null,
   ...(seconds === undefined ? {} : { estimated_time: seconds }),
 });
 

@@ -27,7 +27,9 @@ function timeText(seconds: number | undefined): string {
 /** The order of a task, to repeat it. */
 export function orderOf({ model, action, size, resolution, options: { quality, n } }: TaskDetail): QuotedOrder {
   return {
-    ...{ model, action, size },
+    model,
+    action,
+    size,
     ...quotedTier(resolution),
     ...(typeof quality === 'string' ? { quality } : {}),
     ...(typeof n === 'number' ? { n } : {}),

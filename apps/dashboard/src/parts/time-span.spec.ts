@@ -30,7 +30,8 @@ describe('time spans', () => {
   });
 
   it('ends a step where the next one begins', () => {
-    const [from, to] = ['2026-11-21T00:00:00.000Z', '2026-11-22T00:00:00.000Z'];
+    const from = '2026-11-21T00:00:00.000Z';
+    const to = '2026-11-22T00:00:00.000Z';
     expect(stepAt(from, 'day')).toEqual({ from, to });
     expect(stepAt(from, 'hour')).toEqual({ from, to: '2026-11-21T01:00:00.000Z' });
   });

@@ -21,7 +21,8 @@ export function lastDays(days: number, now: number): TimeSpan {
 
 /** From one day to another, as `2026-11-21`, both inclusive; by hours if it is short. Undefined if invalid. */
 export function daysBetween(first: string, last: string): TimeSpan | undefined {
-  const [from, to] = [Date.parse(`${first}T00:00:00Z`), Date.parse(`${last}T00:00:00Z`) + DAY_MS];
+  const from = Date.parse(`${first}T00:00:00Z`);
+  const to = Date.parse(`${last}T00:00:00Z`) + DAY_MS;
   // Written so that NaN fails it, too.
   if (!(to > from && to - from <= MOST_DAYS * DAY_MS)) return undefined;
   return { from, to, by: to - from <= MOST_DAYS_BY_HOUR * DAY_MS ? 'hour' : 'day' };

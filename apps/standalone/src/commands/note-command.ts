@@ -16,7 +16,10 @@ export async function noteCommand(
   { account = DEFAULT_ACCOUNT, target, details = {} }: Noted,
 ): Promise<void> {
   await new AuditLog(database).write({
-    ...{ accountId: account, personId: null, action, details: { ...details, via: 'command' } },
+    accountId: account,
+    personId: null,
+    action,
+    details: { ...details, via: 'command' },
     ...(target === undefined ? {} : { target }),
   });
 }

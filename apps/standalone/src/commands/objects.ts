@@ -48,8 +48,10 @@ export async function objects(
     .action(async ({ repair = false, force = false }: Options) => {
       const store = await createObjectStore(storage);
       left = await withDatabase(requireDatabaseUrl(config), async (database) => {
-        const [tasks, uploads] = [new TaskObjects(database), new UploadRepository(database)];
-        const [found, repaired] = [{ count: 0 }, { count: 0 }];
+        const tasks = new TaskObjects(database);
+        const uploads = new UploadRepository(database);
+        const found = { count: 0 };
+        const repaired = { count: 0 };
         const tell = (what: string, done: boolean): void => {
           found.count++;
           if (done) repaired.count++;
@@ -86,7 +88,8 @@ export async function objects(
 
 /** Throws SetupError when the settings most likely name another store than the one with the objects. */
 async function refuseWrongStore(objects: MissingObjects, config: StorageConfig): Promise<void> {
-  let [named, missing] = [0, 0];
+  let named = 0;
+  let missing = 0;
   for await (const { isMissing } of objects.lookUp()) {
     named++;
     if (isMissing) missing++;

@@ -16,8 +16,16 @@ export async function drawFirstImage(file: string, signal: AbortSignal): Promise
   const wanted = { inputFidelity: undefined, outputFormat: 'png', outputCompression: undefined } as const;
   const { bytes } = await drawImage(
     {
-      ...{ action: 'generation', model: 'gpt-image-2', prompt: PROMPT, width: EDGE, height: EDGE },
-      ...{ ...nothing, ...wanted, n: 1, user: undefined, partialImages: 0 },
+      action: 'generation',
+      model: 'gpt-image-2',
+      prompt: PROMPT,
+      width: EDGE,
+      height: EDGE,
+      ...nothing,
+      ...wanted,
+      n: 1,
+      user: undefined,
+      partialImages: 0,
     },
     PROMPT,
     timeLimit(TIMEOUT_MS, signal),

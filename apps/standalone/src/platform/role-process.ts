@@ -28,7 +28,10 @@ interface RoleOptions {
 export async function startRole(role: Role, { env, log, force: hurry }: RoleOptions): Promise<Running> {
   const main = join(PACKAGE_ROOT, 'dist', 'bin', `${role}.js`);
   const child = await startChild({
-    ...{ command: process.execPath, args: [main], log, deathSignal: 'SIGKILL' },
+    command: process.execPath,
+    args: [main],
+    log,
+    deathSignal: 'SIGKILL',
     env: { ...MALLOC_SETTINGS, ...env },
   });
   const kill = (): void => child.kill('SIGKILL');

@@ -12,7 +12,12 @@ export function attemptSpan(claimed: ClaimedTask, queuedAt: number | undefined):
   const before = attempt === 1 ? undefined : traceparentOf(attemptIds(task.id, attempt - 1, traceParent));
   const fields = { taskId: task.id, requestId: task.requestId, attempt, losses };
   const span = openSpan({
-    ...{ name: 'task.attempt', kind: 'consumer', about: task.id, parent: traceParent, follows: before, ids },
+    name: 'task.attempt',
+    kind: 'consumer',
+    about: task.id,
+    parent: traceParent,
+    follows: before,
+    ids,
     fields: { ...fields, model: task.model, action: task.action },
   });
   const agoMs = attempt === 1 ? (task.underway?.ageMs ?? 0) : queuedAt === undefined ? 0 : Date.now() - queuedAt;

@@ -65,7 +65,9 @@ export function endOf(free: boolean, error: unknown, aborted: boolean): CallEnd 
   if (aborted || !(error instanceof ProviderError)) return unknownEnd(free);
   const { code, charged, status, providerMessage } = error;
   return {
-    ...{ outcome: 'failed', code, charged: free ? 'no' : charged },
+    outcome: 'failed',
+    code,
+    charged: free ? 'no' : charged,
     ...(status === undefined ? {} : { status }),
     ...(providerMessage === undefined ? {} : { providerMessage }),
   };

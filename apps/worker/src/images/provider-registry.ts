@@ -75,7 +75,12 @@ function entryOf({ name, free, interrupted }: ImageProvider): ProviderEntry {
 function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
   const route = { provider: provider.name, model: name, weight: 1, edits: true, masks: true, images: 16, maxN: 10 };
   return {
-    ...{ name, aliases: [], kind: 'image', ownedBy: 'darkroom', accepts: BASE_VALUES },
-    ...{ ranks: [[{ ...route, sizes: undefined }]], prices: [] },
+    name,
+    aliases: [],
+    kind: 'image',
+    ownedBy: 'darkroom',
+    accepts: BASE_VALUES,
+    ranks: [[{ ...route, sizes: undefined }]],
+    prices: [],
   };
 }

@@ -5,7 +5,10 @@ import { ProviderRegistry } from './provider-registry.js';
 import { ShutdownGrace } from './shutdown-grace.js';
 
 const provider = (name: string, longestCallMs?: number): ImageProvider => ({
-  ...{ name, free: false, interrupted: 'fail', generate: () => Promise.reject(new Error('is not called')) },
+  name,
+  free: false,
+  interrupted: 'fail',
+  generate: () => Promise.reject(new Error('is not called')),
   ...(longestCallMs !== undefined && { longestCallMs }),
 });
 
@@ -26,7 +29,8 @@ it('is what the settings say, if they do', () => {
 });
 
 it('has a problem where the settings end it before the longest call, and names that call', () => {
-  const [quick, slow] = [provider('quick', 60_000), provider('slow', 840_000)];
+  const quick = provider('quick', 60_000);
+  const slow = provider('slow', 840_000);
   expect(shutdownGrace({}, quick, slow).problem).toBeUndefined();
   expect(shutdownGrace({ SHUTDOWN_GRACE_MS: '840000' }, quick, slow).problem).toBeUndefined();
   expect(shutdownGrace({ SHUTDOWN_GRACE_MS: '0' }, provider('sandbox')).problem).toBeUndefined();

@@ -224,7 +224,8 @@ export class TaskMemory {
 
 /** Bytes of the inputs, and their pixels as far as they are known; equal inputs are loaded once. */
 function needOf({ inputs, mask }: ClaimedTask): Need {
-  let [bytes, pixels] = [0, 0];
+  let bytes = 0;
+  let pixels = 0;
   const different = new Map([...inputs, ...(mask === null ? [] : [mask])].map((input) => [nameOfInput(input), input]));
   for (const input of different.values()) {
     bytes += bytesOfInput(input);

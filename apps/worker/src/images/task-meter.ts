@@ -34,7 +34,8 @@ export class TaskMeter {
     const { model, underway, estimatedMs } = task;
     this.metrics.images.inc({ model, provider }, images);
     if (underway === null) return;
-    const [tier, sinceClaim] = [tierOf(task.options), performance.now() - claimedAt];
+    const tier = tierOf(task.options);
+    const sinceClaim = performance.now() - claimedAt;
     const serviceMs = (underway.runningMs ?? 0) + sinceClaim;
     this.metrics.taskService.observe({ model, tier, provider }, serviceMs / 1_000);
     const kind = serviceKind(kindOf(task));

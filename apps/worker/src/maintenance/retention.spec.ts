@@ -10,6 +10,9 @@ it('names the job that failed, and runs it again', async () => {
   expect(await waitUntil(() => lines.length > 1, { timeoutMs: 5_000 })).toBe(true);
   retention.onModuleDestroy();
   expect(JSON.parse(lines[1] ?? '')).toMatchObject({
-    ...{ event: 'retention.failed', level: 'warn', code: 'uploads', error: { message: 'no rights' } },
+    event: 'retention.failed',
+    level: 'warn',
+    code: 'uploads',
+    error: { message: 'no rights' },
   });
 });

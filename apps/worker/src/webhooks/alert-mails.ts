@@ -43,7 +43,10 @@ export class AlertMails {
     if (this.mailer.enabled && !(await this.limits.admit(accountId, to))) return { error: 'email_limit' };
     const mail = {
       // Nobody has confirmed the address, so subjects contain no text that the account chose.
-      ...{ id, to, subject: data.title.replace(KEY_TITLE, '$1A key has used '), paragraphs: [data.title, data.text] },
+      id,
+      to,
+      subject: data.title.replace(KEY_TITLE, '$1A key has used '),
+      paragraphs: [data.title, data.text],
       links: [{ label: 'Open in Darkroom', url: data.url }],
       footer: `An admin of Darkroom at ${new URL(this.config.publicUrl).host} added this address under Alerts. Ask them to remove it if you no longer want these emails.`,
     };

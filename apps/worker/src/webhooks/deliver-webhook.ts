@@ -51,7 +51,10 @@ export class DeliverWebhook {
     const begun = performance.now();
     const { taskId, attempt, traceParent } = claimed;
     const span = openSpan({
-      ...{ name: 'webhook.deliver', kind: 'client', about: deliveryId, parent: traceParent ?? undefined },
+      name: 'webhook.deliver',
+      kind: 'client',
+      about: deliveryId,
+      parent: traceParent ?? undefined,
       fields: { deliveryId, taskId: taskId ?? undefined, attempt },
     });
     try {

@@ -1,7 +1,8 @@
 /** Mixes two `#rrggbb` colors; share 0 is the first, 1 the second. */
 export function mix(first: string, second: string, share: number): string {
   const channels = [1, 3, 5].map((at) => {
-    const [from, to] = [parseInt(first.slice(at, at + 2), 16), parseInt(second.slice(at, at + 2), 16)];
+    const from = parseInt(first.slice(at, at + 2), 16);
+    const to = parseInt(second.slice(at, at + 2), 16);
     return Math.round(from + (to - from) * Math.min(1, Math.max(0, share)))
       .toString(16)
       .padStart(2, '0');

@@ -69,7 +69,10 @@ export function curveThrough(points: readonly Point[]): string {
   const at = (index: number): Point => points[Math.max(0, Math.min(points.length - 1, index))] ?? { x: 0, y: 0 };
   const parts = [`M${px(at(0).x)} ${px(at(0).y)}`];
   for (let index = 0; index < points.length - 1; index++) {
-    const [before, from, to, after] = [at(index - 1), at(index), at(index + 1), at(index + 2)];
+    const before = at(index - 1);
+    const from = at(index);
+    const to = at(index + 1);
+    const after = at(index + 2);
     const first = { x: from.x + (to.x - before.x) / 6, y: from.y + (to.y - before.y) / 6 };
     const second = { x: to.x - (after.x - from.x) / 6, y: to.y - (after.y - from.y) / 6 };
     parts.push(`C${px(first.x)} ${px(first.y)} ${px(second.x)} ${px(second.y)} ${px(to.x)} ${px(to.y)}`);

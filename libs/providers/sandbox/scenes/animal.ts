@@ -246,11 +246,9 @@ function leaves(canvas: Canvas, y: number): string {
   const random = canvas.random.fork('leaves');
   const count = Math.round((canvas.width / canvas.unit / 1000) * 26);
   return Array.from({ length: count }, () => {
-    const [x, tall, lean] = [
-      random.between(0, canvas.width),
-      random.between(60, 150) * canvas.unit,
-      random.between(-40, 40) * canvas.unit,
-    ];
+    const x = random.between(0, canvas.width);
+    const tall = random.between(60, 150) * canvas.unit;
+    const lean = random.between(-40, 40) * canvas.unit;
     const half = tall * 0.16;
     return path(
       `M${px(x - half)} ${px(y + 60 * canvas.unit)}Q${px(x - half + lean * 0.4)} ${px(y - tall * 0.5)} ${px(x + lean)} ${px(y - tall * 0.62)}Q${px(x + half + lean * 0.4)} ${px(y - tall * 0.3)} ${px(x + half)} ${px(y + 60 * canvas.unit)}Z`,

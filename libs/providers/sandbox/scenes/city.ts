@@ -87,7 +87,8 @@ function roofOf({ x, width, top, roof }: Building, color: string, unit: number):
 function windows(canvas: Canvas, { x, width, top }: Building, shore: number, depth: number): string {
   const { unit, palette } = canvas;
   const random = canvas.random.fork(`windows${depth}/${Math.round(x / unit)}`);
-  const [cell, margin] = [(15 + depth * 5) * unit, (9 + depth * 2) * unit];
+  const cell = (15 + depth * 5) * unit;
+  const margin = (9 + depth * 2) * unit;
   const columns = Math.floor((width - margin) / cell);
   const rows = Math.min(26, Math.floor((shore - top - margin * 2) / (cell * 1.35)));
   const inset = (width - columns * cell) / 2 + cell * 0.22;
@@ -133,11 +134,9 @@ function mirrored(canvas: Canvas, buildings: readonly Building[], shore: number)
 function rain(canvas: Canvas): string {
   const random = canvas.random.fork('rain');
   return Array.from({ length: 260 }, () => {
-    const [x, y, long] = [
-      random.between(0, 1.1) * canvas.width,
-      random.between(-0.05, 1) * canvas.height,
-      random.between(24, 60) * canvas.unit,
-    ];
+    const x = random.between(0, 1.1) * canvas.width;
+    const y = random.between(-0.05, 1) * canvas.height;
+    const long = random.between(24, 60) * canvas.unit;
     return `<path d="M${x} ${y}l${-long * 0.22} ${long}" stroke="#ffffff" stroke-width="${1.6 * canvas.unit}" stroke-opacity="0.3"/>`;
   }).join('');
 }

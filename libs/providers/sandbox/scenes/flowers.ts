@@ -58,7 +58,9 @@ function bed(canvas: Canvas, depth: number, leaf: string): string {
 function stem({ x, y, size }: Bloom, random: Random, green: string, height: number): string {
   const foot = x + random.between(-0.9, 0.9) * size;
   const leaves = [0.35, 0.55].map((share, index) => {
-    const [lx, ly, side] = [x + (foot - x) * share, y + (height - y) * share, index === 0 ? 1 : -1];
+    const lx = x + (foot - x) * share;
+    const ly = y + (height - y) * share;
+    const side = index === 0 ? 1 : -1;
     return path(
       `M${px(lx)} ${px(ly)}Q${px(lx + side * size * 0.5)} ${px(ly - size * 0.75)} ${px(lx + side * size * 1.25)} ${px(ly - size * 0.85)}Q${px(lx + side * size * 0.95)} ${px(ly - size * 0.05)} ${px(lx)} ${px(ly)}Z`,
       index === 0 ? green : darker(green, 0.14),

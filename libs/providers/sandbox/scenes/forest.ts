@@ -27,7 +27,8 @@ export const forest: Scene = (canvas) => {
 function rays(canvas: Canvas, x: number, y: number): string {
   const random = canvas.random.fork('rays');
   return Array.from({ length: 7 }, () => {
-    const [angle, spread] = [random.between(0.6, 2.5), random.between(0.03, 0.09)];
+    const angle = random.between(0.6, 2.5);
+    const spread = random.between(0.03, 0.09);
     const reach = canvas.height * 1.2;
     const end = (turn: number) => ({ x: x + Math.cos(turn) * reach, y: y + Math.sin(turn) * reach });
     return polygon([{ x, y }, end(angle - spread), end(angle + spread)], canvas.palette.light, 0.1);

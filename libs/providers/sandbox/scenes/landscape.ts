@@ -75,7 +75,8 @@ function detail(canvas: Canvas, skyline: Skyline): string {
 
 function lake(canvas: Canvas, x: number, y: number): string {
   const { unit, palette } = canvas;
-  const [half, depth] = [300 * unit, 48 * unit];
+  const half = 300 * unit;
+  const depth = 48 * unit;
   const glints = [0.35, 0.6, 0.82].map((at) =>
     rectangle(x - half * (0.7 - at * 0.6), y + depth * (at + 0.3), half * (1.1 - at), 3 * unit, palette.light, 0.5),
   );

@@ -8,7 +8,8 @@ const KNOTS = 8;
 /** Bands of silk that flow across a soft sky. */
 export const ribbons: Scene = ({ width, height, unit, random, palette }) => {
   const phase = random.between(0, 6.28);
-  const [swell, tilt] = [random.between(0.1, 0.17) * height, random.between(-0.22, 0.22) * height];
+  const swell = random.between(0.1, 0.17) * height;
+  const tilt = random.between(-0.22, 0.22) * height;
   const colors = [palette.accents[0], palette.sky[1], palette.accents[1], palette.accents[2], palette.far];
   const gradients = Array.from({ length: RIBBONS }, (_, index) => {
     const color = mix(colors[index % colors.length] ?? palette.far, palette.near, index / (RIBBONS * 2.2));

@@ -36,11 +36,9 @@ function islands(canvas: Canvas, horizon: number): string {
   const random = canvas.random.fork('islands');
   return [0, 1]
     .map((index) => {
-      const [x, half, rise] = [
-        random.between(0, 1) * canvas.width,
-        random.between(120, 260) * canvas.unit,
-        random.between(40, 90) * canvas.unit,
-      ];
+      const x = random.between(0, 1) * canvas.width;
+      const half = random.between(120, 260) * canvas.unit;
+      const rise = random.between(40, 90) * canvas.unit;
       const top = [
         { x: x - half, y: horizon },
         { x: x - half * 0.5, y: horizon - rise * 0.6 },
@@ -93,7 +91,9 @@ function swell(canvas: Canvas, horizon: number, from: number, to: number): strin
 /** A sailing boat with its waterline at y. */
 function boat(canvas: Canvas, x: number, y: number, scale: number): string {
   const { palette } = canvas;
-  const [sail, jib, hull] = [palette.accents[3], palette.accents[0], darker(palette.near, 0.1)];
+  const sail = palette.accents[3];
+  const jib = palette.accents[0];
+  const hull = darker(palette.near, 0.1);
   return [
     rectangle(x - 3 * scale, y - 215 * scale, 6 * scale, 190 * scale, hull),
     path(

@@ -34,10 +34,8 @@ function tileColors({ palette }: Canvas): readonly [string, ...string[]] {
 function drawTile(random: Random, colors: readonly [string, ...string[]], x: number, y: number, size: number): string {
   const ground = random.pick(colors);
   const others = colors.filter((color) => color !== ground);
-  const [first, second] = [
-    random.pick([others[0] ?? ground, ...others]),
-    random.pick([others[1] ?? ground, ...others]),
-  ];
+  const first = random.pick([others[0] ?? ground, ...others]);
+  const second = random.pick([others[1] ?? ground, ...others]);
   const turn = random.integer(0, 3) * 90;
   const half = size / 2;
   const figure = [

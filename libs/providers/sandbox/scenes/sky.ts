@@ -19,7 +19,9 @@ export function sky(canvas: Canvas, light: { x: number; y: number; radius: numbe
 function moon(canvas: Canvas, { x, y, radius }: { x: number; y: number; radius: number }): string {
   const random = canvas.random.fork('moon');
   const craters = Array.from({ length: 6 }, () => {
-    const [angle, distance, size] = [random.between(0, 6.28), random.between(0.1, 0.7), random.between(0.06, 0.17)];
+    const angle = random.between(0, 6.28);
+    const distance = random.between(0.1, 0.7);
+    const size = random.between(0.06, 0.17);
     const reach = distance * radius;
     return circle(x + Math.cos(angle) * reach, y + Math.sin(angle) * reach, size * radius, canvas.palette.far, 0.16);
   });
@@ -69,7 +71,8 @@ function cloud(x: number, y: number, scale: number): string {
 export function birds(canvas: Canvas, x: number, y: number): string {
   const random = canvas.random.fork('birds');
   return Array.from({ length: 5 }, () => {
-    const [left, top] = [x + random.between(-120, 120) * canvas.unit, y + random.between(-60, 60) * canvas.unit];
+    const left = x + random.between(-120, 120) * canvas.unit;
+    const top = y + random.between(-60, 60) * canvas.unit;
     const span = random.between(10, 20) * canvas.unit;
     const wings = `M${left - span} ${top - span * 0.35}Q${left - span * 0.4} ${top - span * 0.5} ${left} ${top}Q${left + span * 0.4} ${top - span * 0.5} ${left + span} ${top - span * 0.35}Q${left + span * 0.4} ${top - span * 0.25} ${left} ${top + span * 0.18}Q${left - span * 0.4} ${top - span * 0.25} ${left - span} ${top - span * 0.35}Z`;
     return path(wings, canvas.palette.near, 0.75);

@@ -38,7 +38,8 @@ function nebulae(canvas: Canvas): string {
   const glows = colors.map((color, index) => glowGradient(`nebula${index}`, color, 0.42)).join('');
   const clouds = Array.from({ length: 7 }, (_, index) => {
     const angle = random.between(-35, 5);
-    const [x, y] = [random.between(0, width), random.between(0, height)];
+    const x = random.between(0, width);
+    const y = random.between(0, height);
     return `<g transform="rotate(${angle.toFixed(1)} ${px(x)} ${px(y)})">${ellipse(x, y, random.between(380, 720) * unit, random.between(140, 300) * unit, `url(#nebula${index % colors.length})`, 0.8)}</g>`;
   });
   return `<defs>${glows}</defs>${clouds.join('')}`;
@@ -47,11 +48,9 @@ function nebulae(canvas: Canvas): string {
 function sparkles(canvas: Canvas): string {
   const random = canvas.random.fork('sparkles');
   return Array.from({ length: 9 }, () => {
-    const [x, y, long] = [
-      random.between(0, canvas.width),
-      random.between(0, canvas.height * 0.75),
-      random.between(10, 26) * canvas.unit,
-    ];
+    const x = random.between(0, canvas.width);
+    const y = random.between(0, canvas.height * 0.75);
+    const long = random.between(10, 26) * canvas.unit;
     const thin = long * 0.11;
     const points = [0, 1, 2, 3, 4, 5, 6, 7].map((corner) => {
       const reach = corner % 2 === 0 ? long : thin * 1.4;

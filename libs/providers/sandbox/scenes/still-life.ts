@@ -44,7 +44,10 @@ function windowLight(canvas: Canvas, table: number): string {
   const { width, unit, palette } = canvas;
   const left = width * 0.1;
   const pane = (column: number, row: number): string => {
-    const [x, y, wide, tall] = [left + column * 150 * unit, table * 0.12 + row * 190 * unit, 138 * unit, 178 * unit];
+    const x = left + column * 150 * unit;
+    const y = table * 0.12 + row * 190 * unit;
+    const wide = 138 * unit;
+    const tall = 178 * unit;
     return `<path d="M${px(x)} ${px(y)}l${px(wide)} ${px(26 * unit)}v${px(tall)}l${px(-wide)} ${px(-26 * unit)}Z" fill="${palette.light}" fill-opacity="${palette.isDark ? 0.12 : 0.5}"/>`;
   };
   return [0, 1].flatMap((column) => [0, 1].map((row) => pane(column, row))).join('');
@@ -145,7 +148,8 @@ function vase(canvas: Canvas, x: number, y: number, scale: number): string {
   const leaves = twigs.flatMap(([dx, dy]) =>
     [0.5, 0.68, 0.86, 1].flatMap((share) =>
       [-1, 1].map((side) => {
-        const [lx, ly] = [x + dx * share * scale, y + (-190 + (dy + 190) * share) * scale];
+        const lx = x + dx * share * scale;
+        const ly = y + (-190 + (dy + 190) * share) * scale;
         return `<g transform="rotate(${side * 52 + dx * 0.25} ${px(lx)} ${px(ly)})">${ellipse(lx, ly - 30 * scale, 13 * scale, 32 * scale, share > 0.8 ? lighter(green, 0.15) : green)}</g>`;
       }),
     ),

@@ -5,11 +5,9 @@ import type { Skyline } from './ground.js';
 /** A conifer with its foot at x, y. */
 function pine(x: number, y: number, height: number, fill: string): string {
   const tiers = [0, 0.24, 0.46].map((from, index) => {
-    const [top, bottom, half] = [
-      y - height * (1 - from),
-      y - height * (0.5 - index * 0.2),
-      height * (0.13 + index * 0.055),
-    ];
+    const top = y - height * (1 - from);
+    const bottom = y - height * (0.5 - index * 0.2);
+    const half = height * (0.13 + index * 0.055);
     return `M${px(x)} ${px(top)}L${px(x + half)} ${px(bottom)}Q${px(x)} ${px(bottom - height * 0.05)} ${px(x - half)} ${px(bottom)}Z`;
   });
   return (

@@ -42,7 +42,8 @@ export class ConnectionCap {
 
   private admit(socket: Socket): void {
     if (this.isProxy(socket.remoteAddress)) return;
-    const [own, wide] = [networkOf(socket.remoteAddress), wideNetworkOf(socket.remoteAddress)];
+    const own = networkOf(socket.remoteAddress);
+    const wide = wideNetworkOf(socket.remoteAddress);
     const full = [own, wide].find((name) => (this.counts.get(name) ?? 0) >= this.limitOf(name, wide));
     if (full !== undefined) {
       // A client with this many connections would not read a response either.

@@ -133,7 +133,8 @@ describe('ScannedBody', () => {
     });
     const value = valueOf(text.replace('"list"', '"__proto__":{"x":1},"list"')) as Record<string, unknown>;
     expect(Object.keys(value)).toEqual(['a', '__proto__', 'list', 'c']);
-    const [a, list] = [value['a'] as LongText, value['list'] as [number, LongText, object]];
+    const a = value['a'] as LongText;
+    const list = value['list'] as [number, LongText, object];
     expect([[...a.pieces(1_000)].join(''), [...list[1].pieces(7_777)].join('')]).toEqual([IMAGE, IMAGE.toUpperCase()]);
     expect([list[0], list[2], value['c']]).toEqual([1, { b: 'é' }, 'data:image']);
   });

@@ -27,12 +27,18 @@ export interface ScanLimits {
 
 /** For bodies that are parsed: a parser's cost grows with these, not with the size of images. */
 export const PARSED_LIMITS: ScanLimits = {
-  ...{ tokens: 100_000, members: 1_000, depth: 32, rest: 1_048_576 },
+  tokens: 100_000,
+  members: 1_000,
+  depth: 32,
+  rest: 1_048_576,
   imageStart: IMAGE_TEXT,
 };
 /** For chats, which are passed on unparsed. */
 export const CHAT_LIMITS: ScanLimits = {
-  ...{ tokens: 1_000_000, members: 1_000_000, depth: 512, rest: Infinity },
+  tokens: 1_000_000,
+  members: 1_000_000,
+  depth: 512,
+  rest: Infinity,
   itemsOf: 'messages',
 };
 const NO_LIMITS: ScanLimits = { tokens: Infinity, members: Infinity, depth: 10_000, rest: Infinity };
@@ -49,15 +55,33 @@ const IMAGE_START_BYTES = 32;
 /** Items that are kept of an array: the last ones, of which a chat's newest messages are the most recent. */
 const MAX_ITEMS = 1_000;
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
-const [TAB, LF, CR, SPACE, LOWER_U] = [0x09, 0x0a, 0x0d, 0x20, 0x75];
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const LOWER_U = 0x75;
 const ESCAPES: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 /** Parser states. */
-const [VALUE, FIRST_ITEM, FIRST_NAME, NAME, AFTER_NAME] = [0, 1, 2, 3, 4];
-const [AFTER_VALUE, IN_TEXT, IN_ESCAPE, IN_HEX, IN_SCALAR] = [5, 6, 7, 8, 9];
+const VALUE = 0;
+const FIRST_ITEM = 1;
+const FIRST_NAME = 2;
+const NAME = 3;
+const AFTER_NAME = 4;
+const AFTER_VALUE = 5;
+const IN_TEXT = 6;
+const IN_ESCAPE = 7;
+const IN_HEX = 8;
+const IN_SCALAR = 9;
 
 /**
  * Scans a JSON text as it arrives, each byte once: checks that it is valid JSON and within its limits, and finds the

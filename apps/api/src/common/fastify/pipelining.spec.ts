@@ -22,7 +22,8 @@ describe('boundPipelining', () => {
 
   it('H1: begins a request once the response before has been sent', async () => {
     const { begun, send } = room();
-    const [first, second] = [send(1), send(2)];
+    const first = send(1);
+    const second = send(2);
     send(3);
     await nextTurn();
     expect(begun).toEqual([1]);

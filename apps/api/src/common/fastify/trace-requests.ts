@@ -19,7 +19,10 @@ export function traceRequests(server: FastifyInstance): void {
     const { traceparent } = request.headers;
     const route = request.routeOptions.url ?? 'unknown';
     const span = openSpan({
-      ...{ name: `${request.method} ${route}`, kind: 'server', about: request.id, agoMs: reply.elapsedTime },
+      name: `${request.method} ${route}`,
+      kind: 'server',
+      about: request.id,
+      agoMs: reply.elapsedTime,
       parent: typeof traceparent === 'string' ? traceparent : undefined,
       fields: { requestId: request.id, method: request.method, route },
     });

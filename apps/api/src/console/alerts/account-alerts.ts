@@ -37,9 +37,12 @@ export class AccountAlerts {
     if (before === undefined) throw new AppError('not_found', 'Alert not found.');
     const after = {
       ...before,
-      ...{ enabled: body.enabled ?? before.enabled, thresholds: thresholdsOf(before, body.thresholds) },
-      ...{ windowMinutes: body.window_minutes ?? before.windowMinutes, minTasks: body.min_tasks ?? before.minTasks },
-      ...{ holdMinutes: body.hold_minutes ?? before.holdMinutes, repeatHours: body.repeat_hours ?? before.repeatHours },
+      enabled: body.enabled ?? before.enabled,
+      thresholds: thresholdsOf(before, body.thresholds),
+      windowMinutes: body.window_minutes ?? before.windowMinutes,
+      minTasks: body.min_tasks ?? before.minTasks,
+      holdMinutes: body.hold_minutes ?? before.holdMinutes,
+      repeatHours: body.repeat_hours ?? before.repeatHours,
       channelIds: await this.knownChannels(accountId, body.channels ?? before.channelIds),
     };
     await this.ruleRows.save(after);

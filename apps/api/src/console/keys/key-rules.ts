@@ -13,7 +13,8 @@ const LIMITS = ['submits_per_minute', 'polls_per_minute', 'tasks_in_flight'] as 
 /** Throws AppError `invalid_value` for a key's limit beyond its account's, where 0 = unlimited. */
 export function assertWithinAccount(body: Limits, account: Readonly<Record<(typeof LIMITS)[number], number>>): void {
   for (const name of LIMITS) {
-    const [value, most] = [body[name] ?? undefined, account[name]];
+    const value = body[name] ?? undefined;
+    const most = account[name];
     if (value === undefined || most === 0 || (value > 0 && value <= most)) continue;
     const message = `${name} must be 1 to ${most}: the account is limited to ${most}, which only an operator can change.`;
     throw new AppError('invalid_value', message, { param: name });

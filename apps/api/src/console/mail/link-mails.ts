@@ -49,7 +49,8 @@ export class LinkMails {
   async invite(to: string, accountName: string, link: string): Promise<Mailed> {
     const account = nameInMail(accountName);
     return await this.mail({
-      ...{ to, subject: `Join ${account} on Darkroom` },
+      to,
+      subject: `Join ${account} on Darkroom`,
       paragraphs: [`You have been invited to join ${account} on Darkroom, the image service at ${this.host}.`],
       links: [{ label: 'Accept invitation', url: link }],
       footer: `The link works once and expires in ${LINK_HOURS} hours. If you did not expect this invitation, ignore this email.`,
@@ -59,7 +60,8 @@ export class LinkMails {
   /** A reset link that an admin created for the user. */
   async resetPassword(to: string, link: string): Promise<Mailed> {
     return await this.mail({
-      ...{ to, subject: 'Set a new Darkroom password' },
+      to,
+      subject: 'Set a new Darkroom password',
       paragraphs: [
         `An owner or admin of your account created a link for you to set a new password for Darkroom at ${this.host}.`,
       ],
@@ -72,7 +74,8 @@ export class LinkMails {
   async forgotPassword(to: string, links: readonly { link: string; account: string }[]): Promise<void> {
     const several = links.length > 1;
     const mail = {
-      ...{ to, subject: 'Reset your Darkroom password' },
+      to,
+      subject: 'Reset your Darkroom password',
       paragraphs: [
         `Someone, probably you, asked to reset the password for ${to} at ${this.host}.` +
           (several ? ' You have more than one password here; choose which one to reset.' : ''),
@@ -99,7 +102,8 @@ export class LinkMails {
             `These passkeys can sign in: ${passkeys.map((name) => nameInMail(name, 'one with another name')).join(', ')}.`,
           ];
     const mail = {
-      ...{ to, subject: 'Your Darkroom sign-in was changed' },
+      to,
+      subject: 'Your Darkroom sign-in was changed',
       paragraphs: [`For ${to} at ${this.host}: ${change}`, ...kept],
       footer:
         'If this was not you, set a new password at once: that signs out every browser. Then remove passkeys that you do not know in your profile, and tell an owner or admin.',

@@ -22,7 +22,9 @@ export class Operation {
   async figures(): Promise<ProviderFiguresView[]> {
     const rows = await this.tasks.providers();
     return rows.map(({ provider, calls, failed, medianMs, failing, failedAt }) => ({
-      ...{ name: provider, calls, failed },
+      name: provider,
+      calls,
+      failed,
       median_ms: medianMs === null ? null : Math.round(medianMs),
       failing,
       failed_at: failedAt?.toISOString() ?? null,
@@ -38,11 +40,14 @@ export class Operation {
     ]);
     const now = Date.now();
     return {
-      ...{ waiting: depths.waiting, active: depths.active, delayed: depths.delayed },
+      waiting: depths.waiting,
+      active: depths.active,
+      delayed: depths.delayed,
       // A task that was just claimed may still count as waiting in the database; this keeps the age consistent with the
       // count beside it.
       oldest_waiting_seconds: depths.waiting === 0 ? 0 : Math.round(figures.oldestWaitingSeconds),
-      ...{ completed_last_minute: figures.completedLastMinute, failed_last_hour: figures.failedLastHour },
+      completed_last_minute: figures.completedLastMinute,
+      failed_last_hour: figures.failedLastHour,
       workers: workers.map((worker) => workerView(worker, now)),
     };
   }

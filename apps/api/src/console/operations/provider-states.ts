@@ -26,15 +26,22 @@ export class ProviderStates {
     const names = [...new Set([...catalog.providers.keys(), ...drained.keys()])];
     const states = await this.limiter.statesOf(names).catch(unavailable);
     return names.map((name, index) => {
-      const [entry, state, off] = [catalog.providers.get(name), states[index], drained.get(name)];
+      const entry = catalog.providers.get(name);
+      const state = states[index];
+      const off = drained.get(name);
       const keys = entry?.keys ?? [];
       return {
-        ...{ name, type: entry?.type ?? null, models: modelsOf(catalog, name) },
+        name,
+        type: entry?.type ?? null,
+        models: modelsOf(catalog, name),
         images_url: entry === undefined ? null : imagesUrl(entry),
         unset_keys: keys.filter(({ secret }) => secret === '').map((key) => key.name),
         has_key: keys.length === 0 || keys.some(({ secret }) => secret !== ''),
-        ...{ breaker: state?.breaker ?? 'closed', open_ms: state?.openMs ?? 0, calls: state?.calls ?? 0 },
-        ...{ concurrency: entry?.limits.concurrency ?? null, starts: state?.starts ?? 0 },
+        breaker: state?.breaker ?? 'closed',
+        open_ms: state?.openMs ?? 0,
+        calls: state?.calls ?? 0,
+        concurrency: entry?.limits.concurrency ?? null,
+        starts: state?.starts ?? 0,
         starts_per_minute: entry?.limits.startsPerMinute ?? null,
         resting_keys: [...(state?.cooling ?? [])].map(([key, ms]) => ({ key, rests_ms: ms })),
         drained: off === undefined ? null : { since: off.drainedAt.toISOString(), reason: off.reason },

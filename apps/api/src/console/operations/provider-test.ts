@@ -16,8 +16,16 @@ const DEADLINE_MS = 120_000;
 const PROMPT = 'A small red toy boat on a white table, in plain daylight.';
 /** The smallest image available. */
 const OPTIONS: TaskOptions = {
-  ...{ size: '1:1', resolution: '1k', pixels: pixelsFor('1:1', '1k'), quality: 'low', background: null },
-  ...{ moderation: null, inputFidelity: null, outputFormat: 'png', outputCompression: null, user: null },
+  size: '1:1',
+  resolution: '1k',
+  pixels: pixelsFor('1:1', '1k'),
+  quality: 'low',
+  background: null,
+  moderation: null,
+  inputFidelity: null,
+  outputFormat: 'png',
+  outputCompression: null,
+  user: null,
 };
 
 /** A model to test a provider with, and the cost of that. */
@@ -57,10 +65,21 @@ export class ProviderTest {
       throw new AppError('model_not_found', 'The provider does not serve that image model.', { param: 'model' });
     }
     const orderer = taskOwnerOf(await this.callers.ofTest(session));
-    const [id, options] = [newTaskId(), { ...OPTIONS, onlyProvider: provider }];
+    const id = newTaskId();
+    const options = { ...OPTIONS, onlyProvider: provider };
     await this.tasks.submit({
-      ...{ ...orderer, id, requestId, action: 'generation', model, prompt: PROMPT, options },
-      ...{ inputs: [], mask: null, callbackUrl: null, asynchronous: false, deadlineMs: DEADLINE_MS },
+      ...orderer,
+      id,
+      requestId,
+      action: 'generation',
+      model,
+      prompt: PROMPT,
+      options,
+      inputs: [],
+      mask: null,
+      callbackUrl: null,
+      asynchronous: false,
+      deadlineMs: DEADLINE_MS,
       cost: this.rules.costOf(model, options),
     });
     return id;

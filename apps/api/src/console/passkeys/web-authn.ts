@@ -42,7 +42,10 @@ export class WebAuthn {
   ): Promise<CeremonyOptions> {
     const { generateRegistrationOptions } = await library();
     return await generateRegistrationOptions({
-      ...{ rpName: SERVICE, rpID: this.requireParty().id, userName: email, userDisplayName: name },
+      rpName: SERVICE,
+      rpID: this.requireParty().id,
+      userName: email,
+      userDisplayName: name,
       userID: new Uint8Array(Buffer.from(userHandle)),
       attestationType: 'none',
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -92,7 +95,9 @@ export class WebAuthn {
         throw new Error('of another person');
       const credential = { id: credentialId, publicKey, counter };
       const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
-        ...{ response, ...expected, credential },
+        response,
+        ...expected,
+        credential,
       });
       return verified ? { counter: info.newCounter, synced: info.credentialBackedUp } : undefined;
     });

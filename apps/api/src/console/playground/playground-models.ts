@@ -8,8 +8,14 @@ import type { PlaygroundModelView } from './dto/playground-views.dto.js';
 
 /** A generation that only requests a transparent background. */
 const TRANSPARENT: RequestedImage = {
-  ...{ action: 'generation', pixels: null, quality: null, moderation: null, inputFidelity: null },
-  ...{ background: 'transparent', images: 0, mask: false },
+  action: 'generation',
+  pixels: null,
+  quality: null,
+  moderation: null,
+  inputFidelity: null,
+  background: 'transparent',
+  images: 0,
+  mask: false,
 };
 
 /** The image models that the console offers in every account. */

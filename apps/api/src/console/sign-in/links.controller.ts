@@ -24,7 +24,8 @@ export class LinksController {
   @Public()
   @HttpCode(200)
   @ApiResponse({
-    ...{ status: 200, type: OpenLinkView },
+    status: 200,
+    type: OpenLinkView,
     description: 'The link is valid, and checking does not use it. An invalid link returns 410.',
   })
   async check(@Browser() { address }: Browser, @Body() { token, purpose }: CheckLinkBody): Promise<OpenLinkView> {

@@ -27,7 +27,10 @@ export class SignInMethodsController {
   async methods(): Promise<SignInView> {
     const first_run = !(await this.people.hasFounder());
     return {
-      ...{ first_run, password: this.config.passwordSignIn, oidc: this.openId.offer, email: this.mails.enabled },
+      first_run,
+      password: this.config.passwordSignIn,
+      oidc: this.openId.offer,
+      email: this.mails.enabled,
       passkey_origin: relyingPartyOf(publicUrlOf(this.api))?.origin ?? null,
     };
   }

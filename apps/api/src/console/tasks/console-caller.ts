@@ -46,7 +46,10 @@ export class ConsoleCaller {
       select: ACCOUNT_SHARE,
     });
     return {
-      ...{ accountId, keyId: key.id, originalKeyId: key.originalKeyId ?? key.id, personId },
+      accountId,
+      keyId: key.id,
+      originalKeyId: key.originalKeyId ?? key.id,
+      personId,
       role: who.role,
       own: await this.keys.tasksOfPerson(who),
       account: accountShare(account),

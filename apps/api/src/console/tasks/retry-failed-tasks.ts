@@ -87,7 +87,10 @@ function ownerOf(order: FailedOrder): Payer {
     tasksInFlight: order.accountTasksInFlight ?? undefined,
   };
   return {
-    ...{ accountId, keyId, originalKeyId, weight },
+    accountId,
+    keyId,
+    originalKeyId,
+    weight,
     ...(orderedBy !== null && { personId: orderedBy }),
     limits: { ...own, polls: undefined },
     account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },

@@ -117,7 +117,11 @@ function deliveryOfTask(
   const last = attempts.at(-1);
   const end = last === undefined ? undefined : new Date(last.startedAt.getTime() + (last.durationMs ?? 0));
   return {
-    ...{ id, url, status: state, attempts: attempts.length, last_status: last?.status ?? null },
+    id,
+    url,
+    status: state,
+    attempts: attempts.length,
+    last_status: last?.status ?? null,
     created_at: createdAt.toISOString(),
     delivered_at: state === 'delivered' ? (end?.toISOString() ?? null) : null,
   };
@@ -126,8 +130,20 @@ function deliveryOfTask(
 /** Stands in for a task whose row was deleted between two reads. */
 function deletedTask(id: string): TaskDetail {
   return {
-    ...{ id, prompt: '', keyId: '', keyName: '', inputs: [], mask: null },
-    ...{ hasThumbnail: false, objectsDeletedAt: null, retryOf: null, provider: null, calls: 0, nextTryAt: null },
-    ...{ orderedBy: null, isFavorite: false, retriedAs: null },
+    id,
+    prompt: '',
+    keyId: '',
+    keyName: '',
+    inputs: [],
+    mask: null,
+    hasThumbnail: false,
+    objectsDeletedAt: null,
+    retryOf: null,
+    provider: null,
+    calls: 0,
+    nextTryAt: null,
+    orderedBy: null,
+    isFavorite: false,
+    retriedAs: null,
   };
 }

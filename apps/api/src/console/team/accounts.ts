@@ -28,12 +28,21 @@ export class Accounts {
     const billingOf = await this.money(rows);
     const defaults = this.defaults.view;
     return rows.map((row) => ({
-      ...{ id: row.id, name: row.name, first: row.id === DEFAULT_ACCOUNT, ...billingOf(row.id) },
+      id: row.id,
+      name: row.name,
+      first: row.id === DEFAULT_ACCOUNT,
+      ...billingOf(row.id),
       require_two_factor: row.requireTwoFactor,
-      ...{ limits: limitsView(row.limits), defaults, default_response_format: row.defaultResponseFormat },
-      ...{ created_at: row.createdAt.toISOString(), disabled_at: row.disabledAt?.toISOString() ?? null },
+      limits: limitsView(row.limits),
+      defaults,
+      default_response_format: row.defaultResponseFormat,
+      created_at: row.createdAt.toISOString(),
+      disabled_at: row.disabledAt?.toISOString() ?? null,
       deleted_at: row.deletedAt?.toISOString() ?? null,
-      ...{ people: row.people, admins: row.admins, keys: row.keys, tasks_in_flight: inFlight.get(row.id) ?? 0 },
+      people: row.people,
+      admins: row.admins,
+      keys: row.keys,
+      tasks_in_flight: inFlight.get(row.id) ?? 0,
     }));
   }
 
@@ -43,8 +52,13 @@ export class Accounts {
     const billing = (await this.money([account]))(id);
     const { name, createdAt, requireTwoFactor: require_two_factor } = account;
     return {
-      ...{ id, name, created_at: createdAt.toISOString(), require_two_factor, ...billing },
-      ...{ limits: limitsView(account.limits), defaults: this.defaults.view },
+      id,
+      name,
+      created_at: createdAt.toISOString(),
+      require_two_factor,
+      ...billing,
+      limits: limitsView(account.limits),
+      defaults: this.defaults.view,
     };
   }
 

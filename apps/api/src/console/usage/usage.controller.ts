@@ -98,16 +98,32 @@ class UsageListView {
 const LATER_COLUMNS = ['chats', 'input_tokens', 'output_tokens', 'unpriced_images', 'unpriced_chats'];
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
 const NOTHING = {
-  ...{ images: 0, failed: 0, chats: 0, spend: 0, unpricedImages: 0, unpricedChats: 0 },
-  ...{ inputTokens: 0, outputTokens: 0, p50Ms: null, p95Ms: null },
+  images: 0,
+  failed: 0,
+  chats: 0,
+  spend: 0,
+  unpricedImages: 0,
+  unpricedChats: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  p50Ms: null,
+  p95Ms: null,
 };
 
 function figuresView(figures: UsageFigures): UsageFiguresView {
   const { images, failed, chats, spend, inputTokens, outputTokens, p50Ms, p95Ms } = figures;
   const { unpricedImages: unpriced_images, unpricedChats: unpriced_chats } = figures;
   return {
-    ...{ images, failed, chats, spend: decimalOf(spend), unpriced_images, unpriced_chats },
-    ...{ input_tokens: inputTokens, output_tokens: outputTokens, p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) },
+    images,
+    failed,
+    chats,
+    spend: decimalOf(spend),
+    unpriced_images,
+    unpriced_chats,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    p50_ms: rounded(p50Ms),
+    p95_ms: rounded(p95Ms),
   };
 }
 
@@ -145,7 +161,9 @@ export class UsageController {
       ),
       groups: rows.flatMap(({ of, group, ...figures }) => (of === 'group' ? [{ group, ...figuresView(figures) }] : [])),
       total: figuresView(rows.find(({ of }) => of === 'all') ?? NOTHING),
-      ...{ names, since: since?.toISOString() ?? null, currency },
+      names,
+      since: since?.toISOString() ?? null,
+      currency,
     };
   }
 

@@ -26,7 +26,9 @@ export class VisibleDeliveries {
     const { limit } = query;
     const found: LoggedDelivery[] = [];
     const batch = scope.own === undefined ? limit + 1 : BATCH;
-    let [after, isEnd, looked] = [query.after, false, 0];
+    let after = query.after;
+    let isEnd = false;
+    let looked = 0;
     while (!isEnd && found.length <= limit && looked < MAX_SCANNED) {
       const rows = await this.deliveryLog.list(scope.accountId, { ...query, after, limit: batch });
       found.push(...(await this.visible(scope, rows)));

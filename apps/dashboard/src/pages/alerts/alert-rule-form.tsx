@@ -48,7 +48,11 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
     min: number,
     max: number,
   ) => ({
-    ...{ min, max, required: true, allowDecimal: false, allowNegative: false },
+    min,
+    max,
+    required: true,
+    allowDecimal: false,
+    allowNegative: false,
     ...form.getInputProps(field),
   });
   const ofFailures = kind === 'failure_rate' || kind === 'overall_failure_rate';

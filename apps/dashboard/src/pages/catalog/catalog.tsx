@@ -378,7 +378,8 @@ function priceText({ entry: { prices = [], routes } }: CatalogModel, catalog: Re
   const money = (amount: number): string => amountIn(amount, catalog.currency);
   if (images === undefined) return `${money(tokens?.input ?? 0)} / ${money(tokens?.output ?? 0)} per 1M tokens`;
   const amounts = Object.values(images).flatMap((tier) => (typeof tier === 'number' ? [tier] : Object.values(tier)));
-  const [least, most] = [Math.min(...amounts), Math.max(...amounts)];
+  const least = Math.min(...amounts);
+  const most = Math.max(...amounts);
   return `${least === most ? money(least) : `${money(least)}–${money(most)}`} per image`;
 }
 

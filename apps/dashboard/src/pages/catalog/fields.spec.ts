@@ -20,15 +20,17 @@ const shown = { owner: 'console', problems: [], replaces_built_in: false } as co
 describe('the form of a provider', () => {
   it('gives back the entry that it was filled with', () => {
     const entry: ProviderSource = {
-      ...{
-        type: 'openai',
-        base_url: 'http://a.example/v1',
-        limits: { concurrency: 2 },
-        interrupted: 'retry',
-        free: false,
-      },
+      type: 'openai',
+      base_url: 'http://a.example/v1',
+      limits: { concurrency: 2 },
+      interrupted: 'retry',
+      free: false,
       options: {
-        ...{ stream: false, total_timeout_ms: 500, response_format: 'url', takes: ['mask'], organization: 'org' },
+        stream: false,
+        total_timeout_ms: 500,
+        response_format: 'url',
+        takes: ['mask'],
+        organization: 'org',
         workflow: { '6': { inputs: {} } },
       },
     };
@@ -77,7 +79,9 @@ describe('the form of a model', () => {
     [
       'an image model',
       {
-        ...{ kind: 'image', aliases: ['photo'], owned_by: 'acme' },
+        kind: 'image',
+        aliases: ['photo'],
+        owned_by: 'acme',
         accepts: { qualities: ['low'], output_formats: ['png'], sizes: ['1:1'], pixel_sizes: false, max_n: 2 },
         routes: [
           { provider: 'a', weight: 3, capabilities: { edits: false, sizes: ['512x512'] } },
@@ -86,7 +90,8 @@ describe('the form of a model', () => {
         prices: [
           { from: '2026-01-01', per_image: { '1k': 0.02, '2k': { auto: 0.04, low: 0.01 }, '4k': 1 }, cancelled: 0.07 },
           {
-            ...{ from: '2026-02-01', per_image: { '1k': 0, '2k': 0, '4k': 0 } },
+            from: '2026-02-01',
+            per_image: { '1k': 0, '2k': 0, '4k': 0 },
             per_million_tokens: { input: 1, cached_input: 0.1, output: 2 },
           },
         ],
@@ -95,7 +100,8 @@ describe('the form of a model', () => {
     [
       'a chat model',
       {
-        ...{ kind: 'chat', routes: [{ provider: 'a' }] },
+        kind: 'chat',
+        routes: [{ provider: 'a' }],
         prices: [{ from: '2026-01-01', per_million_tokens: { input: 1, output: 2, covers: ['tools'] } }],
       },
     ],

@@ -82,22 +82,29 @@ export function modelFields({ name, entry }: Pick<CatalogModel, 'name' | 'entry'
 function routeFields({ provider, model = '', weight, capabilities = {} }: RouteSource): RouteFields {
   const { edits = true, masks = edits, images, max_n: maxN, sizes = [] } = capabilities;
   return {
-    ...{ id: nextId(), provider, model, weight: weight ?? '', edits, masks },
-    ...{ images: images ?? '', max_n: maxN ?? '', sizes: [...sizes] },
+    id: nextId(),
+    provider,
+    model,
+    weight: weight ?? '',
+    edits,
+    masks,
+    images: images ?? '',
+    max_n: maxN ?? '',
+    sizes: [...sizes],
   };
 }
 
 function priceFields({ from, per_image: images, cancelled, per_million_tokens: tokens }: PriceSource): PriceFields {
   const tier = (name: Tier): string => (images === undefined ? '' : tierText(images[name]));
   return {
-    ...{
-      id: nextId(),
-      from,
-      tiers: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') },
-      // 0.07 * 100 is not an integer.
-      cancelled_percent: cancelled === undefined ? '' : Number((cancelled * 100).toFixed(6)),
-    },
-    ...{ input: tokens?.input ?? '', cached_input: tokens?.cached_input ?? '', output: tokens?.output ?? '' },
+    id: nextId(),
+    from,
+    tiers: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') },
+    // 0.07 * 100 is not an integer.
+    cancelled_percent: cancelled === undefined ? '' : Number((cancelled * 100).toFixed(6)),
+    input: tokens?.input ?? '',
+    cached_input: tokens?.cached_input ?? '',
+    output: tokens?.output ?? '',
     covers: tokens?.covers ?? [],
   };
 }
@@ -160,7 +167,9 @@ function priceSource(price: PriceFields, kind: ModelFields['kind']): PriceSource
   const { from, tiers, covers, input, output, cancelled_percent: percent } = price;
   const tier = (name: Tier): TierPrice => tierPrice(tiers[name]) ?? 0;
   const tokens = {
-    ...{ input: Number(input), ...numbers(price, 'cached_input'), output: Number(output) },
+    input: Number(input),
+    ...numbers(price, 'cached_input'),
+    output: Number(output),
     ...(covers.length === 0 ? {} : { covers }),
   };
   return {

@@ -155,7 +155,8 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
   const navigate = useNavigate();
   const may = useMay();
   const active = stateOf(apiKey) === 'active' && may('keys.manage');
-  const [withTasks, withUsage] = [may('tasks.read'), may('usage.read')];
+  const withTasks = may('tasks.read');
+  const withUsage = may('usage.read');
   if (!withTasks && !withUsage) return null;
   return (
     <RowMenu of={apiKey.name}>

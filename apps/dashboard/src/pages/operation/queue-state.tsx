@@ -43,10 +43,13 @@ export function QueueState() {
 
 function Finished({ minutes }: { readonly minutes: readonly FinishedMinute[] }) {
   const data = minutes.map(({ time, completed, failed }) => ({
-    ...{ time: clock.format(new Date(time)), Completed: completed, Failed: failed },
+    time: clock.format(new Date(time)),
+    Completed: completed,
+    Failed: failed,
   }));
   const sum = (read: (minute: FinishedMinute) => number) => minutes.reduce((total, minute) => total + read(minute), 0);
-  const [completed, failed] = [sum((minute) => minute.completed), sum((minute) => minute.failed)];
+  const completed = sum((minute) => minute.completed);
+  const failed = sum((minute) => minute.failed);
   return (
     <Box className="surface" p="lg" miw={0}>
       <Title order={3} fz="sm" fw={600} mb="md">

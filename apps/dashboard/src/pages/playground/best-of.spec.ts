@@ -14,7 +14,8 @@ const task = (
 
 describe('the best of compared tasks', () => {
   it('are the fastest and the cheapest, once all have ended', () => {
-    const [quick, cheap] = [task('completed', 800, '0.04'), task('completed', 3_000, '0.020000')];
+    const quick = task('completed', 800, '0.04');
+    const cheap = task('completed', 3_000, '0.020000');
     expect(bestOf([quick, cheap])).toEqual([['Fastest'], ['Cheapest']]);
     expect(bestOf([quick, cheap, task('pending', 0)])).toEqual([[], [], []]);
     expect(bestOf([quick, cheap, undefined])).toEqual([[], [], []]);
@@ -23,7 +24,8 @@ describe('the best of compared tasks', () => {
   });
 
   it('are several where they look the same, and none where all do', () => {
-    const [one, other] = [task('completed', 2_010), task('completed', 1_990, '0.02')];
+    const one = task('completed', 2_010);
+    const other = task('completed', 1_990, '0.02');
     expect(bestOf([one, other])).toEqual([[], []]);
     expect(bestOf([one, other, task('completed', 9_000, '0.04')])).toEqual([
       ['Fastest', 'Cheapest'],
@@ -44,7 +46,8 @@ describe('the best of compared tasks', () => {
   });
 
   it('are none of those that failed, or whose price nobody knows', () => {
-    const [one, other] = [task('completed', 2_000, '0.04'), task('completed', 5_000, '0.02')];
+    const one = task('completed', 2_000, '0.04');
+    const other = task('completed', 5_000, '0.02');
     expect(bestOf([task('failed', 10, '0'), one, other])).toEqual([[], ['Fastest'], ['Cheapest']]);
     expect(bestOf([task('failed', 10, '0'), one])).toEqual([[], []]);
     expect(bestOf([one, task('completed', 5_000, null)])).toEqual([['Fastest'], []]);

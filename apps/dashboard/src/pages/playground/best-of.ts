@@ -9,7 +9,8 @@ type Compared = Pick<TaskDetail, 'status' | 'created_at' | 'finished_at' | 'cost
  * Differences below these count as equal, in ms and as a share of the shortest time: a second run may turn out the
  * other way.
  */
-const [SAME_MS, SAME_PART] = [500, 0.1];
+const SAME_MS = 500;
+const SAME_PART = 0.1;
 
 /**
  * In which respects each of several tasks is the best. Near ties share it; if all tie, none has it. Empty until all
@@ -19,7 +20,8 @@ export function bestOf(tasks: readonly (Compared | null | undefined)[]): Best[][
   const isOver = tasks.every((task) => task !== undefined && task?.status !== 'pending');
   const times = tasks.map((task) => (isOver && task?.status === 'completed' ? timeOf(task) : undefined));
   const costs = tasks.map((task) => (isOver && task?.status === 'completed' ? costOf(task) : undefined));
-  const [fastest, cheapest] = [leastOf(times, isAboutAsFast), leastOf(costs, (cost, least) => cost === least)];
+  const fastest = leastOf(times, isAboutAsFast);
+  const cheapest = leastOf(costs, (cost, least) => cost === least);
   return tasks.map((_, index) => [
     ...(fastest.has(index) ? ['Fastest' as const] : []),
     ...(cheapest.has(index) ? ['Cheapest' as const] : []),

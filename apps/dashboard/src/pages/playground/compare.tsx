@@ -23,7 +23,8 @@ import { submit } from './submit.ts';
 import { useImageSize } from './use-image-size.ts';
 
 /** More columns would be too narrow. */
-const [FEWEST, MOST] = [2, 4];
+const FEWEST = 2;
+const MOST = 4;
 /** Polls, because event streams of several tasks would use up the browser's connections. */
 const LOOK_EVERY_MS = 1_000;
 
@@ -154,7 +155,11 @@ function preparedOf(
   const settings = fitted({ ...chosen, model: model?.id ?? chosen.model }, choices);
   const like = likeOf(settings, model, reference);
   return {
-    ...{ files, choices, settings, like, order: orderOf(prompt, settings, like) satisfies ImageOrder },
+    files,
+    choices,
+    settings,
+    like,
+    order: orderOf(prompt, settings, like) satisfies ImageOrder,
     mask: choices.masks && files.length > 0 ? mask : null,
   };
 }

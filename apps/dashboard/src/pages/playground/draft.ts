@@ -32,8 +32,14 @@ export interface Draft {
 }
 
 const EMPTY: Draft = {
-  ...{ prompt: '', settings: START, compared: null, files: [], mask: null },
-  ...{ varied: null, filled: null, taskId: null },
+  prompt: '',
+  settings: START,
+  compared: null,
+  files: [],
+  mask: null,
+  varied: null,
+  filled: null,
+  taskId: null,
 };
 
 /** The part of the draft that undo restores. */

@@ -57,7 +57,9 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
       withImage(task, index, (file) => {
         const n = Math.min(VARIATIONS, choices.mostImages);
         const changes = {
-          ...{ ...alone(file), varied: file, prompt: task.prompt },
+          ...alone(file),
+          varied: file,
+          prompt: task.prompt,
           settings: { ...settingsOf(task, settings), size: REFERENCE_SHAPE, n },
         };
         const words = `Image, prompt, and settings filled in for ${n === 1 ? 'a variation' : `${n} variations`}. Nothing is generated yet.`;

@@ -43,8 +43,10 @@ export function sizeLike(
     const scale = Math.min(1, pixels.max_edge / Math.sqrt(area * Math.max(ratio, 1 / ratio)));
     // The epsilon keeps integers that rounding has made slightly smaller.
     const edge = (length: number) => Math.max(GRID, Math.floor((length * scale) / GRID + 1e-6) * GRID);
-    const [x, y] = [edge(Math.sqrt(area * ratio)), edge(Math.sqrt(area / ratio))];
-    const [mostX, mostY] = [y * pixels.max_ratio, x * pixels.max_ratio];
+    const x = edge(Math.sqrt(area * ratio));
+    const y = edge(Math.sqrt(area / ratio));
+    const mostX = y * pixels.max_ratio;
+    const mostY = x * pixels.max_ratio;
     return { size: `${Math.min(x, mostX)}x${Math.min(y, mostY)}`, isNearest: false };
   }
   return nearest === undefined ? NO_CHOICE : { size: nearest.size, isNearest: true };

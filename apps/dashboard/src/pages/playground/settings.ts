@@ -10,8 +10,13 @@ export type ImageSettings = Readonly<
 
 /** Without a model: the default depends on the available ones. */
 export const START: ImageSettings = {
-  ...{ model: '', size: '1:1', resolution: '1k', quality: 'auto' },
-  ...{ output_format: 'png', background: 'auto', n: 1 },
+  model: '',
+  size: '1:1',
+  resolution: '1k',
+  quality: 'auto',
+  output_format: 'png',
+  background: 'auto',
+  n: 1,
 };
 
 const USUAL_MODEL = 'gpt-image-2';
@@ -58,7 +63,9 @@ export function choicesOf(model: Model | undefined, isEdit: boolean, chosen: Ima
   const isOpaque = !transparency || OPAQUE_FORMATS.includes(chosen.output_format);
   return {
     sizes: isEdit ? [REFERENCE_SHAPE, ...sizes] : sizes,
-    ...{ tiers, formats, qualities: qualitiesOf(model, isEdit, chosen.quality) },
+    tiers,
+    formats,
+    qualities: qualitiesOf(model, isEdit, chosen.quality),
     backgrounds: isOpaque ? ['auto', 'opaque'] : ['auto', 'opaque', 'transparent'],
     mostImages: limits?.n ?? 1,
     mostReferences: mostReferencesOf(model),
@@ -91,7 +98,10 @@ export function orderOf(prompt: string, settings: ImageSettings, like: LikeSize 
   const { resolution, background, n, ...rest } = settings;
   const size = like?.size ?? settings.size;
   return {
-    ...{ ...rest, prompt, size, n },
+    ...rest,
+    prompt,
+    size,
+    n,
     // The tier has no meaning with a size in pixels.
     ...(size.includes('x') ? {} : { resolution }),
     ...(background === 'auto' ? {} : { background }),
@@ -100,7 +110,7 @@ export function orderOf(prompt: string, settings: ImageSettings, like: LikeSize 
 
 /** The order as a quote needs it. */
 export function quotedOf({ model, size, quality, n, resolution }: ImageOrder, isEdit: boolean): QuotedOrder {
-  return { ...{ model, size, quality, n }, action: isEdit ? 'edit' : 'generation', ...quotedTier(resolution) };
+  return { model, size, quality, n, action: isEdit ? 'edit' : 'generation', ...quotedTier(resolution) };
 }
 
 /** The settings of a task. */
@@ -109,7 +119,9 @@ export function settingsOf(task: TaskDetail, before: ImageSettings): ImageSettin
   // Most clients send pixels, which have no field in the form.
   const shape = shapeOf(task.size, SIZES);
   return {
-    ...{ model: task.model, size: shape?.size ?? task.size, n: typeof n === 'number' ? n : 1 },
+    model: task.model,
+    size: shape?.size ?? task.size,
+    n: typeof n === 'number' ? n : 1,
     resolution: task.resolution ?? shape?.resolution ?? before.resolution,
     quality: typeof quality === 'string' ? quality : 'auto',
     output_format: typeof format === 'string' ? format : before.output_format,

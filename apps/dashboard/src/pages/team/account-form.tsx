@@ -27,7 +27,8 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
   const create = useMutation({
     mutationFn: ({ name, email, budget, budget_period }: Fields) =>
       send<NewAccount>('POST', '/accounts', {
-        ...{ name: name.trim(), email: email.trim() },
+        name: name.trim(),
+        email: email.trim(),
         ...(budget === '' ? {} : { budget: String(budget), budget_period }),
       }),
     onSuccess: async (made, { email }) => {

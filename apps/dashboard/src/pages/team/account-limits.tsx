@@ -28,7 +28,8 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
   const { limits, defaults } = account;
   const form = useForm<Fields>({
     initialValues: {
-      ...{ weight: limits.weight, ...limitsOf((name) => limits[name] ?? '') },
+      weight: limits.weight,
+      ...limitsOf((name) => limits[name] ?? ''),
       default_response_format: account.default_response_format ?? '',
     },
   });

@@ -2,12 +2,20 @@ import { Radio, Stack } from '@mantine/core';
 import type { Role } from '../../api/types.ts';
 
 export const ROLE_NAMES = {
-  ...{ owner: 'Owner', admin: 'Admin', member: 'Member', viewer: 'Viewer', billing: 'Billing' },
+  owner: 'Owner',
+  admin: 'Admin',
+  member: 'Member',
+  viewer: 'Viewer',
+  billing: 'Billing',
 } as const satisfies Record<Role, string>;
 
 /** "Mo is now a member". */
 export const ROLE_PHRASES = {
-  ...{ owner: 'an owner', admin: 'an admin', member: 'a member', viewer: 'a viewer', billing: 'a billing user' },
+  owner: 'an owner',
+  admin: 'an admin',
+  member: 'a member',
+  viewer: 'a viewer',
+  billing: 'a billing user',
 } as const satisfies Record<Role, string>;
 
 /** Roles for invitations. */

@@ -28,7 +28,10 @@ export function seriesOf(groups: Usage['groups'], names: readonly string[]): Ser
   const series = groups
     .filter(({ group }) => shown.has(group))
     .map(({ group }, index): Series => ({
-      ...{ id: `g${index}`, label: group ?? NO_PROVIDER, color: colorOf(group, names), group },
+      id: `g${index}`,
+      label: group ?? NO_PROVIDER,
+      color: colorOf(group, names),
+      group,
       has: (row) => row.group === group,
     }));
   const others = groups.length - shown.size;

@@ -61,7 +61,8 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
     void navigate({ to: '/usage', search: { ...filters, ...changes }, replace: true });
   };
   const isOwn = filters.from !== undefined && filters.to !== undefined;
-  const [first, last] = [utcDay(span.from), utcDay(span.to - 1)];
+  const first = utcDay(span.from);
+  const last = utcDay(span.to - 1);
   const day = (field: 'from' | 'to', label: string, value: string) => (
     <TextInput
       type="date"

@@ -24,8 +24,13 @@ export function UsagePage() {
   const span = spanOf(filters, Date.now());
   const group = groupOf(filters);
   const query: Query = {
-    ...{ from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString(), by: span.by, group },
-    ...{ model: filters.model, key: filters.key, provider: filters.provider },
+    from: new Date(span.from).toISOString(),
+    to: new Date(span.to).toISOString(),
+    by: span.by,
+    group,
+    model: filters.model,
+    key: filters.key,
+    provider: filters.provider,
   };
   const { data, error, refetch } = useQuery({
     queryKey: ['usage', query],

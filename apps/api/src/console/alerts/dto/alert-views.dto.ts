@@ -136,7 +136,9 @@ export class AlertView {
   resolved_at!: string | null;
 
   @ApiProperty({
-    ...{ type: String, nullable: true, format: 'date-time' },
+    type: String,
+    nullable: true,
+    format: 'date-time',
     description: 'When the alert resolves, provided its cause does not return.',
   })
   clears_at!: string | null;
@@ -158,8 +160,15 @@ export class SentAlertView {
 export function ruleView({ kind, enabled, channelIds, ...settings }: AlertRule): AlertRuleView {
   const { thresholds, windowMinutes, minTasks, holdMinutes, repeatHours } = settings;
   return {
-    ...{ kind, for_operators: ALERTS[kind].forOperators, enabled, thresholds, unit: ALERTS[kind].unit },
-    ...{ window_minutes: windowMinutes, min_tasks: minTasks, hold_minutes: holdMinutes, repeat_hours: repeatHours },
+    kind,
+    for_operators: ALERTS[kind].forOperators,
+    enabled,
+    thresholds,
+    unit: ALERTS[kind].unit,
+    window_minutes: windowMinutes,
+    min_tasks: minTasks,
+    hold_minutes: holdMinutes,
+    repeat_hours: repeatHours,
     channels: channelIds,
   };
 }
@@ -167,7 +176,11 @@ export function ruleView({ kind, enabled, channelIds, ...settings }: AlertRule):
 /** The channel without possible secrets: Slack's URLs are secret, and other URLs may have tokens in their query. */
 export function channelView({ id, kind, address, createdAt, gone, last }: AlertChannel): ChannelView {
   return {
-    ...{ id, kind, address: shownAddress(kind, address), created_at: createdAt.toISOString(), gone },
+    id,
+    kind,
+    address: shownAddress(kind, address),
+    created_at: createdAt.toISOString(),
+    gone,
     last: last === undefined ? null : messageView(last),
   };
 }
@@ -181,8 +194,12 @@ export function shownAddress(kind: ChannelKind, address: string): string {
 
 function messageView({ id, event, state, createdAt, status, error }: ChannelDelivery): ChannelMessageView {
   return {
-    ...{ id, test: event === 'alert.test', status: state, created_at: createdAt.toISOString() },
-    ...{ answer: status, error },
+    id,
+    test: event === 'alert.test',
+    status: state,
+    created_at: createdAt.toISOString(),
+    answer: status,
+    error,
   };
 }
 
@@ -190,9 +207,17 @@ function messageView({ id, event, state, createdAt, status, error }: ChannelDeli
 export function alertView({ name, startedAt, resolvedAt, ...alert }: AlertEvent): AlertView {
   const { id, kind, state, title, text, path } = alert;
   return {
-    ...{ id, kind, state, subject: name, title, text, path, started_at: startedAt.toISOString() },
+    id,
+    kind,
+    state,
+    subject: name,
+    title,
+    text,
+    path,
+    started_at: startedAt.toISOString(),
     resolved_at: resolvedAt?.toISOString() ?? null,
-    ...{ clears_at: clearsAt(alert)?.toISOString() ?? null, clear_minutes: alert.clearMinutes },
+    clears_at: clearsAt(alert)?.toISOString() ?? null,
+    clear_minutes: alert.clearMinutes,
   };
 }
 

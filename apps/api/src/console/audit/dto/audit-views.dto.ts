@@ -58,8 +58,15 @@ export class AuditPageView extends PageOf(AuditEntryView, 'Newest first.') {}
 export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {
   const { id, person, action, target, details, createdAt } = entry;
   return {
-    ...{ id, person, who: whoOf(entry), sentence: auditSentence(action, target, details), action, target },
-    ...{ target_exists: targetExists, details, created_at: createdAt.toISOString() },
+    id,
+    person,
+    who: whoOf(entry),
+    sentence: auditSentence(action, target, details),
+    action,
+    target,
+    target_exists: targetExists,
+    details,
+    created_at: createdAt.toISOString(),
   };
 }
 

@@ -77,13 +77,21 @@ export class CatalogView {
 export function catalogView(added: ConsoleCatalog, currency: string): CatalogView {
   const types = Object.entries(DESCRIPTORS).map(
     ([type, { title, baseUrl, needs, free, chat, loadModels, options }]) => ({
-      ...{ type, title, base_url: baseUrl ?? null, needs: [...needs], free, chat, options },
+      type,
+      title,
+      base_url: baseUrl ?? null,
+      needs: [...needs],
+      free,
+      chat,
+      options,
       lists_models: loadModels !== undefined,
     }),
   );
   const { providers, models } = added.list();
   return {
-    ...{ revision: added.revision.number, currency, types },
+    revision: added.revision.number,
+    currency,
+    types,
     providers: providers.map(entryView),
     models: models.map(entryView),
   };

@@ -85,7 +85,9 @@ export class KeyView {
   created_by!: KeyCreatorView | null;
 
   @ApiProperty({
-    ...{ type: String, nullable: true, enum: KEY_MAKERS },
+    type: String,
+    nullable: true,
+    enum: KEY_MAKERS,
     description:
       'What created the key if not a user: the first start or a command. Null if created by a user, or unknown.',
   })

@@ -82,13 +82,11 @@ export class LinkView {
 export function personView(person: Person, hasTwoFactor: boolean): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
-    ...{
-      id,
-      email,
-      name,
-      role,
-      signs_in_with: SIGN_IN_METHODS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)),
-    },
+    id,
+    email,
+    name,
+    role,
+    signs_in_with: SIGN_IN_METHODS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)),
     two_factor: hasTwoFactor,
     created_at: createdAt.toISOString(),
     last_seen_at: seenAt?.toISOString() ?? null,

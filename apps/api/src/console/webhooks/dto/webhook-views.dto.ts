@@ -132,8 +132,12 @@ export class SentTestView {
 export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord | undefined): EndpointView {
   const { id, url, events, createdAt, disabledAt, disabledReason } = endpoint;
   return {
-    ...{ id, url, events, created_at: createdAt.toISOString() },
-    ...{ disabled_at: disabledAt?.toISOString() ?? null, disabled_reason: disabledReason },
+    id,
+    url,
+    events,
+    created_at: createdAt.toISOString(),
+    disabled_at: disabledAt?.toISOString() ?? null,
+    disabled_reason: disabledReason,
     recent: record === undefined ? null : recordView(record),
   };
 }
@@ -151,10 +155,21 @@ export function secretView({ id, secret, createdAt, expiresAt }: WebhookSecret):
 export function deliveryView(delivery: LoggedDelivery): DeliveryView {
   const { id, taskId, event, endpointId, url, state, createdAt, nextTryAt, attempts } = delivery;
   return {
-    ...{ id, task_id: taskId, event, endpoint_id: endpointId, url, status: state },
-    ...{ created_at: createdAt.toISOString(), next_try_at: nextTryAt?.toISOString() ?? null },
+    id,
+    task_id: taskId,
+    event,
+    endpoint_id: endpointId,
+    url,
+    status: state,
+    created_at: createdAt.toISOString(),
+    next_try_at: nextTryAt?.toISOString() ?? null,
     attempts: attempts.map(({ number, startedAt, durationMs, status, error, answer }) => ({
-      ...{ number, started_at: startedAt.toISOString(), duration_ms: durationMs, status, error, answer },
+      number,
+      started_at: startedAt.toISOString(),
+      duration_ms: durationMs,
+      status,
+      error,
+      answer,
     })),
   };
 }
