@@ -21,7 +21,7 @@ export const instantProvider = {
       await onAccepted(`instant-${idempotencyKey}`);
       return { pending: { checkAfterMs: 100 } };
     }
-    if (width !== undefined) throw new Error('the instant provider has one picture: ask for size auto');
+    if (width !== undefined) throw new Error('the instant provider has one image: ask for size auto');
     await (LATENCY_MS > 0 ? delay(LATENCY_MS) : setImmediate());
     return { images: [Readable.from([TINY_PNG])], warnings: [] };
   },

@@ -20,7 +20,7 @@ const NAMES = [
   'large-results',
   'backlog',
   'worker-memory',
-  'picture-part',
+  'image-part',
   'start-up',
   'traces',
 ];

@@ -132,7 +132,7 @@ const faults: readonly Fault[] = [
   [BALANCER, '"code":"server_is_overloaded"', '"code":"overloaded"', "its own 503 must have the API's error body"],
   [BALANCER, /(?<=status 502 .*),"param":null/, '', "its own 502 must have the API's error body"],
   [BALANCER, 'status 408 content-type "application/json"', 'status 408 content-type "text/html"', 'its own 408 must'],
-  [BALANCER, 'retry-on conn-failure', 'retry-on all-retryable-errors', 'may buy a picture twice'],
+  [BALANCER, 'retry-on conn-failure', 'retry-on all-retryable-errors', 'may buy an image twice'],
   [BALANCER, /option http-server-close\n/, '', 'option http-server-close is needed'],
   [BALANCER, 'option redispatch', 'option redispatch\n    option http-buffer-request', 'must pass unbuffered'],
   [BALANCER, 'gt 230686720', 'gt 1048576', 'bodies of 220 MiB must pass'],

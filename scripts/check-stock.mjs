@@ -117,9 +117,9 @@ async function start(node, npm, user) {
   const timer = setTimeout(() => child.kill('SIGKILL'), STEP_TIMEOUT_MS);
   try {
     await Promise.race([exited, said(child, output, 'Ctrl-C stops everything')]);
-    const picture = /First image +(\S+\.png) /.exec(output.text)?.[1];
-    if (picture === undefined) throw new Error(`no picture was made:\n${output.text}`);
-    if (!readFileSync(picture).subarray(0, PNG.length).equals(PNG)) throw new Error(`${picture} is no picture`);
+    const image = /First image +(\S+\.png) /.exec(output.text)?.[1];
+    if (image === undefined) throw new Error(`no image was made:\n${output.text}`);
+    if (!readFileSync(image).subarray(0, PNG.length).equals(PNG)) throw new Error(`${image} is no image`);
     child.kill('SIGTERM');
     const [code, signal] = await exited;
     if (code !== 0) throw new Error(`it ended with ${signal ?? code}:\n${output.text}`);

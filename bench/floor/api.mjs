@@ -20,7 +20,7 @@ bell.on('message', (_channel, id) => {
   waiting.delete(id);
   if (response === undefined) return;
   if (reread) finishFromRow(id, response).catch((error) => send(response, 500, { error: String(error) }));
-  else send(response, 200, pictureOf(id, Date.now()), id);
+  else send(response, 200, imageOf(id, Date.now()), id);
 });
 
 const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
@@ -45,10 +45,10 @@ async function submit({ model, prompt, ...options }, asynchronous, response) {
 
 async function finishFromRow(id, response) {
   const { rows } = await pool.query({ ...FIND, values: [id] });
-  send(response, 200, pictureOf(rows[0].id, rows[0].created_at.getTime()), id);
+  send(response, 200, imageOf(rows[0].id, rows[0].created_at.getTime()), id);
 }
 
-function pictureOf(id, createdMs) {
+function imageOf(id, createdMs) {
   return { created: Math.floor(createdMs / 1000), data: [{ url: `http://127.0.0.1/i/${id}.png` }] };
 }
 

@@ -75,10 +75,10 @@ async function prepare(stage, ids) {
     await transitions.claim(id, 'bench', 60_000);
     await store.put(resultKey(id, 1, 'png'), Readable.from([randomBytes(BYTES)]), { contentType: 'image/png' });
   }
-  const picture = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
+  const image = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
   return async () => {
     for (const id of ids) {
-      const images = [{ ...picture, key: resultKey(id, 1, 'png') }];
+      const images = [{ ...image, key: resultKey(id, 1, 'png') }];
       await transitions.complete({ id, attempt: 1 }, { images, usage: undefined, warnings: [] });
     }
   };

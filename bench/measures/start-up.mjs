@@ -33,7 +33,7 @@ export async function measure({ stage, quick }) {
     roles.push({ name, runs });
   }
   const rows = [
-    ['npm start, empty DATA_DIR: to the first image', seconds(first.pictureMs)],
+    ['npm start, empty DATA_DIR: to the first image', seconds(first.imageMs)],
     ['npm start, empty DATA_DIR: to ready', seconds(first.readyMs)],
     ['npm start, second time: to ready', seconds(second.readyMs)],
     ...roles.flatMap(({ name, runs }) => [
@@ -48,26 +48,26 @@ export async function measure({ stage, quick }) {
 
 async function npmStart(dataDir) {
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, PORT: String(await freePort()) };
-  const picture = join(dataDir, 'first-image.png');
-  const fresh = !existsSync(picture);
+  const image = join(dataDir, 'first-image.png');
+  const fresh = !existsSync(image);
   const since = performance.now();
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (bytes) => (output += bytes));
   // Output ends with the last process that has it open: the product, not npm.
   const ended = new Promise((resolve) => npm.once('close', resolve));
-  let pictureMs;
+  let imageMs;
   try {
     const ready = await waitUntil(
       () => {
         if (npm.exitCode !== null) throw new Error(`npm start ended: ${output.slice(-2_000)}`);
-        if (fresh && pictureMs === undefined && existsSync(picture)) pictureMs = performance.now() - since;
+        if (fresh && imageMs === undefined && existsSync(image)) imageMs = performance.now() - since;
         return output.includes('Darkroom is ready');
       },
       { timeoutMs: LIMIT_MS, everyMs: 5 },
     );
     if (!ready) throw new Error(`npm start was not ready after ${LIMIT_MS / 1000} s: ${output.slice(-2_000)}`);
-    return { readyMs: performance.now() - since, pictureMs };
+    return { readyMs: performance.now() - since, imageMs };
   } finally {
     // The group is npm, its shell and the product, which stops its own children.
     if (npm.exitCode === null) process.kill(-npm.pid, 'SIGTERM');

@@ -36,7 +36,7 @@ const modelOf = (name: string): ModelEntry => CATALOG.models.get(name) as ModelE
 const quote = (name: string, at: Date, changes: Partial<Parameters<typeof quoteImage>[2]> = {}) =>
   quoteImage(CATALOG, modelOf(name), { ...ASKED, ...changes }, at);
 
-describe('the quote of a picture', () => {
+describe('the quote of an image', () => {
   it.each([
     ['the tier of its pixels', {}, 40_000],
     ['a quality of its own price', { quality: 'high' }, 80_000],

@@ -56,7 +56,7 @@ describe('what a route would have to adapt', () => {
     ['a mask that it does not take', { masks: false }, { images: 1, mask: true }, 'mask'],
     ['qualities of older models', { provider: 'openai' }, { quality: 'hd' }, 'quality'],
     ['none of the qualities of today', { provider: 'openai' }, { quality: 'high' }, undefined],
-    ['quality where pictures have none', { provider: 'gpu' }, { quality: 'high' }, 'quality'],
+    ['quality where images have none', { provider: 'gpu' }, { quality: 'high' }, 'quality'],
     ['moderation where there is none', { provider: 'gpu' }, { moderation: 'low' }, 'moderation'],
     ['pixels where only ratios are known', { provider: 'gemini' }, {}, 'size'],
     ['moderation where nobody is told of it', { provider: 'flux' }, { moderation: 'low' }, 'moderation'],

@@ -9,7 +9,7 @@ const FILE = `
 providers:
   house: { type: sandbox }
 models:
-  picture: { kind: image, aliases: [photo], routes: [{ provider: house }] }
+  poster: { kind: image, aliases: [photo], routes: [{ provider: house }] }
 `;
 const own = (owner: BaseEntries['owner'] = 'file'): BaseEntries => ({
   owner,
@@ -38,7 +38,7 @@ describe('the catalog of a file and the console', () => {
     });
     expect(names(both)).toEqual([
       ['house', 'main'],
-      ['picture', 'drawn'],
+      ['poster', 'drawn'],
     ]);
     expect(both.catalog.providers.get('main')?.keys).toEqual([{ name: 'team', secret: 'secret' }]);
     expect(problems(both)).toEqual([]);
@@ -49,11 +49,11 @@ describe('the catalog of a file and the console', () => {
       providers: { house: main },
       models: {
         photo: { kind: 'image', routes: [{ provider: 'house' }] },
-        drawn: { kind: 'image', aliases: ['picture', 'sketch'], routes: [{ provider: 'house' }] },
+        drawn: { kind: 'image', aliases: ['poster', 'sketch'], routes: [{ provider: 'house' }] },
       },
     });
     expect(both.catalog.providers.get('house')?.type).toBe('sandbox');
-    expect(names(both)[1]).toEqual(['picture', 'drawn']);
+    expect(names(both)[1]).toEqual(['poster', 'drawn']);
     expect(both.catalog.models.get('drawn')?.aliases).toEqual(['sketch']);
     expect(problems(both)).toEqual([
       'providers.house is not used, because models.yaml defines this name',
@@ -65,15 +65,15 @@ describe('the catalog of a file and the console', () => {
     const both = merged(
       {
         providers: { main },
-        models: { drawn: { kind: 'image', aliases: ['picture'], routes: [{ provider: 'main' }] } },
+        models: { drawn: { kind: 'image', aliases: ['poster'], routes: [{ provider: 'main' }] } },
       },
       'built-in',
     );
     expect(names(both)).toEqual([['main', 'house'], ['drawn']]);
     const [, models] = names(
-      merged({ models: { picture: { kind: 'image', routes: [{ provider: 'house', model: 'own' }] } } }, 'built-in'),
+      merged({ models: { poster: { kind: 'image', routes: [{ provider: 'house', model: 'own' }] } } }, 'built-in'),
     );
-    expect(models).toEqual(['picture']);
+    expect(models).toEqual(['poster']);
   });
 
   it.each<[string, Partial<ConsoleEntries>, string[]]>([
@@ -115,7 +115,7 @@ describe('the catalog of a file and the console', () => {
   ])('leaves out %s', (_what, added, expected) => {
     const both = merged(added, 'file', ['bad']);
     expect(problems(both)).toEqual(expected);
-    expect(names(both)).toEqual([['house'], ['picture']]);
+    expect(names(both)).toEqual([['house'], ['poster']]);
   });
 
   it('knows every option that names a file', () => {

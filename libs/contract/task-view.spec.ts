@@ -87,7 +87,7 @@ describe('taskView', () => {
     expect(taskView({ ...done, images: [image] }, link)).not.toHaveProperty('provenance');
   });
 
-  it('keeps a picture whose life is over, without an address', () => {
+  it('keeps an image whose life is over, without an address', () => {
     const gone = taskView({ ...task, status: 'completed', finishedAt: finished, images: [image] }, () => ({
       url: undefined,
       expiresAt: 1_795_000_000,

@@ -34,19 +34,19 @@ const code = (expected: string): Error => expect.objectContaining({ code: expect
 
 describe('the boxes of an AVIF', () => {
   const raw = { raw: { width: 96, height: 80, channels: 4 as const } };
-  const picture = () => sharp(gradient(96, 80, 4), raw);
+  const image = () => sharp(gradient(96, 80, 4), raw);
 
   test.each([
-    ['of colors', () => picture().removeAlpha().avif()],
-    ['with transparency', () => picture().avif()],
-    ['of ten bits', () => picture().avif({ bitdepth: 10 })],
-    ['without loss', () => picture().avif({ lossless: true })],
-    ['that is to be turned', () => picture().removeAlpha().withMetadata({ orientation: 6 }).avif()],
-    ['with a color profile', () => picture().withIccProfile('p3').avif()],
+    ['of colors', () => image().removeAlpha().avif()],
+    ['with transparency', () => image().avif()],
+    ['of ten bits', () => image().avif({ bitdepth: 10 })],
+    ['without loss', () => image().avif({ lossless: true })],
+    ['that is to be turned', () => image().removeAlpha().withMetadata({ orientation: 6 }).avif()],
+    ['with a color profile', () => image().withIccProfile('p3').avif()],
     [
       'with metadata',
       () =>
-        picture()
+        image()
           .withExif({ IFD0: { Artist: SECRET } })
           .withXmp(`<x:xmpmeta xmlns:x="adobe:ns:meta/">${SECRET}</x:xmpmeta>`)
           .avif(),

@@ -21,7 +21,7 @@ interface Reference {
 /** The contents of a `meta` box. */
 class Meta {
   primary = 0;
-  isPicture = false;
+  isImage = false;
   readonly types = new Map<number, string>();
   readonly extents = new Map<number, { readonly start: number; readonly end: number } | undefined>();
   readonly properties: Property[] = [];
@@ -70,7 +70,7 @@ export function readAvifMeta(body: Buffer): AvifImage {
   const numbers = new Numbers(body);
   numbers.version();
   for (const { type, body: content } of boxesIn(numbers.rest(), meta)) BOXES[type]?.(content, meta);
-  if (!meta.isPicture) throw damaged();
+  if (!meta.isImage) throw damaged();
   const type = meta.types.get(meta.primary);
   if (type === undefined) throw damaged();
   if (type === 'grid') throw unsupported('is put together from several tiles');
@@ -87,7 +87,7 @@ export function readAvifMeta(body: Buffer): AvifImage {
 
 const BOXES: Readonly<Record<string, (body: Buffer, meta: Meta) => void>> = {
   hdlr: (body, meta) => {
-    meta.isPicture = body.toString('latin1', 8, 12) === 'pict';
+    meta.isImage = body.toString('latin1', 8, 12) === 'pict';
   },
   pitm: (body, meta) => {
     const numbers = new Numbers(body);

@@ -68,7 +68,7 @@ async function paddedWebp(padding: Buffer): Promise<Buffer> {
   return bytes;
 }
 
-describe('H3: a poison picture', () => {
+describe('H3: a poison image', () => {
   test('with 24.9 million restart markers is refused while it arrives, and before anything is decoded', async () => {
     const restarts = repeated(
       [0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7].flatMap((code) => [0xff, code]),

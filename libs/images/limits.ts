@@ -46,7 +46,7 @@ export function assertInputPixels(width: number, height: number, type: InputType
   );
 }
 
-/** Throws ImageError `image_too_large` for a large image in so few bytes that it is hardly a picture. */
+/** Throws ImageError `image_too_large` for a large image in implausibly few bytes. */
 export function assertPixelsPerByte(pixels: number, bytes: number): void {
   if (pixels <= PLAIN_PIXELS || pixels <= bytes * MAX_PIXELS_PER_BYTE) return;
   throw new ImageError(

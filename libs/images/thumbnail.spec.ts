@@ -15,7 +15,7 @@ describe('a thumbnail', () => {
     expect(made).toMatchObject({ format: 'webp', width: small, height: low, hasAlpha: false });
   });
 
-  it('is transparent where the picture is', async () => {
+  it('is transparent where the image is', async () => {
     const half = { input: Buffer.from([255, 0, 0, 255]), raw: { width: 1, height: 1, channels: 4 } } as const;
     const image = await sharp({ create: { width: 640, height: 640, channels: 4, background: '#00000000' } })
       .composite([{ ...half, tile: false, left: 600, top: 600 }])
@@ -27,8 +27,8 @@ describe('a thumbnail', () => {
     expect([info.width, info.channels, data[3]]).toEqual([320, 4, 0]);
   });
 
-  it('says that it can’t be made of what is no picture', async () => {
-    await expect(makeThumbnail(Buffer.from('picture'), { width: 1, height: 1 })).rejects.toMatchObject({
+  it('says that it can’t be made of what is no image', async () => {
+    await expect(makeThumbnail(Buffer.from('image'), { width: 1, height: 1 })).rejects.toMatchObject({
       name: 'ImageError',
     });
   });

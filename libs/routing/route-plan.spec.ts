@@ -8,7 +8,7 @@ const PROVIDERS = `providers:
   heavy: { type: openai, base_url: http://heavy.example/v1 }
   light: { type: openai, base_url: http://light.example/v1 }
 models:
-  picture:
+  poster:
     kind: image
     routes:
 `;
@@ -20,7 +20,7 @@ function serving(...routes: string[]): Catalog {
 }
 
 function plan(catalog: Catalog, needs = PLAIN, seed = 'task_1 1'): string[] {
-  const model = modelOf(catalog, 'image', 'picture');
+  const model = modelOf(catalog, 'image', 'poster');
   if (model === undefined) throw new Error('no model');
   return routePlan(model, catalog, needs, seed).map(({ provider, key }) => `${provider.name}/${key?.name ?? ''}`);
 }
@@ -39,9 +39,9 @@ describe('the plan of a task', () => {
   it('asks rank after rank, and the same way every time', () => {
     const catalog = serving('{ provider: heavy }', '{ provider: light, model: theirs }');
     expect(plan(catalog)).toEqual(['heavy/', 'light/']);
-    const model = catalog.models.get('picture');
+    const model = catalog.models.get('poster');
     if (model === undefined) throw new Error('no model');
-    expect(routePlan(model, catalog, PLAIN, 's').map((candidate) => candidate.model)).toEqual(['picture', 'theirs']);
+    expect(routePlan(model, catalog, PLAIN, 's').map((candidate) => candidate.model)).toEqual(['poster', 'theirs']);
     const weighted = serving('{ provider: heavy, weight: 3 }', '{ provider: light, weight: 1 }');
     expect(plan(weighted, PLAIN, 'task_7 2')).toEqual(plan(weighted, PLAIN, 'task_7 2'));
   });
@@ -51,7 +51,7 @@ describe('the plan of a task', () => {
     expect(plan(catalog, { ...PLAIN, onlyProvider: 'light' })).toEqual(['light/']);
     expect(plan(catalog, { ...PLAIN, onlyProvider: 'main' }).sort()).toEqual(['main/a', 'main/b', 'main/c']);
     expect(() => plan(serving('{ provider: heavy }'), { ...PLAIN, onlyProvider: 'light' })).toThrow(
-      'light no longer serves picture.',
+      'light no longer serves poster.',
     );
   });
 

@@ -107,7 +107,7 @@ describe('LinkSigner', () => {
 const presigned = {
   STORAGE: 's3',
   S3_LINKS: 'presigned',
-  S3_BUCKET: 'pictures',
+  S3_BUCKET: 'images',
   S3_ACCESS_KEY_ID: 'id',
   S3_SECRET_ACCESS_KEY: 'secret',
   S3_ENDPOINT: 'http://store:9000',
@@ -115,7 +115,7 @@ const presigned = {
 };
 
 describe('ResultLinks', () => {
-  it('lets a link live as long as the settings say, but never longer than its picture', () => {
+  it('lets a link live as long as the settings say, but never longer than its image', () => {
     const life = (finishedAgo: number, env = {}) =>
       (linkOf(env, NOW - finishedAgo * 1_000)?.expiresAt ?? 0) - NOW / 1_000;
     expect(life(0)).toBe(24 * HOUR);
@@ -130,11 +130,10 @@ describe('ResultLinks', () => {
   });
 
   it('points to the store itself where the settings say so', () => {
-    const start =
-      /^https:\/\/store\.example\/pictures\/results\/task_\w+-2\.png\?X-Amz-Algorithm=.*X-Amz-Expires=86400&/;
+    const start = /^https:\/\/store\.example\/images\/results\/task_\w+-2\.png\?X-Amz-Algorithm=.*X-Amz-Expires=86400&/;
     expect(linkOf(presigned, NOW)?.url).toMatch(start);
     const onHost = linkOf({ ...presigned, S3_FORCE_PATH_STYLE: 'false' }, NOW)?.url;
-    expect(onHost).toMatch(/^https:\/\/pictures\.store\.example\/results\/task_/);
+    expect(onHost).toMatch(/^https:\/\/images\.store\.example\/results\/task_/);
   });
 });
 

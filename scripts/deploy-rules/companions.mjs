@@ -16,7 +16,7 @@ export function balancerProblems(text, compose) {
   if (grace < seconds('server')) problems.push('the stop_grace_period of the balancer must exceed timeout server');
   const retry = lines.find((line) => line.startsWith('retry-on'));
   if (retry !== 'retry-on conn-failure')
-    problems.push('retry-on must be conn-failure alone: anything else may buy a picture twice');
+    problems.push('retry-on must be conn-failure alone: anything else may buy an image twice');
   if (!lines.includes('option http-server-close'))
     problems.push('option http-server-close is needed: a kept connection may close under a request');
   if (lines.some((line) => /^option http-buffer-request|^option http-use-htx|^filter compression/.test(line)))

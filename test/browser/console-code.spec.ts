@@ -182,7 +182,7 @@ models:
     await compilePython(apimart.Python);
   });
 
-  it('runs as it is printed in the playground, for a new picture', async () => {
+  it('runs as it is printed in the playground, for a new image', async () => {
     await page().goto('/console/playground');
     await page().getByLabel('Prompt').fill(PROMPT);
     await button('Show code').click();
@@ -211,7 +211,7 @@ models:
     expect((await printed()).curl).toContain('"quality": "auto"');
   });
 
-  it('runs as it is printed in the playground, for an edit of several pictures with a mask', async () => {
+  it('runs as it is printed in the playground, for an edit of several images with a mask', async () => {
     await page().goto('/console/playground');
     const names = [NASTY, 'blue.png', 'blue.png'];
     const images = await Promise.all(names.map((_, index) => gradientImage(256 + index, 256, 'png')));

@@ -9,7 +9,7 @@ import { startPlatform, type Platform } from '../support/platform.js';
 const HOSTILE = '"><img src=x onerror="alert(1)">';
 
 /** Lists with small images, with images that are gone, and with more tasks than one search looks at. */
-describe('pictures in the console’s lists', () => {
+describe('images in the console’s lists', () => {
   let platform: Platform;
   let screen: Screen;
   let ada: Browser;
@@ -85,17 +85,17 @@ describe('pictures in the console’s lists', () => {
     await page().getByText('Missing', { exact: true }).waitFor();
     await page().getByText('Expired', { exact: true }).waitFor();
     expect(await page().evaluate(widths)).toEqual([[320, true]]);
-    expect(await screen.inspect('tasks-pictures-gone')).toEqual([]);
+    expect(await screen.inspect('tasks-images-gone')).toEqual([]);
     await open('/playground');
     await page().getByText('Missing', { exact: true }).waitFor();
-    expect(await screen.inspect('playground-pictures-gone')).toEqual([]);
+    expect(await screen.inspect('playground-images-gone')).toEqual([]);
     await open(`/tasks/${missing}`);
     await page().getByText('This image is no longer available.').waitFor();
-    expect(await screen.inspect('task-picture-missing')).toEqual([]);
+    expect(await screen.inspect('task-image-missing')).toEqual([]);
     await open(`/tasks/${expired}`);
     await page().getByText('Image deleted on 20 Nov 2026').waitFor();
     expect(await page().getByRole('link', { name: 'Download' }).count()).toBe(0);
-    expect(await screen.inspect('task-picture-deleted')).toEqual([]);
+    expect(await screen.inspect('task-image-deleted')).toEqual([]);
   });
 
   it('say how far back a search has looked, and look further', async () => {

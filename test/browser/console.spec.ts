@@ -278,22 +278,22 @@ describe('the console in a browser', () => {
     await open('/keys');
   });
 
-  it('makes a picture in the playground, and shows the request as code', async () => {
+  it('makes an image in the playground, and shows the request as code', async () => {
     await page().getByRole('link', { name: 'Playground' }).click();
     await page().getByLabel('Prompt').fill(PROMPT);
     await page().getByRole('radio', { name: '16:9' }).click();
     await button('Show code').click();
     expect(await page().getByRole('tabpanel').textContent()).toContain('"size": "16:9"');
     await button('Generate').click();
-    const picture = page().getByRole('img', { name: PROMPT });
-    await picture.waitFor();
+    const image = page().getByRole('img', { name: PROMPT });
+    await image.waitFor();
     await page().getByText('1536 × 864').waitFor();
     const width = `(async (image) => { await image.decode(); return image.naturalWidth })(document.querySelector('main img[alt]:not([alt=""])'))`;
     expect(await page().evaluate(width)).toBe(1536);
     expect(await screen.inspect('playground')).toEqual([]);
   });
 
-  it('paints a mask over a picture and has it edited', async () => {
+  it('paints a mask over an image and has it edited', async () => {
     await open('/playground');
     const buffer = await sharp({ create: { width: 1024, height: 1024, channels: 3, background: '#246' } })
       .png()

@@ -6,7 +6,7 @@ import { linkToken, PASSWORD } from '../support/console.js';
 import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
-describe('making pictures in a browser', () => {
+describe('making images in a browser', () => {
   let platform: Platform;
   let screen: Screen;
   const page = (): Screen['page'] => screen.page;
@@ -43,7 +43,7 @@ describe('making pictures in a browser', () => {
     expect(screen.troubles).toEqual([]);
   });
 
-  it('shows the picture as it comes into being', async () => {
+  it('shows the image as it comes into being', async () => {
     // Nobody knows yet how long an image takes here, so nothing is said of it.
     await button(/^Generate\s*free$/).waitFor();
     await draw('A red fox in the snow [[latency=8s]]');
@@ -145,7 +145,7 @@ describe('making pictures in a browser', () => {
     await page().setViewportSize({ width: 1280, height: 860 });
   });
 
-  it('says why there is no picture', async () => {
+  it('says why there is no image', async () => {
     await draw('Something forbidden [[fault=moderation]]');
     await page().getByRole('alert').getByText('moderation_blocked').waitFor();
     await page().getByText('No image: blocked by moderation').waitFor();
@@ -157,7 +157,7 @@ describe('making pictures in a browser', () => {
     expect(await page().getByLabel('Prompt').inputValue()).toBe('Something forbidden [[fault=moderation]]');
   });
 
-  it('tries a failed picture again as it was ordered, once, however often its answer is lost', async () => {
+  it('tries a failed image again as it was ordered, once, however often its answer is lost', async () => {
     const prompt = 'Something broken [[fault=not-an-image]]';
     await draw(prompt);
     await button('Try again · free').waitFor({ timeout: patient(60_000) });
@@ -336,7 +336,7 @@ describe('making pictures in a browser', () => {
       await page().getByRole('option', { name, exact: true }).click();
     };
     await page().getByLabel('Search prompts').fill('Old picture');
-    // The pictures are listed before the search, too.
+    // The images are listed before the search, too.
     await page().getByText('Search results are listed newest first.').waitFor();
     await old(25).waitFor();
     await choose('Last 24 hours');

@@ -79,7 +79,7 @@ models:
     return { seen: text.split('"partial_image_index"').length - 1, task: data };
   }
 
-  it('H5: three partial pictures of $4 that are cancelled on the last cost $4, and a budget of $5 has no more', async () => {
+  it('H5: three partial images of $4 that are cancelled on the last cost $4, and a budget of $5 has no more', async () => {
     upstream.script(partialsThenSilence);
     const payer = await room.newPayer(5_000_000);
     const { seen, task } = await lookAndCancel(payer);

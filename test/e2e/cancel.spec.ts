@@ -99,7 +99,7 @@ describe('cancelling tasks', () => {
     await Promise.all([api.stop(), worker.stop()]);
   });
 
-  it('answers the caller that waits for the picture', async () => {
+  it('answers the caller that waits for the image', async () => {
     const prompt = 'waited for [[latency=60s]]';
     const call = platform.call(GENERATIONS, { body: { model: 'gpt-image-2', prompt, resolution: '1k' } });
     const find = async (): Promise<string | undefined> =>
@@ -146,7 +146,7 @@ describe('cancelling tasks', () => {
     for (const body of bodies) expect(body).toEqual(await read(twice));
   });
 
-  it('lets either the picture or the cancel win, and never changes its mind', async () => {
+  it('lets either the image or the cancel win, and never changes its mind', async () => {
     const ids = await Promise.all(
       // The last can't be done before they are cancelled, however fast the worker is.
       Array.from({ length: 50 }, (_, n) => submit(`race ${n}${n === 49 ? ' [[latency=60s]]' : ''}`)),

@@ -112,7 +112,7 @@ describe('a chat without any provider', () => {
     await limited.close();
   });
 
-  it('draws with an image model and answers with the picture as a link', async () => {
+  it('draws with an image model and answers with a link to the image', async () => {
     const { data, response } = await client.chat.completions
       .create({
         model: 'gpt-image-2',
@@ -213,7 +213,7 @@ describe('a chat without any provider', () => {
     expect(text.slice(text.indexOf('"role"'), text.indexOf('![image]'))).toContain(': ping\n\n');
   });
 
-  it('tells what went wrong with a picture, at once and in a stream', async () => {
+  it('tells what went wrong with an image, at once and in a stream', async () => {
     const draw = (messages: unknown, fields: object = {}): Promise<Response> =>
       platform.call('/v1/chat/completions', { body: { model: 'gpt-image-2', messages, ...fields } });
     const said = (content: unknown): unknown[] => [{ role: 'user', content }];

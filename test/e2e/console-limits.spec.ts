@@ -4,7 +4,7 @@ import { signInFirstAdmin } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
-const PICTURE = { model: 'gpt-image-2', resolution: '1k', prompt: 'a flood' };
+const IMAGE = { model: 'gpt-image-2', resolution: '1k', prompt: 'a flood' };
 
 /** With limits as they are unless set, but for the pages', which are low. */
 describe('limits of what the console orders', () => {
@@ -25,8 +25,8 @@ describe('limits of what the console orders', () => {
     return found[0]?.count ?? 0;
   }
 
-  it('M2: 150 pictures at once are refused above 60 with the 429 that keys get, and so is each of them again', async () => {
-    const answers = await Promise.all(Array.from({ length: 150 }, () => ada.call('/images', { body: PICTURE })));
+  it('M2: 150 images at once are refused above 60 with the 429 that keys get, and so is each of them again', async () => {
+    const answers = await Promise.all(Array.from({ length: 150 }, () => ada.call('/images', { body: IMAGE })));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(60);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(90);

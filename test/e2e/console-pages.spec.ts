@@ -25,7 +25,7 @@ describe('the pages of the console', () => {
     await writeFile(join(folder, 'assets', 'index-abc123.js'), 'console.log(1);'.repeat(100));
     await writeFile(join(folder, 'assets', 'index.js.map'), '{}');
     server = Fastify();
-    serveConsole(server, { folder, path: '', imageOrigins: ['https://pictures.example'] });
+    serveConsole(server, { folder, path: '', imageOrigins: ['https://images.example'] });
     address = await server.listen({ port: 0, host: '127.0.0.1' });
   });
   afterAll(async () => {
@@ -41,7 +41,7 @@ describe('the pages of the console', () => {
     expect(text).toContain('<title>Darkroom</title>');
     expect(headers['content-security-policy']).toBe(
       "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
-        "img-src 'self' blob: data: https://pictures.example; connect-src 'self'; font-src 'self'; " +
+        "img-src 'self' blob: data: https://images.example; connect-src 'self'; font-src 'self'; " +
         "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     );
     expect([headers['x-content-type-options'], headers['referrer-policy']]).toEqual(['nosniff', 'no-referrer']);

@@ -64,7 +64,7 @@ describe('playground and tasks of the console', () => {
     expect(data[0]!.capabilities).toMatchObject({ edits: true, masks: true });
   });
 
-  it('draws a picture and tells all about its task', async () => {
+  it('draws an image and tells all about its task', async () => {
     const id = await draw({ prompt: 'A red fox', size: '3:2', quality: 'high' });
     const task = await ended(id);
     expect(task).toMatchObject({
@@ -95,7 +95,7 @@ describe('playground and tasks of the console', () => {
     expect(Math.round(keptMs / 1_000)).toBeCloseTo(100 * 3_600, -1);
   });
 
-  it('lists a small copy of the picture, which nobody else is told of or can guess the link to', async () => {
+  it('lists a small copy of the image, which nobody else is told of or can guess the link to', async () => {
     const id = await ended(await draw({ prompt: 'A small fox', size: '16:9' })).then((task) => task.id);
     const link = async (): Promise<string> => String((await find(id))['thumbnail_url']);
     expect(await waitUntil(async () => (await link()).includes('thumb'), { timeoutMs: 30_000 })).toBe(true);
@@ -117,7 +117,7 @@ describe('playground and tasks of the console', () => {
     }
   });
 
-  it('shows the picture itself where there is no small copy, and nothing of what was deleted', async () => {
+  it('shows the image itself where there is no small copy, and nothing of what was deleted', async () => {
     const { id } = await ended(await draw({ prompt: 'An old fox' }));
     const change = (columns: string) => platform.pool.query(`UPDATE tasks SET ${columns} WHERE id = $1`, [id]);
     expect(
@@ -181,7 +181,7 @@ describe('playground and tasks of the console', () => {
     expect((await ada.ask<Page>('/tasks?limit=1')).data[0]).toMatchObject({ prompt: 'a key’s', ordered_by: null });
   });
 
-  it('streams the task as it moves, with its partial pictures', async () => {
+  it('streams the task as it moves, with its partial images', async () => {
     const id = await draw({ prompt: 'a slow sea [[latency=12s]]', partial_images: 2 });
     const told = await events(id);
     const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
@@ -194,7 +194,7 @@ describe('playground and tasks of the console', () => {
     expect(partials[0]).toMatchObject({ output_format: 'png', b64_json: expect.stringMatching(/^iVBOR/) });
   });
 
-  it('edits a picture with a mask, and draws that again from copies of its images', async () => {
+  it('edits an image with a mask, and draws that again from copies of its images', async () => {
     const form = new FormData();
     const image = await gradientImage(96, 80, 'png', 4);
     for (const name of ['image[]', 'mask'])

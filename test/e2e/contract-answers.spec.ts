@@ -71,7 +71,7 @@ describe('answers', () => {
     expect(sync.headers.get('x-should-retry')).toBeNull();
   });
 
-  it('of a provider that fails are 502, one that brings no picture too, and no SDK repeats them', async () => {
+  it('of a provider that fails are 502, one that brings no image too, and no SDK repeats them', async () => {
     for (const [fault, code] of [
       ['http-503', 'upstream_error'],
       ['empty', 'upstream_invalid_response'],
@@ -100,7 +100,7 @@ describe('answers', () => {
     expect(data.progress).toBeLessThan(100);
   });
 
-  it('of a picture that was made and cannot be read are 500, and no SDK buys another', async () => {
+  it('of an image that was made and cannot be read are 500, and no SDK buys another', async () => {
     const headers = { 'idempotency-key': 'unreadable' };
     const body = { response_format: 'b64_json' };
     const made = await generate(body, { headers });
@@ -227,7 +227,7 @@ describe('answers', () => {
     expect([response.headers.get('retry-after'), response.headers.get('cache-control')]).toEqual([null, 'no-store']);
   });
 
-  it('carry links of 24 h that never outlive the picture’s 72 h, made anew at each read', async () => {
+  it('carry links of 24 h that never outlive the image’s 72 h, made anew at each read', async () => {
     const id = taskOf(await generate());
     const hour = 3_600;
     const lifeAfter = async (hours: number): Promise<{ life: number; links: number }> => {

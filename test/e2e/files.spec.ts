@@ -14,7 +14,7 @@ describe('signed links', () => {
   });
   afterAll(() => platform.close());
 
-  it('serve the picture with headers that make it harmless', async () => {
+  it('serve the image with headers that make it harmless', async () => {
     const response = await fetch(url);
     const bytes = await response.arrayBuffer();
     expect(response.status).toBe(200);
@@ -111,7 +111,7 @@ describe('signed links', () => {
     }
   });
 
-  it('expire, and say so when the picture is gone', async () => {
+  it('expire, and say so when the image is gone', async () => {
     const signer = new LinkSigner({ secretKey: platform.secretKey }, platform.url);
     const now = Math.floor(Date.now() / 1000);
     const key = `results/${url.pathname.slice(3)}`;

@@ -69,7 +69,7 @@ it.each([
   ['MODELS_FILE', async () => ({ MODELS_FILE: await writeCatalog(), VENDOR_KEY: 'sk-paid' })],
   ['DATABASE_URL, and a vendor added in the console,', addInConsole],
 ])(
-  'M7: the first start with %s set draws its picture itself, and neither it nor the doctor buys anything',
+  'M7: the first start with %s set draws its image itself, and neither it nor the doctor buys anything',
   async (_name, settings) => {
     const chosen = { PORT: String(await freePort()), ...(await settings()) };
     const product = await run(['start'], chosen);

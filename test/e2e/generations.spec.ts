@@ -31,7 +31,7 @@ describe('POST /v1/images/generations', () => {
   const generate = (changes: object = {}, options = {}) =>
     platform.call(GENERATIONS, { body: { ...REQUEST, ...changes }, ...options });
 
-  it('answers 200 with a link to a picture of exactly the pixels of the table', async () => {
+  it('answers 200 with a link to an image of exactly the pixels of the table', async () => {
     const before = Math.floor(Date.now() / 1000);
     const response = await generate();
     expect(response.status).toBe(200);
@@ -168,7 +168,7 @@ describe('POST /v1/images/generations', () => {
     expect(await submitted.json()).toEqual({ code: 200, data: [{ status: 'submitted', task_id: taskId }] });
   });
 
-  it('ends a call that outlasts its window with the id of its task, and the picture is still made', async () => {
+  it('ends a call that outlasts its window with the id of its task, and the image is still made', async () => {
     const slow = { prompt: 'a slow one [[latency=15s]]' };
     const [plain, sdk] = await Promise.all([
       generate(slow, { headers: { prefer: 'wait=1' } }),

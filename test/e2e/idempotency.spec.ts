@@ -43,7 +43,7 @@ describe('Idempotency-Key', () => {
     ).rows;
   }
 
-  it('makes one task of fifty parallel calls at two processes, and answers all of them with its picture', async () => {
+  it('makes one task of fifty parallel calls at two processes, and answers all of them with its image', async () => {
     const key = newKey();
     const prompt = 'fifty at once [[latency=1s]]';
     const calls = Array.from({ length: 50 }, (_, n) =>

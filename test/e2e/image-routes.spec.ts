@@ -30,7 +30,7 @@ interface TaskData {
 }
 
 /** Images by the routes of a models.yaml, with real processes and servers. */
-describe('pictures by the routes of the catalog', () => {
+describe('images by the routes of the catalog', () => {
   let platform: Platform;
   let [first, second]: ScriptedUpstream[] = [];
   let firstPort = 0;

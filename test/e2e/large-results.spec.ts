@@ -36,8 +36,8 @@ describe('16 results of 19 MB as base64 at once', () => {
   });
 
   it('are whole, are never in memory at once and leave no base64 in Redis', async () => {
-    const picture = randomBytes(BYTES);
-    const expected = createHash('sha256').update(picture.toString('base64')).digest('hex');
+    const file = randomBytes(BYTES);
+    const expected = createHash('sha256').update(file.toString('base64')).digest('hex');
     // Half of them ask for nothing, and get the link beside it.
     const answers = Array.from({ length: CALLERS }, (_, index) =>
       platform.call('/v1/images/generations', {
@@ -54,7 +54,7 @@ describe('16 results of 19 MB as base64 at once', () => {
     const transitions = new TaskTransitions(database);
     const ids = await pending();
     for (const id of ids) {
-      await store.put(resultKey(id, 1, 'png'), Readable.from([picture]), { contentType: 'image/png' });
+      await store.put(resultKey(id, 1, 'png'), Readable.from([file]), { contentType: 'image/png' });
     }
     const image = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
     const { grownMb } = await probe.during(platform.api, async () => {

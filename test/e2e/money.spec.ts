@@ -89,7 +89,7 @@ models:
 
   const taskIdOf = (response: Response): string => response.headers.get('x-task-id') ?? '';
 
-  it('of one budget lasts for as many pictures at two processes as at one, and then is 402', async () => {
+  it('of one budget lasts for as many images at two processes as at one, and then is 402', async () => {
     const { key, id } = await keyWithBudget(0.1);
     const timeout = AbortSignal.timeout(patient(30_000));
     const submit = async (url: string): Promise<Response> => {

@@ -13,7 +13,7 @@ import { apiError, events, image, startUpstream, text, type ScriptedUpstream } f
 const UPSTREAM_KEY = 'sk-upstream-77d0c1e2b9';
 const USAGE = { input_tokens: 5, output_tokens: 100, total_tokens: 105 };
 
-describe('pictures from an OpenAI-compatible server', () => {
+describe('images from an OpenAI-compatible server', () => {
   let upstream: ScriptedUpstream;
   let platform: Platform;
   let openai: OpenAI;
@@ -94,7 +94,7 @@ describe('pictures from an OpenAI-compatible server', () => {
     });
   });
 
-  it('fails a strict request whose picture had to be fitted, buys no second one, and refuses what is known before', async () => {
+  it('fails a strict request whose image had to be fitted, buys no second one, and refuses what is known before', async () => {
     const before = upstream.calls.length;
     const refused = await generate({ quality: 'hd', strict: true });
     expect([refused.status, await refused.json()]).toMatchObject([
@@ -140,7 +140,7 @@ describe('pictures from an OpenAI-compatible server', () => {
     expect([await sent('image[]'), await sent('mask')]).toEqual([await pixels(original), await pixels(mask)]);
   });
 
-  it('passes partial pictures on while the server draws', async () => {
+  it('passes partial images on while the server draws', async () => {
     const partial = await plainImage(64, 64, '#204060');
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;

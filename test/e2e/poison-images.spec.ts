@@ -24,7 +24,7 @@ function answerOf(base64: string, more = '0'): Script {
   return text(Buffer.from(`{"created":1,"data":[{"b64_json":"${base64}"}],"more":${more}}`), 'application/json');
 }
 
-describe('H3: a poison picture', () => {
+describe('H3: a poison image', () => {
   let upstream: ScriptedUpstream;
   let elsewhere: Server;
   let platform: Platform;
@@ -116,7 +116,7 @@ describe('H3: a poison picture', () => {
 
 function expectCalm({ longestTurn, grownMb }: Seen): void {
   counted(
-    'A poison picture',
+    'A poison image',
     'turn in MB of parsed JSON, memory grew by (MB)',
     `${longestTurn.toFixed(1)}, ${grownMb.toFixed(0)}`,
   );

@@ -77,7 +77,7 @@ models:
     compatible.script(image(png));
     jobs = await startJobVendor('apimart', KEY, JOB, png);
     gpu = await new FakeComfyUi().start();
-    gpu.drawing = { pictures: [png] };
+    gpu.drawing = { files: [png] };
     [flux, gemini] = [await startLibraryVendor('fal', KEY, png), await startLibraryVendor('google', KEY, png)];
     folder = await mkdtemp(join(tmpdir(), 'darkroom-swap-'));
     await write(ROUTES['drawn'] ?? '');

@@ -58,7 +58,7 @@ describe('an OpenAI SDK that tries again', () => {
     );
     return rows;
   }
-  const hasPicture = ({ data }: OpenAI.ImagesResponse): boolean =>
+  const hasImage = ({ data }: OpenAI.ImagesResponse): boolean =>
     data?.[0]?.url !== undefined || (data?.[0]?.b64_json?.length ?? 0) > 1_000;
   async function expectOne(prompt: string): Promise<void> {
     expect(await rowsOf(prompt)).toMatchObject([{ status: 'completed', provider_starts: 1 }]);
@@ -67,29 +67,29 @@ describe('an OpenAI SDK that tries again', () => {
   }
 
   describe.each(ways)('for %s', (_name, ask) => {
-    it('gets its picture although the first connection is cut while it waits', async () => {
+    it('gets its image although the first connection is cut while it waits', async () => {
       const prompt = newPrompt('2s');
       const { proxy, openai } = await client(['mute']);
       const answer = ask(openai, prompt);
       await waitUntil(async () => (await rowsOf(prompt)).length > 0, { timeoutMs: 20_000 });
       proxy.cut();
-      expect(hasPicture(await answer)).toBe(true);
+      expect(hasImage(await answer)).toBe(true);
       expect(proxy.count).toBeGreaterThan(1);
       await expectOne(prompt);
     });
 
-    it('gets its picture although the first connection says nothing for ever', async () => {
+    it('gets its image although the first connection says nothing for ever', async () => {
       const prompt = newPrompt('2500ms');
       const { proxy, openai } = await client(['mute'], { timeout: 2_000, maxRetries: 4 });
-      expect(hasPicture(await ask(openai, prompt))).toBe(true);
+      expect(hasImage(await ask(openai, prompt))).toBe(true);
       expect(proxy.count).toBeGreaterThan(1);
       await expectOne(prompt);
     });
 
-    it('gets its picture although the window of each call is shorter than the work', async () => {
+    it('gets its image although the window of each call is shorter than the work', async () => {
       const prompt = newPrompt('4s');
       const { openai } = await client([]);
-      expect(hasPicture(await ask(openai, prompt))).toBe(true);
+      expect(hasImage(await ask(openai, prompt))).toBe(true);
       await expectOne(prompt);
       const [{ id } = { id: '' }] = await rowsOf(prompt);
       const isAttached = (): boolean =>
@@ -101,19 +101,19 @@ describe('an OpenAI SDK that tries again', () => {
       expect(await waitUntil(isAttached, { timeoutMs: 30_000 })).toBe(true);
     });
 
-    it('gets its picture although the answer was lost on the way', async () => {
+    it('gets its image although the answer was lost on the way', async () => {
       const prompt = newPrompt('200ms');
       const { proxy, openai } = await client([{ cutAfter: 0 }]);
-      expect(hasPicture(await ask(openai, prompt))).toBe(true);
+      expect(hasImage(await ask(openai, prompt))).toBe(true);
       expect(proxy.count).toBeGreaterThan(1);
       await expectOne(prompt);
     });
 
-    it('gets two pictures for two separate identical calls', async () => {
+    it('gets two images for two separate identical calls', async () => {
       const prompt = newPrompt('200ms');
       const { openai } = await client([]);
       const answers = await Promise.all([ask(openai, prompt), ask(openai, prompt)]);
-      expect(answers.map(hasPicture)).toEqual([true, true]);
+      expect(answers.map(hasImage)).toEqual([true, true]);
       expect((await rowsOf(prompt)).map((row) => row.provider_starts)).toEqual([1, 1]);
     });
   });

@@ -11,7 +11,7 @@ interface Answer {
 }
 
 /** The whole platform with its images in S3 instead of on disk. */
-describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => {
+describe.each(['proxy', 'presigned'])('images in S3, links by %s', (links) => {
   let s3: TestS3;
   let platform: Platform;
 
@@ -45,7 +45,7 @@ describe.each(['proxy', 'presigned'])('pictures in S3, links by %s', (links) => 
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'png', width: 1024, height: 1024 });
   });
 
-  it('have small copies, from where the console lets its pages load pictures', async () => {
+  it('have small copies, from where the console lets its pages load images', async () => {
     const ada = await signInFirstAdmin(platform);
     const small = async (): Promise<string | null> =>
       (await ada.ask<{ data: { thumbnail_url: string | null }[] }>('/tasks?limit=1')).data[0]!.thumbnail_url;

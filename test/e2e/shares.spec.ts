@@ -12,8 +12,8 @@ import { startPlatform, type Platform } from '../support/platform.js';
 
 const EDITS = '/v1/images/edits';
 const ASYNC = '/v1/images/edits/async';
-/** The quota of an account is five such pictures. */
-const PICTURE_BYTES = 200_000;
+/** The quota of an account is five such images. */
+const IMAGE_BYTES = 200_000;
 
 /** What one account may hold of a process, of another account's time, and of the store. */
 describe('an account beside two that attack', () => {
@@ -31,7 +31,7 @@ describe('an account beside two that attack', () => {
     elsewhere = createServer((_request, response) => void response.end(served)).listen(0, '127.0.0.1');
     await once(elsewhere, 'listening');
     platform = await startPlatform({
-      UPLOADS_PER_ACCOUNT_BYTES: String(5 * PICTURE_BYTES),
+      UPLOADS_PER_ACCOUNT_BYTES: String(5 * IMAGE_BYTES),
       EGRESS_ALLOW_CIDRS: '127.0.0.1/32',
       EGRESS_PORTS: `80,443,${(elsewhere.address() as AddressInfo).port}`,
     });
@@ -60,7 +60,7 @@ describe('an account beside two that attack', () => {
   /** A different file of the same pixels: what follows the image is not part of it. */
   const padded = (bytes: Buffer, size: number, filling: number): Buffer =>
     Buffer.concat([bytes, Buffer.alloc(Math.max(0, size - bytes.length), filling)]);
-  const picture = (): Buffer => padded(small, PICTURE_BYTES, 0);
+  const image = (): Buffer => padded(small, IMAGE_BYTES, 0);
   const editOf = (images: readonly string[], more: object = {}): object => ({
     model: 'gpt-image-2',
     prompt: 'a share [[latency=0ms]]',
@@ -94,7 +94,7 @@ describe('an account beside two that attack', () => {
     const before = (await platform.pool.query('SELECT 1 FROM tasks')).rowCount;
     const refused = { status: 400, code: 'image_too_large' };
     const uris = (count: number): string[] => Array.from({ length: count }, () => uriOf(bomb, 'webp'));
-    // 40 bytes that declare 64 megapixels are no picture; four of 64 megapixels are too many for one request.
+    // 40 bytes that declare 64 megapixels are no image; four of 64 megapixels are too many for one request.
     expect(await ask(EDITS, key, editOf([uriOf(tiny, 'webp')]))).toMatchObject({
       ...refused,
       param: 'images[0].image_url',
@@ -135,8 +135,8 @@ describe('an account beside two that attack', () => {
 
   it('H1: one upload named sixteen times counts sixteen times, so that a request of 2 KB asks for no more than others', async () => {
     const key = await newAccountKey();
-    const link = await upload(padded(small, PICTURE_BYTES, 0), key);
-    await platform.pool.query('UPDATE uploads SET bytes = 19700000 WHERE bytes = $1', [PICTURE_BYTES]);
+    const link = await upload(padded(small, IMAGE_BYTES, 0), key);
+    await platform.pool.query('UPDATE uploads SET bytes = 19700000 WHERE bytes = $1', [IMAGE_BYTES]);
     const answer = await ask(EDITS, key, editOf(Array.from({ length: 16 }, () => link)));
     expect(answer).toMatchObject({ status: 400, code: 'image_file_too_large', param: 'images[5].image_url' });
   });
@@ -189,7 +189,7 @@ describe('an account beside two that attack', () => {
     platform.worker.kill('SIGSTOP');
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
-        ask(ASYNC, key, editOf([uriOf(picture(), 'png')], { prompt: `one of many ${n}` })),
+        ask(ASYNC, key, editOf([uriOf(image(), 'png')], { prompt: `one of many ${n}` })),
       ),
     );
     const accepted = answers.filter(({ status }) => status === 202);
@@ -202,7 +202,7 @@ describe('an account beside two that attack', () => {
     const form = new FormData();
     form.append('prompt', 'a form');
     form.append('model', 'gpt-image-2');
-    form.append('image', new Blob([new Uint8Array(picture())]), 'a.png');
+    form.append('image', new Blob([new Uint8Array(image())]), 'a.png');
     expect(await ask(ASYNC, key, form)).toMatchObject({ status: 413, code: 'upload_quota_exceeded' });
 
     // What was cancelled before a start leaves nothing, and makes room.
@@ -211,16 +211,16 @@ describe('an account beside two that attack', () => {
     }
     expect(await waitUntil(async () => (await stored('inputs/')).length === 0, { timeoutMs: 30_000 })).toBe(true);
     expect((await platform.pool.query('SELECT 1 FROM stored_inputs')).rowCount).toBe(0);
-    expect((await ask(ASYNC, key, editOf([uriOf(picture(), 'png')]))).status).toBe(202);
+    expect((await ask(ASYNC, key, editOf([uriOf(image(), 'png')]))).status).toBe(202);
     platform.worker.kill('SIGCONT');
   });
 
   it('M1: what failed for its own request leaves nothing stored, and what succeeded stays', async () => {
     const { key } = platform;
     const broken = small.subarray(0, small.length / 2);
-    const failed = await ask(EDITS, key, editOf([uriOf(picture(), 'png'), uriOf(broken, 'png')]));
+    const failed = await ask(EDITS, key, editOf([uriOf(image(), 'png'), uriOf(broken, 'png')]));
     expect(failed).toMatchObject({ status: 400, code: 'invalid_image_file', param: 'images[1].image_url' });
-    const done = await ask(EDITS, key, editOf([uriOf(picture(), 'png')]));
+    const done = await ask(EDITS, key, editOf([uriOf(image(), 'png')]));
     expect(done.status).toBe(200);
     const left = async (): Promise<boolean> =>
       (await stored('inputs/')).every((name) => !name.includes(failed.taskId)) &&
@@ -230,7 +230,7 @@ describe('an account beside two that attack', () => {
     const { rows } = await platform.pool.query('SELECT bytes::int FROM stored_inputs WHERE task_id = $1', [
       done.taskId,
     ]);
-    expect(rows).toEqual([{ bytes: PICTURE_BYTES }]);
+    expect(rows).toEqual([{ bytes: IMAGE_BYTES }]);
 
     // The console shows no links to what is gone, and a retry says what to do.
     const ada = await signInFirstAdmin(platform);

@@ -32,7 +32,7 @@ describe('stopping an API process', () => {
     return { api, call };
   }
 
-  it('lets a held caller have its picture and ends by itself', async () => {
+  it('lets a held caller have its image and ends by itself', async () => {
     // Longer than the test waits for the process: it must end because it is done, not because its time is over.
     const { api, call } = await holdCall('120000', 'held [[latency=2s]]');
     const exit = api.stop();

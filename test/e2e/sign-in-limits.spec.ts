@@ -107,8 +107,8 @@ describe('the limits of signing in', () => {
     expect(cookie).toMatch(/^darkroom_session=/);
     expect(cookie).not.toContain('Secure');
     await api?.stop();
-    const secure = await start({ PUBLIC_URL: 'https://pictures.example.org' });
-    const headers = { origin: 'https://pictures.example.org', 'x-forwarded-proto': 'http' };
+    const secure = await start({ PUBLIC_URL: 'https://images.example.org' });
+    const headers = { origin: 'https://images.example.org', 'x-forwarded-proto': 'http' };
     const answer = await attempt(secure, 'ada@example.org', PASSWORD, headers);
     const [planted = '', ...others] = answer.headers.getSetCookie();
     // The prefix keeps other hosts of the domain, and whoever answers on a plain connection, from planting one.

@@ -99,7 +99,7 @@ async function run(command: string, args: readonly string[], options: { env?: Re
 
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-it('goes from an empty folder to a picture, and says how to make the next one', async () => {
+it('goes from an empty folder to an image, and says how to make the next one', async () => {
   const text = await startProduct();
   const { url, apiKey } = await state();
   expect(url).toBe(`http://127.0.0.1:${port}`);
@@ -244,7 +244,7 @@ it('M4: puts a full log aside while it runs, and goes on in an empty one', async
   expect(await sizeOf(log)).toBeLessThan(1_000_000);
 });
 
-it('stops cleanly, leaves nothing running, and keeps key and picture for the next start', async () => {
+it('stops cleanly, leaves nothing running, and keeps key and image for the next start', async () => {
   const before = await state();
   const image = await stat(join(dataDir, 'first-image.png'));
   product?.kill('SIGTERM');

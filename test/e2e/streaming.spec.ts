@@ -66,7 +66,7 @@ describe('streaming', () => {
     expect((await sharp(bytes).raw().toBuffer()).length).toBeGreaterThan(0);
   }
 
-  it.each([0, 1, 2, 3])('shows a generation in %i partial pictures, in order, and then as ordered', async (count) => {
+  it.each([0, 1, 2, 3])('shows a generation in %i partial images, in order, and then as ordered', async (count) => {
     // Longer than the window of a sync call, which a stream does not have.
     const call = () => generate(`in ${count} steps [[latency=1500ms]]`, count);
     const events = await eventsOf(count === 0 ? await call() : await listenedFor(platform, call));
@@ -122,7 +122,7 @@ describe('streaming', () => {
     ['links', GENERATIONS, { response_format: 'url' }, 'response_format'],
     ['a task', `${GENERATIONS}/async`, {}, 'stream'],
     ['a task by query', `${GENERATIONS}?async=true`, {}, 'stream'],
-    ['four partial pictures', GENERATIONS, { partial_images: 4 }, 'partial_images'],
+    ['four partial images', GENERATIONS, { partial_images: 4 }, 'partial_images'],
   ])('refuses %s before anything is made', async (_name, path, changes, param) => {
     const response = await platform.call(path, { body: { ...REQUEST, prompt: 'refused', ...changes } });
     expect(response.status).toBe(400);
@@ -162,7 +162,7 @@ describe('streaming', () => {
     expect(rows).toEqual([{ provider_starts: 1 }]);
   });
 
-  it('leads the next try of an SDK to the running task, and to another once the picture was received', async () => {
+  it('leads the next try of an SDK to the running task, and to another once the image was received', async () => {
     const attempt = async (count: number, signal?: AbortSignal): Promise<Response> =>
       platform.call(GENERATIONS, {
         body: { ...REQUEST, prompt: 'tried [[latency=1s]]', partial_images: 1 },
@@ -185,7 +185,7 @@ describe('streaming', () => {
     await third.text();
   });
 
-  it('says that a picture cannot be read, and logs why', async () => {
+  it('says that an image cannot be read, and logs why', async () => {
     const headers = { 'idempotency-key': 'stream-lost' };
     const body = { ...REQUEST, prompt: 'lost' };
     const made = await platform.call(GENERATIONS, { body, headers });
@@ -208,7 +208,7 @@ describe('streaming', () => {
     expect(lines.filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
   });
 
-  it('tells a held caller of a stopping process where its picture will be', async () => {
+  it('tells a held caller of a stopping process where its image will be', async () => {
     const api = await startApi({ ...platform.settings, SHUTDOWN_GRACE_MS: '1500' });
     const response = await fetch(api.url + GENERATIONS, {
       method: 'POST',

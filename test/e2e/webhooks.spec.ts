@@ -68,7 +68,7 @@ describe('webhooks', () => {
     return (await look()).map(({ state, attempts }) => [state, attempts.map(({ status }) => status)]);
   }
 
-  it('tell of a picture with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
+  it('tell of an image with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
     const callback = freshPath();
     const hook = freshPath();
     const endpoints = new WebhookEndpointStore(databaseOf(platform), {
@@ -138,7 +138,7 @@ describe('webhooks', () => {
     });
   });
 
-  it('come again after an error of the receiver, and no picture waits for a slow one', async () => {
+  it('come again after an error of the receiver, and no image waits for a slow one', async () => {
     const broken = freshPath();
     const slow = freshPath();
     receiver.answer(broken, (response, { event }) => {

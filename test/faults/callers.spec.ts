@@ -30,7 +30,7 @@ describe('callers', () => {
     await provider.close();
   });
 
-  it('who leave hold nothing up: the picture is made once, and their places are free', async () => {
+  it('who leave hold nothing up: the image is made once, and their places are free', async () => {
     const marker = newMarker();
     let finish = (): void => undefined;
     provider.plan(marker, { until: new Promise<void>((resolve) => (finish = resolve)) });
@@ -59,7 +59,7 @@ describe('callers', () => {
     expect(provider.startsOf(marker)).toHaveLength(1);
   });
 
-  it('that cancel a paid picture are told what is known, and it is not asked for again', async () => {
+  it('that cancel a paid image are told what is known, and it is not asked for again', async () => {
     const marker = newMarker();
     provider.plan(marker, { latencyMs: 30_000 });
     const { taskId = '' } = await callers.submit(marker);

@@ -236,7 +236,7 @@ describe('Postgres', () => {
   };
 
   it.each(['reset', 'black-hole', 'mute'] as const)(
-    '%s just when a picture is finished: it is not lost, nor bought again',
+    '%s just when an image is finished: it is not lost, nor bought again',
     async (fault) => {
       const isCarriedOut = async (): Promise<boolean> => {
         await openConnections();

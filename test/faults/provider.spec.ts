@@ -30,10 +30,10 @@ const FATES: [string, Plan, { status: string; code?: string; starts: number }][]
     { status: 'failed', code: 'upstream_error', starts: 3 },
   ],
   ['answers with a page', { faults: ['html'] }, { status: 'completed', starts: 2 }],
-  ['answers without a picture', { faults: ['empty-list'] }, { status: 'completed', starts: 2 }],
+  ['answers without an image', { faults: ['empty-list'] }, { status: 'completed', starts: 2 }],
   ['answers with other JSON', { faults: ['wrong-json'] }, { status: 'completed', starts: 2 }],
   [
-    'answers with what is no picture, which it charges',
+    'answers with what is no image, which it charges',
     { faults: ['not-an-image'] },
     { status: 'failed', code: 'upstream_invalid_response', starts: 1 },
   ],

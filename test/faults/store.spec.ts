@@ -61,7 +61,7 @@ describe('S3', () => {
   ];
 
   it.each(faults.filter(([name]) => name !== '403' && name !== 'slow'))(
-    '%s for a moment: the same picture is stored, bought once',
+    '%s for a moment: the same image is stored, bought once',
     async (_name, fault) => {
       const marker = newMarker();
       const link = room.worker.link('s3');
@@ -80,7 +80,7 @@ describe('S3', () => {
     },
   );
 
-  it('cut or silent while a picture is fetched: never a part for the whole', async () => {
+  it('cut or silent while an image is fetched: never a part for the whole', async () => {
     const link = linkOf(await callers.generate(newMarker()));
     const whole = await sizeOf(link);
     for (const fault of [{ cutAfter: 600 }, httpAnswer(500), 'black-hole'] as const) {

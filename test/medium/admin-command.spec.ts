@@ -4,7 +4,7 @@ import { admin } from '../../apps/standalone/src/commands/admin.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const SECRET_KEY = 'k'.repeat(40);
-const ADDRESS = 'https://pictures.example.org';
+const ADDRESS = 'https://images.example.org';
 
 describe('npm run admin', () => {
   let room: TaskRoom;
@@ -28,7 +28,7 @@ describe('npm run admin', () => {
     const first = await run('link');
     const second = await run('link');
     for (const link of [first, second])
-      expect(link).toMatch(/^https:\/\/pictures\.example\.org\/console\/first-run#token=[\w-]{43}$/);
+      expect(link).toMatch(/^https:\/\/images\.example\.org\/console\/first-run#token=[\w-]{43}$/);
     expect(first).not.toBe(second);
     const { rows } = await room.sql('SELECT * FROM sign_in_links');
     // Of two links for the same thing only the newest is left.
@@ -58,7 +58,7 @@ describe('npm run admin', () => {
 
   it('prints a link with which somebody chooses a new password, whatever case their address is in', async () => {
     const link = await run('reset-password', 'ADA@example.org');
-    expect(link).toMatch(/^https:\/\/pictures\.example\.org\/console\/reset-password#token=[\w-]{43}$/);
+    expect(link).toMatch(/^https:\/\/images\.example\.org\/console\/reset-password#token=[\w-]{43}$/);
     expect(await people.resetCredential(tokenOf(link), { passwordHash: 'the new one' })).toMatchObject({
       email: 'ada@example.org',
     });

@@ -74,11 +74,11 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       callsBefore = vendor.calls.length;
       const { moderated, refused, withoutImage: withoutImage } = vendor.shapes;
       const plans: Record<typeof behavior, Script | undefined> = {
-        picture: undefined,
+        image: undefined,
         moderation: moderated(),
         'rate-limit': refused(429, 'resource_exhausted', { 'retry-after': '1' }),
         failure: refused(500, 'internal'),
-        'no-picture': withoutImage(),
+        'no-image': withoutImage(),
         hang: hang(),
       };
       const script = plans[behavior];
@@ -139,7 +139,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       [json([1, 2]), { status: undefined, code: 'upstream_invalid_response', retryable: true, charged: 'maybe' }],
       [cut('{"images":', 900), { code: 'upstream_error', retryable: true, charged: 'maybe' }],
       [(_call, response) => void response.destroy(), { code: 'upstream_error', retryable: true, charged: 'maybe' }],
-      [keptBack({ url: vendor.pictureUrl }), { code: 'moderation_blocked', retryable: false, charged: 'maybe' }],
+      [keptBack({ url: vendor.imageUrl }), { code: 'moderation_blocked', retryable: false, charged: 'maybe' }],
     ];
     for (const [script, expected] of cases) {
       vendor.plan({ order: script });
@@ -167,7 +167,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
   });
 
   if (type === 'fal') {
-    it('fetches the picture by the rules of egress, and takes the key nowhere', async () => {
+    it('fetches the image by the rules of egress, and takes the key nowhere', async () => {
       files.script(text(png, 'image/png'));
       vendor.plan({ order: vendor.shapes.finished({ url: `${files.url}/away.png`, base64: '' }) });
       expect((await bytesOf(await generate())).equals(png)).toBe(true);

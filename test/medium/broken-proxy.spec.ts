@@ -46,7 +46,7 @@ describe.each<[string, (socket: Socket) => void]>([
 
   it.each(['http', 'https'])('fails a download from %s once', async (scheme) => {
     const [config] = loadConfig([EgressConfig], { EGRESS_PROXY: proxy });
-    const error = await failure(new PublicFetcher(config).get(`${scheme}://pictures.example/a.png`));
+    const error = await failure(new PublicFetcher(config).get(`${scheme}://images.example/a.png`));
     expect(error).toMatchObject({ code: 'failed_to_download_image' });
     expect(error).not.toMatchObject({ cause: { message: 'no answer in time' } });
     expect(connects).toBe(1);

@@ -46,7 +46,7 @@ describe('the ComfyUI adapter', () => {
   });
   beforeEach(async () => {
     comfy = await new FakeComfyUi().start();
-    comfy.drawing = { pictures: [png] };
+    comfy.drawing = { files: [png] };
   });
   afterEach(() => comfy.close());
 
@@ -92,9 +92,9 @@ describe('the ComfyUI adapter', () => {
     provider: () => provider(WITH_MASKS),
     behave: (behavior, order) => {
       const drawings: Partial<Record<typeof behavior, FakeComfyUi['drawing']>> = {
-        picture: { pictures: [png], previews: [png, png, png, png] },
+        image: { files: [png], previews: [png, png, png, png] },
         failure: { exception: 'torch.OutOfMemoryError' },
-        'no-picture': { pictures: [] },
+        'no-image': { files: [] },
         hang: { endless: true },
       };
       comfy.drawing = drawings[behavior] ?? {};
@@ -194,12 +194,12 @@ describe('the ComfyUI adapter', () => {
   });
 
   it('names its job as soon as it is queued', async () => {
-    comfy.drawing = { endless: true, pictures: [png] };
+    comfy.drawing = { endless: true, files: [png] };
     const accepted: string[] = [];
     const onAccepted = (jobId: string): Promise<void> => {
       expect(comfy.calls.at(-1)?.path).toBe('/prompt');
       accepted.push(jobId);
-      comfy.drawing = { pictures: [png] };
+      comfy.drawing = { files: [png] };
       setImmediate(() => comfy.finish());
       return Promise.resolve();
     };
@@ -233,9 +233,9 @@ describe('the ComfyUI adapter', () => {
     comfy.refusesSockets = true;
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
     comfy.refusesSockets = false;
-    comfy.drawing = { pictures: [png], dropsSockets: true };
+    comfy.drawing = { files: [png], dropsSockets: true };
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
-    comfy.drawing = { pictures: [png], dropsSockets: true, endless: true };
+    comfy.drawing = { files: [png], dropsSockets: true, endless: true };
     const call = generate();
     await waitUntil(() => callsOf('GET', '/queue').length >= 2, { timeoutMs: 10_000 });
     comfy.finish();
@@ -260,14 +260,14 @@ describe('the ComfyUI adapter', () => {
     }
   });
 
-  it('takes the picture of the node that is named as its output', async () => {
+  it('takes the image of the node that is named as its output', async () => {
     const error = await failureOf(generate({}, contextOf(), { ...PLAIN, output: '8' }));
     expect(error.code).toBe('upstream_invalid_response');
     expect((await bytesOf(await generate({}, contextOf(), { ...PLAIN, output: '9' }))).equals(png)).toBe(true);
   });
 
   it('resumes a job that waits, runs or has ended, and orders nothing', async () => {
-    comfy.drawing = { endless: true, pictures: [png] };
+    comfy.drawing = { endless: true, files: [png] };
     const shutDown = async (): Promise<string> => {
       const stop = new AbortController();
       let named = '';
@@ -400,7 +400,7 @@ describe('the ComfyUI adapter', () => {
     expect(await call).toMatchObject({ message: 'The image was cancelled at the provider.', retryable: true });
   });
 
-  it('bears a server that is away for a moment, and the picture’s way failing', async () => {
+  it('bears a server that is away for a moment, and the image’s way failing', async () => {
     comfy.faults.set('GET /history', [cut, status(500), status(200, '<html>')]);
     comfy.faults.set('GET /view', [cut, status(500)]);
     expect((await bytesOf(await generate())).equals(png)).toBe(true);

@@ -72,9 +72,9 @@ describe('DiskStore', () => {
   it('sweeps what a killed process left, and only that', async () => {
     const scratch = join(root, '.unfinished');
     await mkdir(scratch, { recursive: true });
-    await writeFile(join(scratch, 'dead'), 'half a picture');
+    await writeFile(join(scratch, 'dead'), 'half an image');
     await utimes(join(scratch, 'dead'), new Date(0), new Date(0));
-    await writeFile(join(scratch, 'alive'), 'half a picture');
+    await writeFile(join(scratch, 'alive'), 'half an image');
     await store.put(freshKey(), some('x'), PNG);
     expect(await readdir(scratch)).toEqual(['alive']);
   });

@@ -47,13 +47,13 @@ describe('EGRESS_PROXY', () => {
     );
 
   it('brings images and delivers webhooks by the proxy, which resolves their names', async () => {
-    const bytes = await new PublicFetcher(config, network).get(`http://pictures.example:${port}/pear.png`);
+    const bytes = await new PublicFetcher(config, network).get(`http://images.example:${port}/pear.png`);
     expect(bytes.toString()).toBe('bytes');
     const message = { headers: {}, body: '{}', timeoutMs: 30_000, signal: new AbortController().signal };
     const url = `https://files.example:${receiver.port}/hook`;
     expect(await new PublicPoster(config, network).post(url, message)).toEqual({ status: 200 });
     expect(receiver.at('/hook')).toHaveLength(1);
-    expect(proxy.tunnels).toEqual([`pictures.example:${port}`, `files.example:${receiver.port}`]);
+    expect(proxy.tunnels).toEqual([`images.example:${port}`, `files.example:${receiver.port}`]);
   });
 
   it('still refuses what the text of an address shows, after a redirect too', async () => {
@@ -62,14 +62,14 @@ describe('EGRESS_PROXY', () => {
     for (const host of ['127.0.0.1', '[::1]', 'localhost', '10.0.0.1', '169.254.169.254'])
       expect(await failure(fetcher.get(`http://${host}:${port}/`))).toMatchObject({ code: 'invalid_image_url' });
     expect(proxy.tunnels).toHaveLength(before);
-    const moved = await failure(fetcher.get(`http://pictures.example:${port}/moved`));
+    const moved = await failure(fetcher.get(`http://images.example:${port}/moved`));
     expect(moved).toMatchObject({ code: 'failed_to_download_image' });
     expect(proxy.tunnels).toHaveLength(before + 1);
   });
 
   it('has its refusals told like any other failure of the network', async () => {
     await proxy.refuse(403);
-    const fetched = await failure(new PublicFetcher(config, network).get(`http://pictures.example:${port}/`));
+    const fetched = await failure(new PublicFetcher(config, network).get(`http://images.example:${port}/`));
     expect(fetched).toMatchObject({ code: 'failed_to_download_image' });
     await proxy.refuse(undefined);
   });

@@ -303,7 +303,7 @@ describe('PublicFetcher', () => {
     ['in chunks', {}],
   ])('takes a body cut off for a failure, %s', async (_, headers) => {
     const { port } = await serve((request, response) => {
-      response.writeHead(200, headers).write('half a picture', () => request.socket.destroy());
+      response.writeHead(200, headers).write('half an image', () => request.socket.destroy());
     });
     expect(await failure(fetcher([port]).get(`http://127.0.0.1:${port}/`))).toMatchObject(FAILED);
   });

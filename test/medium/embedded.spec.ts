@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 async function postgres(password = 'pass word/@:'): Promise<EmbeddedService> {
-  const options = { folder: join(folder, 'pg'), password, database: 'pictures', log: join(folder, 'pg.log') };
+  const options = { folder: join(folder, 'pg'), password, database: 'images', log: join(folder, 'pg.log') };
   const service = await startPostgres({ ...options, durable: false });
   running.push(service);
   return service;

@@ -86,11 +86,11 @@ describe('the OpenAI adapter', () => {
       });
       const last = { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE };
       const scripts: Record<typeof behavior, Script> = {
-        picture: order.partialImages > 0 ? events(partial(0), partial(1), last) : image(png, { usage: USAGE }),
+        image: order.partialImages > 0 ? events(partial(0), partial(1), last) : image(png, { usage: USAGE }),
         moderation: apiError(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }),
         'rate-limit': apiError(429, { type: 'requests', code: 'rate_limit_exceeded' }, { 'retry-after': '1' }),
         failure: apiError(500),
-        'no-picture': json({ created: 1, data: [] }),
+        'no-image': json({ created: 1, data: [] }),
         hang: hang(),
       };
       upstream.script(scripts[behavior]);
@@ -210,7 +210,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     expect(await failureOf(only)).toMatchObject({ code: 'invalid_value', param: 'prompt', retryable: false });
   });
 
-  it('asks for partial pictures only when they are wanted, at the first start, from a server that streams', async () => {
+  it('asks for partial images only when they are wanted, at the first start, from a server that streams', async () => {
     const asked = async (changes: object, settings = {}, startNumber = 1): Promise<unknown> => {
       await generate(image(png), changes, settings, contextOf({ startNumber }));
       return (sentJson() as { stream?: boolean }).stream;
@@ -290,7 +290,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     expect((await generate(image(png, { usage: null, error: null }))).usage).toBeUndefined();
   });
 
-  it('fetches a picture from its address, without the key, and knows that it may have been paid for', async () => {
+  it('fetches an image from its address, without the key, and knows that it may have been paid for', async () => {
     const link = json({ data: [{ url: upstream.url.replace('/v1', '/files/a.png') }] });
     upstream.script(link, text('', 'text/plain', 503), text(png, 'image/png'));
     const result = await provider().generate(orderOf(), contextOf());
@@ -340,8 +340,8 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     ['JSON nested without end', text('['.repeat(5_000), 'application/json'), { ...invalid, charged: 'maybe' }],
     ['an empty body', text('', 'application/json'), { ...invalid, charged: 'maybe' }],
     ['an empty list', json({ data: [] }), invalid],
-    ['an empty picture', json({ data: [{ b64_json: '' }] }), { ...invalid, charged: 'yes' }],
-    ['an entry without a picture', json({ data: [{ revised_prompt: 'a cat' }] }), { ...invalid, charged: 'yes' }],
+    ['an empty image', json({ data: [{ b64_json: '' }] }), { ...invalid, charged: 'yes' }],
+    ['an entry without an image', json({ data: [{ revised_prompt: 'a cat' }] }), { ...invalid, charged: 'yes' }],
     [
       'a million tokens',
       text(`{"data":[${'{},'.repeat(1_000_000)}{}]}`, 'application/json'),
@@ -360,7 +360,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
       events({ type: 'error', error: { code: 'server_error' } }),
       { ...server, status: undefined },
     ],
-    ['a stream without a picture', events({ type: 'image_generation.started' }), invalid],
+    ['a stream without an image', events({ type: 'image_generation.started' }), invalid],
     ['a stream that is cut', cut('data: {"type":"image_gen', 900, 'text/event-stream'), unclear],
   ])('classifies %s', async (_name, script, expected) => {
     const error = await failureOf(generate(script, { prompt: PROMPT }));

@@ -30,7 +30,7 @@ models:
   gpt-image-2: { kind: image, routes: [{ provider: first }, { provider: second, model: theirs }] }
 `;
 
-describe('ordering a picture', () => {
+describe('ordering an image', () => {
   let room: TaskRoom;
   let folder: string;
   let store: DiskStore;
@@ -176,9 +176,9 @@ describe('ordering a picture', () => {
 
     it.each([
       ['an SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')],
-      ['an empty picture', Buffer.alloc(0)],
+      ['an empty image', Buffer.alloc(0)],
       ['one beyond all limits', Buffer.alloc(64_000_001, png)],
-    ])('does not order again after %s, which is charged as a picture is', async (_what, bytes: Buffer) => {
+    ])('does not order again after %s, which is charged as an image is', async (_what, bytes: Buffer) => {
       const id = await accepted();
       await worker({ first: () => Promise.resolve(imageOf(bytes)), second: mustNotBeCalled }).run(id);
       const error = { code: 'upstream_invalid_response', http_status: 502 };
@@ -396,7 +396,7 @@ models:
       expect(await callsOf(lost)).toMatchObject([{ outcome: 'failed', charged: 'maybe' }]);
     });
 
-    it('that is finished and no usable picture is ordered nowhere else: it was charged', async () => {
+    it('that is finished and no usable image is ordered nowhere else: it was charged', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);
       await due(id);

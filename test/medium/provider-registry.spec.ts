@@ -20,7 +20,7 @@ function file(options = '{}', more = ''): string {
   one: { type: openai, base_url: "http://one.example/v1", keys: [{ env: KEY_A }, { env: KEY_B }], options: ${options} }
   two: { type: openai, base_url: "http://two.example/v1", keys: [{ env: KEY_A }] }
 models:
-  picture: { kind: image, routes: [{ provider: one }, { provider: two }] }
+  poster: { kind: image, routes: [{ provider: one }, { provider: two }] }
 ${more}`;
 }
 

@@ -329,7 +329,7 @@ describe('retention', () => {
     expect([some.groups.length, some.hasMore]).toEqual([200, true]);
   });
 
-  it('removes pictures and uploads first, the task later, and nothing before its time', async () => {
+  it('removes images and uploads first, the task later, and nothing before its time', async () => {
     const expire = new ExpireObjects(room.database, store, room.logger);
     const fresh = await completed();
     const stale = await completed();

@@ -265,7 +265,7 @@ describe('running one task', () => {
     expect(await objects()).toEqual(before);
   });
 
-  it('discards a picture that comes after the task has ended, and its object', async () => {
+  it('discards an image that comes after the task has ended, and its object', async () => {
     const before = await objects();
     const id = await accepted();
     const late = vendor(async () => {

@@ -3,11 +3,11 @@ import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { describeImageProvider, type Behavior } from '../support/image-provider-suite.js';
 
 const DIRECTIVES: Readonly<Record<Behavior, string>> = {
-  picture: '',
+  image: '',
   moderation: '[[fault=moderation]]',
   'rate-limit': '[[fault=http-429]]',
   failure: '[[fault=http-500]]',
-  'no-picture': '[[fault=empty]]',
+  'no-image': '[[fault=empty]]',
   hang: '[[fault=hang]]',
 };
 

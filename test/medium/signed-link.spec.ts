@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 describe('a presigned link', () => {
-  it('gives anyone the picture, with its type', async () => {
+  it('gives anyone the image, with its type', async () => {
     const response = await fetch(linkFor(s3.secretAccessKey));
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('image/webp');
@@ -56,7 +56,7 @@ describe('a presigned link', () => {
 // The fallback server serves whatever is asked for, signed or not.
 if (STRICT)
   describe('a presigned link that was tampered with', () => {
-    it('opens nothing else than its picture', async () => {
+    it('opens nothing else than its image', async () => {
       const link = linkFor(s3.secretAccessKey);
       expect((await fetch(link.replace(KEY, UPLOAD))).status).toBe(403);
       expect((await fetch(link.replace(/X-Amz-Expires=\d+/, 'X-Amz-Expires=604800'))).status).toBe(403);

@@ -71,11 +71,11 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       callsBefore = vendor.calls.length;
       const { refused, failed, completed } = vendor.shapes;
       const plans: Record<typeof behavior, Parameters<JobVendor['plan']>[0]> = {
-        picture: {},
+        image: {},
         moderation: { looks: [failed(JOB, 'content_policy_violation')] },
         'rate-limit': { submit: refused(429, 'rate_limit_error', 'Slow down.', { 'retry-after': '1' }) },
         failure: { looks: [failed(JOB, 'service_error')] },
-        'no-picture': { looks: [completed(JOB, undefined)] },
+        'no-image': { looks: [completed(JOB, undefined)] },
         hang: { submit: hang() },
       };
       vendor.plan(plans[behavior]);
@@ -224,10 +224,10 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     expect(submits().length).toBe(before);
   });
 
-  it('takes the picture as an address, as base64 and as a data URI', async () => {
+  it('takes the image as an address, as base64 and as a data URI', async () => {
     const base64 = png.toString('base64');
-    for (const picture of [vendor.pictureUrl, base64, `data:image/png;base64,${base64}`]) {
-      vendor.plan({ looks: [vendor.shapes.completed(JOB, picture)] });
+    for (const image of [vendor.imageUrl, base64, `data:image/png;base64,${base64}`]) {
+      vendor.plan({ looks: [vendor.shapes.completed(JOB, image)] });
       expect((await bytesOf(await generate())).equals(png)).toBe(true);
     }
   });
@@ -235,9 +235,9 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   it('reads the other shapes that are about too', async () => {
     const done = { status: 'completed', progress: '100%' };
     const task = {
-      apimart: { data: { ...done, result: { images: [{ url: vendor.pictureUrl }] } } },
-      evolink: { ...done, results: [vendor.pictureUrl], data: null },
-      toapis: { ...done, url: vendor.pictureUrl },
+      apimart: { data: { ...done, result: { images: [{ url: vendor.imageUrl }] } } },
+      evolink: { ...done, results: [vendor.imageUrl], data: null },
+      toapis: { ...done, url: vendor.imageUrl },
     }[type];
     vendor.plan({ looks: [json(task)] });
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
@@ -252,14 +252,14 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     if (type !== 'evolink') return;
     const finished = {
       status: 'completed',
-      results: [vendor.pictureUrl, `data:image/png;base64,${png.toString('base64')}`],
+      results: [vendor.imageUrl, `data:image/png;base64,${png.toString('base64')}`],
     };
     vendor.plan({ looks: [json(finished)] });
     const { images } = await generate({ n: 2 });
     expect(await Promise.all(images.map((one) => buffer(one)))).toEqual([png, png]);
     expect(JSON.parse(String(submits().at(-1)?.body))).toMatchObject({ n: 2 });
-    const gone = vendor.pictureUrl.replace('1.png', 'gone.png');
-    vendor.plan({ looks: [json({ ...finished, results: [gone, vendor.pictureUrl] })] });
+    const gone = vendor.imageUrl.replace('1.png', 'gone.png');
+    vendor.plan({ looks: [json({ ...finished, results: [gone, vendor.imageUrl] })] });
     const order = orderOf({ n: 2 });
     const lookedAfter = (waitedMs: number) => provider().generate(order, contextOf({ resumeJobId: JOB, waitedMs }));
     expect(await lookedAfter(590_000)).toEqual({ pending: { checkAfterMs: 15_000 } });
@@ -268,15 +268,15 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
 
   it('reads token usage where it is told', async () => {
     const usage = { input_tokens: 31, output_tokens: 4_160, total_tokens: 4_191 };
-    vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.pictureUrl, { usage })] });
+    vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.imageUrl, { usage })] });
     expect((await generate()).usage).toEqual(usage);
   });
 
-  it('fetches the picture at once, without the key, and again as long as it may come', async () => {
+  it('fetches the image at once, without the key, and again as long as it may come', async () => {
     vendor.plan({ file: [text('', 'text/plain', 503), text(png, 'image/png')] });
     expect((await bytesOf(await generate())).equals(png)).toBe(true);
     expect(lastCall().headers).not.toHaveProperty('authorization');
-    const gone = { looks: [vendor.shapes.completed(JOB, vendor.pictureUrl)], file: [text('', 'text/plain', 503)] };
+    const gone = { looks: [vendor.shapes.completed(JOB, vendor.imageUrl)], file: [text('', 'text/plain', 503)] };
     vendor.plan(gone);
     expect(await look(590_000)).toEqual({ pending: { checkAfterMs: 15_000 } });
     expect(await failureOf(look(600_000))).toMatchObject({ ...operator, charged: 'yes' });
@@ -432,7 +432,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
         expect(answer).toEqual({ pending: { checkAfterMs, problem } });
         if ('pending' in answer) expectNoSecret(answer.pending.problem!);
       }
-      vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.pictureUrl)] });
+      vendor.plan({ looks: [vendor.shapes.completed(JOB, vendor.imageUrl)] });
       expect((await bytesOf(await look())).equals(png)).toBe(true);
     },
   );
@@ -440,7 +440,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   it('ends with the signal’s reason while it looks and while it fetches', async () => {
     for (const plan of [
       { looks: [hang()] },
-      { looks: [vendor.shapes.completed(JOB, vendor.pictureUrl)], file: [hang()] },
+      { looks: [vendor.shapes.completed(JOB, vendor.imageUrl)], file: [hang()] },
     ]) {
       vendor.plan(plan);
       const stop = new AbortController();

@@ -4,7 +4,7 @@ import { TaskPartials, TaskPartialsListener, type TaskPartial } from '#tasks/sta
 import { waitUntil } from '#embedded/wait-until.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
-describe('partial pictures on their way', () => {
+describe('partial images on their way', () => {
   let room: TaskRoom;
   let listening: Redis;
   let partials: TaskPartials;

@@ -73,7 +73,7 @@ describe('thumbnails', () => {
   const expire = (): Promise<void> =>
     new ExpireObjects(room.database, store, room.logger).run({ imageRetentionHours: 72, taskRetentionHours: 168 });
 
-  it('lie beside the picture, small, and as transparent as it is', async () => {
+  it('lie beside the image, small, and as transparent as it is', async () => {
     const id = await accepted({ pixels: { width: 1536, height: 864 } });
     await worker(await gradientImage(1536, 864, 'png', 4)).run(id);
     expect(await row(id)).toEqual({ status: 'completed', thumbnail: true });
@@ -105,7 +105,7 @@ describe('thumbnails', () => {
     expect((await room.sql('SELECT * FROM told')).rows).toEqual([{ id, status: 'pending completed' }]);
   });
 
-  it('are not made of a picture that is as small itself', async () => {
+  it('are not made of an image that is as small itself', async () => {
     const id = await accepted({ pixels: null });
     await worker(await gradientImage(320, 200, 'png')).run(id);
     expect(await row(id)).toEqual({ status: 'completed', thumbnail: false });
@@ -157,7 +157,7 @@ describe('thumbnails', () => {
     expect(await row(id)).toEqual({ status: 'completed', thumbnail: false });
   });
 
-  it('are removed with their picture, noted or not', async () => {
+  it('are removed with their image, noted or not', async () => {
     const ids = [await accepted(), await accepted()];
     for (const id of ids) await worker(await gradientImage(1024, 1024, 'png')).run(id);
     expect(await stored()).toHaveLength(4);

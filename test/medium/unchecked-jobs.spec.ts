@@ -52,7 +52,7 @@ describe('a job that the provider does not let us check', () => {
     limiter = await limits.limiter();
     vendor = await startJobVendor('apimart', KEY, JOB, png);
     comfy = await new FakeComfyUi().start();
-    comfy.drawing = { pictures: [png] };
+    comfy.drawing = { files: [png] };
   });
   afterEach(async () => {
     await vendor.close();
@@ -118,7 +118,7 @@ describe('a job that the provider does not let us check', () => {
           refused(401, 'authentication_error', `Invalid key ${KEY}`),
           refused(403, 'permission_error', 'No.', { 'retry-after': '40' }),
         ];
-        vendor.plan({ looks: [...looks, completed(JOB, vendor.pictureUrl)] });
+        vendor.plan({ looks: [...looks, completed(JOB, vendor.imageUrl)] });
         const id = await accepted();
         await run(id, jobs(policy));
         for (const delayMs of [15_000, 40_000]) {
@@ -179,7 +179,7 @@ describe('a job that the provider does not let us check', () => {
 
     /** A task whose job is not finished, and could not be checked. */
     async function parked(free: boolean): Promise<string> {
-      comfy.drawing = { endless: true, pictures: [png] };
+      comfy.drawing = { endless: true, files: [png] };
       comfy.faults.set('GET /history', [refused]);
       const id = await accepted();
       await run(id, gpu(free));
@@ -211,7 +211,7 @@ describe('a job that the provider does not let us check', () => {
       await waitUntil(async () => (await limiter.state.statesOf(['one']))[0]?.cooling.size === 0, {
         timeoutMs: 20_000,
       });
-      comfy.drawing = { pictures: [png] };
+      comfy.drawing = { files: [png] };
       await run(id, gpu(true));
       expect(await read(id)).toMatchObject({ status: 'completed' });
       expect(orders()).toBe(2);

@@ -16,7 +16,7 @@ providers:
   house: { type: sandbox }
   near: { type: openai, base_url: "http://near.example/v1", options: { total_timeout_ms: 900000 } }
 models:
-  picture: { kind: image, routes: [{ provider: house }, { provider: near }] }
+  poster: { kind: image, routes: [{ provider: house }, { provider: near }] }
 `;
 
 describe('the grace of workers, as doctor sees it', () => {

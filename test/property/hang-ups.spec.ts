@@ -33,7 +33,7 @@ const course = fc.constantFrom('completes', 'hangs', 'breaks', 'refuses');
 const stage = fc.constantFrom('at once', 'when called', 'when half is there', 'at the end');
 const deed = fc.constantFrom('waits', 'hangs up', 'cancels', 'cancels and hangs up');
 const action = fc.record({
-  kind: fc.constantFrom('picture', 'stream of pictures', 'task', 'chat', 'stream of a chat'),
+  kind: fc.constantFrom('image', 'stream of images', 'task', 'chat', 'stream of a chat'),
   course,
   stage,
   deed,
@@ -251,7 +251,7 @@ function requestOf(kind: Action['kind'], marker: string): [string, object] {
   }
   const order = { model: 'gpt-image-2', prompt: marker, resolution: '1k' };
   if (kind === 'task') return ['/v1/images/generations/async', order];
-  const stream = kind === 'stream of pictures' ? { stream: true, partial_images: 3 } : {};
+  const stream = kind === 'stream of images' ? { stream: true, partial_images: 3 } : {};
   return ['/v1/images/generations', { ...order, ...stream }];
 }
 

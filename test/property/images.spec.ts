@@ -84,7 +84,7 @@ describe('images that are not what they seem', () => {
     PROPERTY_TIMEOUT_MS,
   );
 
-  it('a whole picture with a page behind it is taken without the page', async () => {
+  it('a whole image with a page behind it is taken without the page', async () => {
     for (const bytes of [PNG, JPEG, WEBP, GIF, AVIF]) {
       expect((await outcome(Buffer.concat([bytes, Buffer.from('<html></html>')]))).code).toBe(TAKEN);
     }
@@ -145,7 +145,7 @@ describe('images that are not what they seem', () => {
         [TAKEN, ...REFUSALS],
       ],
       [
-        'a picture of 1 x 1',
+        'an image of 1 x 1',
         await sharp(gradient(1, 1), { raw: { width: 1, height: 1, channels: 3 } })
           .png()
           .toBuffer(),

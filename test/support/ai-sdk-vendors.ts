@@ -70,7 +70,7 @@ export interface LibraryServer {
   readonly shapes: LibraryShapes;
   readonly calls: readonly UpstreamCall[];
   /** URL of fal's images. */
-  readonly pictureUrl: string;
+  readonly imageUrl: string;
   /** Responses from now on; what is left out succeeds. */
   plan(plan?: { order?: Script; file?: Script }): void;
   close(): Promise<void>;
@@ -80,19 +80,19 @@ export interface LibraryServer {
 export async function startLibraryVendor(type: LibraryVendorType, key: string, png: Buffer): Promise<LibraryServer> {
   const upstream = await startUpstream();
   const shapes = LIBRARY_SHAPES[type];
-  const pictureUrl = upstream.url.replace('/v1', '/files/1.png');
+  const imageUrl = upstream.url.replace('/v1', '/files/1.png');
   let order: Script | undefined;
   let file: Script | undefined;
   function answerOf({ method, path, headers }: UpstreamCall): Script {
     if (method === 'GET') return path === '/files/1.png' ? (file ?? text(png, 'image/png')) : json({}, 404);
     if (headers[shapes.key.header] !== shapes.key.value(key)) return shapes.refused(401, 'unauthenticated');
-    return order ?? shapes.finished({ url: pictureUrl, base64: png.toString('base64') });
+    return order ?? shapes.finished({ url: imageUrl, base64: png.toString('base64') });
   }
   upstream.script((call, response) => answerOf(call)(call, response));
   return {
     ...upstream,
     shapes,
-    pictureUrl,
+    imageUrl,
     plan: (plan = {}) => {
       ({ order, file } = plan);
     },

@@ -9,7 +9,7 @@ type Nodes = Record<string, { class_type: string; inputs: Record<string, unknown
 /** The outcome of the next jobs. */
 export interface Drawing {
   /** Saved images; none for a workflow that saves nothing. */
-  readonly pictures?: readonly Buffer[];
+  readonly files?: readonly Buffer[];
   /** The server's previews, one after each step. */
   readonly previews?: readonly Buffer[];
   /** The type of the exception that ends the job. */
@@ -128,7 +128,7 @@ export class FakeComfyUi {
   finish(): void {
     const job = this.running;
     if (job === undefined) return;
-    const { pictures = [], exception } = this.drawing;
+    const { files = [], exception } = this.drawing;
     const base = { prompt_id: job.id, node_id: '3', node_type: 'KSampler', executed: [] };
     if (exception !== undefined) {
       const event = {
@@ -140,9 +140,9 @@ export class FakeComfyUi {
       this.end(job, 'error', {}, ['execution_error', event]);
       return;
     }
-    const images = pictures.map((picture, index) => {
+    const images = files.map((file, index) => {
       const image = { filename: `Darkroom_${String(index)}_${job.id}.png`, subfolder: '', type: 'output' };
-      this.stored.set(image.filename, picture);
+      this.stored.set(image.filename, file);
       return image;
     });
     this.end(job, 'success', images.length === 0 ? {} : { 9: { images } }, [

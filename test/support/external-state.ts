@@ -90,7 +90,7 @@ async function images(room: FaultRoom, wishes: readonly Wish[]): Promise<string[
     if (url === undefined) continue;
     const image = await fetch(url, { signal: AbortSignal.timeout(patient(30_000)) });
     const bytes = Buffer.from(await image.arrayBuffer());
-    if (!image.ok || bytes.readUInt32BE(0) !== 0x89504e47) found.push(`${taskId}: its picture is ${image.status}`);
+    if (!image.ok || bytes.readUInt32BE(0) !== 0x89504e47) found.push(`${taskId}: its image is ${image.status}`);
   }
   return found;
 }

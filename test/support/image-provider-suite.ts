@@ -37,13 +37,13 @@ export async function drive(
     if (resumeJobId === undefined) throw new Error('the provider is still working, and named no job');
     waitedMs += answer.pending.checkAfterMs;
   }
-  throw new Error(`no picture after ${MAX_LOOKS} looks`);
+  throw new Error(`no image after ${MAX_LOOKS} looks`);
 }
 
 /** The error of a call; fails the test when the call returns an image. */
 export async function failureOf(call: Promise<unknown>): Promise<ProviderError> {
   const thrown: unknown = await call.then(
-    () => new Error('the call brought a picture'),
+    () => new Error('the call brought an image'),
     (error: unknown) => error,
   );
   if (!(thrown instanceof ProviderError)) throw thrown;
@@ -57,7 +57,7 @@ export async function plainImage(width: number, height: number, color = '#406080
     .toBuffer();
 }
 
-export type Behavior = 'picture' | 'moderation' | 'rate-limit' | 'failure' | 'no-picture' | 'hang';
+export type Behavior = 'image' | 'moderation' | 'rate-limit' | 'failure' | 'no-image' | 'hang';
 
 /** Error code, whether another start may follow, and whether it was charged. */
 type Fate = readonly [string, boolean, 'no' | 'maybe' | 'yes'];
@@ -66,7 +66,7 @@ const FATES: Partial<Record<Behavior, Fate>> = {
   moderation: ['moderation_blocked', false, 'no'],
   'rate-limit': ['upstream_error', true, 'no'],
   failure: ['upstream_error', true, 'no'],
-  'no-picture': ['upstream_invalid_response', true, 'no'],
+  'no-image': ['upstream_invalid_response', true, 'no'],
 };
 
 interface Suite {
@@ -90,9 +90,9 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
     return drive(provider(), order, context);
   };
 
-  it('brings a picture that can be decoded, its usage, and tells of its progress', async () => {
+  it('brings an image that can be decoded, its usage, and tells of its progress', async () => {
     const progress: number[] = [];
-    const result = await generate('picture', {}, contextOf({ onProgress: (percent) => progress.push(percent) }));
+    const result = await generate('image', {}, contextOf({ onProgress: (percent) => progress.push(percent) }));
     const { data, info } = await sharp(await bytesOf(result))
       .raw()
       .toBuffer({ resolveWithObject: true });
@@ -109,18 +109,18 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
     const bytes = await plainImage(128, 128);
     const image = { bytes, contentType: 'image/png', width: 128, height: 128 } as const;
     const mask = { ...image, bytes: await plainImage(128, 128, '#00000000') };
-    const result = await generate('picture', { action: 'edit', images: [image, image], mask });
+    const result = await generate('image', { action: 'edit', images: [image, image], mask });
     expect((await sharp(await bytesOf(result)).metadata()).width).toBe(1536);
   });
 
-  it('sends partial pictures in order when they are wanted and it can, and none otherwise', async () => {
+  it('sends partial images in order when they are wanted and it can, and none otherwise', async () => {
     const seen: number[] = [];
     const context = contextOf({ onPartial: (image, index) => seen.push(index, image.length > 0 ? 1 : 0) });
-    const { warnings } = await generate('picture', { partialImages: 2 }, context);
+    const { warnings } = await generate('image', { partialImages: 2 }, context);
     const sent = lacks.includes('partials') ? [] : [0, 1, 1, 1];
     expect(seen).toEqual(sent);
     expect(warnings).toEqual([...(sent.length === 0 ? ['The provider sent no partial images.'] : []), ...notes]);
-    await generate('picture', {}, context);
+    await generate('image', {}, context);
     expect(seen).toHaveLength(sent.length);
   });
 
@@ -145,7 +145,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
 
   it('does not begin when it is aborted before', async () => {
     const reason = new Error('cancelled before');
-    await expect(generate('picture', {}, contextOf({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+    await expect(generate('image', {}, contextOf({ signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
   });
 }
 

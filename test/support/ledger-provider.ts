@@ -36,7 +36,7 @@ export interface LedgerEntry {
   readonly marker: string;
   readonly at: number;
   /** Its planned outcome. */
-  readonly fate: ProviderFault | 'picture';
+  readonly fate: ProviderFault | 'image';
   readonly path: string;
   readonly authorization: string;
   readonly idempotencyKey: string | undefined;
@@ -97,7 +97,7 @@ export class LedgerProvider {
     const text = String(await buffer(request));
     const marker = MARKER.exec(text)?.[0] ?? 'unmarked';
     const plan = this.plans.get(marker) ?? {};
-    const fate = plan.faults?.[this.startsOf(marker).length] ?? 'picture';
+    const fate = plan.faults?.[this.startsOf(marker).length] ?? 'image';
     this.written.push({
       marker,
       at: Date.now(),
@@ -108,7 +108,7 @@ export class LedgerProvider {
     });
     await delay(plan.latencyMs ?? 0, undefined, { signal: this.closing.signal, ref: false });
     await plan.until;
-    if (fate === 'picture') sendImage(response, this.image, /"stream":\s*true|name="stream"\r\n\r\ntrue/.test(text));
+    if (fate === 'image') sendImage(response, this.image, /"stream":\s*true|name="stream"\r\n\r\ntrue/.test(text));
     else await misbehave(response, fate, this.image);
   }
 }

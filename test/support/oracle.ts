@@ -53,7 +53,7 @@ const AFTER_MS = 8_000;
 /** How late a delivery may be recorded. */
 const MARK_MS = 1_000;
 /** Outcomes of a start that may have been charged. */
-const MAYBE_CHARGED: ReadonlySet<string> = new Set(['picture', 'hang', 'cut-before-answer', 'cut-in-body', 'html-502']);
+const MAYBE_CHARGED: ReadonlySet<string> = new Set(['image', 'hang', 'cut-before-answer', 'cut-in-body', 'html-502']);
 
 /** All broken guarantees; G numbers are those of docs/failure.md. Does not rely on what processes report. */
 export async function judge(evidence: Evidence): Promise<Violation[]> {
@@ -106,9 +106,9 @@ function judgeRow(row: Row, lines: readonly AuditLine[], evidence: Evidence, bro
     broken('G2', `${id} changed after its end`);
   }
   if (status === 'completed' && row.images?.length !== 1)
-    broken('G2', `${id} is completed with ${row.images?.length ?? 0} pictures`);
+    broken('G2', `${id} is completed with ${row.images?.length ?? 0} images`);
   if (status !== 'completed' && (row.images !== null || row.usage !== null))
-    broken('G9', `${id} ${status} has a picture or a usage`);
+    broken('G9', `${id} ${status} has an image or a usage`);
   for (const line of lines) {
     if (line.progress < (line.progressBefore ?? 0))
       broken('G12', `${id} went from ${line.progressBefore} to ${line.progress} %`);
@@ -125,7 +125,7 @@ function judgeRow(row: Row, lines: readonly AuditLine[], evidence: Evidence, bro
 }
 
 function judgeStarts(row: Row, starts: readonly LedgerEntry[], evidence: Evidence, broken: Broken): void {
-  const refusals = starts.filter(({ fate }) => fate !== 'picture').length;
+  const refusals = starts.filter(({ fate }) => fate !== 'image').length;
   const faults = faultsDuring(row, evidence).length;
   const allowed = Math.min(3, 1 + refusals + faults);
   if (starts.length > allowed)

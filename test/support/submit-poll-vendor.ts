@@ -107,7 +107,7 @@ export interface JobVendor {
   readonly shapes: Shapes;
   readonly calls: readonly UpstreamCall[];
   /** URL of the finished image. */
-  readonly pictureUrl: string;
+  readonly imageUrl: string;
   /** Responses from now on; what is left out succeeds. Polls get `looks` in order, and the last one repeats. */
   plan(plan?: { submit?: Script; looks?: readonly Script[]; upload?: Script; file?: readonly Script[] }): void;
   close(): Promise<void>;
@@ -117,13 +117,13 @@ export interface JobVendor {
 export async function startJobVendor(type: VendorType, key: string, jobId: string, png: Buffer): Promise<JobVendor> {
   const upstream = await startUpstream();
   const shapes = SHAPES[type];
-  const pictureUrl = upstream.url.replace('/v1', '/generated/1.png');
+  const imageUrl = upstream.url.replace('/v1', '/generated/1.png');
   const usual = {
     submit: shapes.submitted(jobId),
     looks: [
       shapes.working(jobId, shapes.words[0] ?? '', 0),
       shapes.working(jobId, shapes.words.at(-1) ?? '', 50),
-      shapes.completed(jobId, pictureUrl),
+      shapes.completed(jobId, imageUrl),
     ],
     file: [text(png, 'image/png')],
   };
@@ -135,7 +135,7 @@ export async function startJobVendor(type: VendorType, key: string, jobId: strin
   const next = (scripts: Script[]): Script | undefined => (scripts.length > 1 ? scripts.shift() : scripts[0]);
 
   function answerOf({ method, path, headers }: UpstreamCall): Script {
-    if (method === 'GET' && path === new URL(pictureUrl).pathname) return next(files) ?? json({}, 404);
+    if (method === 'GET' && path === new URL(imageUrl).pathname) return next(files) ?? json({}, 404);
     if (headers.authorization !== `Bearer ${key}`)
       return shapes.refused(401, 'authentication_error', 'Invalid API key');
     if (method === 'POST' && path === '/v1/images/generations') return submit;
@@ -150,7 +150,7 @@ export async function startJobVendor(type: VendorType, key: string, jobId: strin
   return {
     ...upstream,
     shapes,
-    pictureUrl,
+    imageUrl,
     plan: (plan = {}) => {
       looks = [...(plan.looks ?? usual.looks)];
       files = [...(plan.file ?? usual.file)];

@@ -25,7 +25,7 @@ test.each(['png', 'jpeg', 'webp'] as const)('a %s that is already right keeps it
   expect(image.sha256).toBe(createHash('sha256').update(clean).digest('hex'));
 });
 
-test('text, and whatever hangs behind the picture, does not reach the file', async () => {
+test('text, and whatever hangs behind the image, does not reach the file', async () => {
   const png = await gradientImage(320, 192, 'png');
   const dirty = Buffer.concat([withPngChunk(png, 'tEXt', Buffer.from('prompt\0a secret')), Buffer.from('<script>')]);
   const image = await finishImage(dirty, order({}), idle);
@@ -37,7 +37,7 @@ test.each([
   [1024, 1024, 1360, 2048],
   [1500, 1000, 1536, 864],
   [999, 1333, 864, 2016],
-])('a picture of %ix%i becomes exactly %ix%i', async (width, height, toWidth, toHeight) => {
+])('an image of %ix%i becomes exactly %ix%i', async (width, height, toWidth, toHeight) => {
   const target = { width: toWidth, height: toHeight };
   const image = await finishImage(await gradientImage(width, height, 'png'), order({ target, format: 'webp' }), idle);
   expect(image).toMatchObject({ ...target, format: 'webp' });
@@ -54,7 +54,7 @@ test('the middle is kept when the shape changes', async () => {
   expect((await pixelsOf(image.bytes)).equals(middle)).toBe(true);
 });
 
-test('transparency turns white in a jpeg, or where an opaque picture was ordered', async () => {
+test('transparency turns white in a jpeg, or where an opaque image was ordered', async () => {
   const seeThrough = await gradientImage(128, 128, 'png', 4);
   const jpeg = await finishImage(seeThrough, order({ format: 'jpeg' }), idle);
   const opaque = await finishImage(seeThrough, order({ background: 'opaque' }), idle);
@@ -77,7 +77,7 @@ test('compression decides how large jpeg and webp files get', async () => {
   }
 });
 
-test('a provider that sends no picture is named as the one at fault', async () => {
+test('a provider that sends no image is named as the one at fault', async () => {
   const answers = [
     Buffer.from('<html>502</html>'),
     Buffer.alloc(0),
@@ -91,7 +91,7 @@ test('a provider that sends no picture is named as the one at fault', async () =
   }
 });
 
-test('a picture that is smaller than its header says is unusable, whatever the header says', async () => {
+test('an image that is smaller than its header says is unusable, whatever the header says', async () => {
   const png = await gradientImage(128, 128, 'png');
   const head = Buffer.from(png.subarray(16, 29));
   head.writeUInt32BE(256, 4);

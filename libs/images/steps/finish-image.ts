@@ -45,14 +45,14 @@ const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance, decod
 export async function finishImage(bytes: Buffer, order: FinishOrder, signal: AbortSignal): Promise<FinishedImage> {
   signal.throwIfAborted();
   try {
-    let picture: ImageInWork = await inspect(bytes);
-    const { width, height, type, isAnimated } = picture.header;
+    let image: ImageInWork = await inspect(bytes);
+    const { width, height, type, isAnimated } = image.header;
     for (const step of STEPS) {
       signal.throwIfAborted();
-      picture = await step.run(picture, order);
+      image = await step.run(image, order);
     }
     signal.throwIfAborted();
-    return { ...(await measure(picture)), received: { width, height, format: type, isAnimated } };
+    return { ...(await measure(image)), received: { width, height, format: type, isAnimated } };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     throw new ImageError('upstream_invalid_response', 'The provider did not return a usable image.', error);

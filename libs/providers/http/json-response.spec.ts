@@ -37,9 +37,9 @@ describe("a provider's answer", () => {
     );
   });
 
-  test('gives its picture as bytes, whatever a server escapes, and never as a text', async () => {
-    const picture = Buffer.from(Array.from({ length: 120_000 }, (_, n) => (n * 7 + (n >> 8)) % 256));
-    const base64 = picture.toString('base64');
+  test('gives its image as bytes, whatever a server escapes, and never as a text', async () => {
+    const image = Buffer.from(Array.from({ length: 120_000 }, (_, n) => (n * 7 + (n >> 8)) % 256));
+    const base64 = image.toString('base64');
     const forms = [
       base64,
       `data:image\\/png;base64,${base64}`,
@@ -57,7 +57,7 @@ describe("a provider's answer", () => {
         const value = valueOf(answer);
         const name = textAt(value, 'data', 0, 'b64_json') ?? '';
         expect([answer.isLong(name), textAt(value, 'x')]).toEqual([true, 'a"b']);
-        expect(Buffer.concat(answer.bytesOf(name)).equals(picture)).toBe(true);
+        expect(Buffer.concat(answer.bytesOf(name)).equals(image)).toBe(true);
       }
     }
     const short = await readJsonResponse(cut('{"b64_json":"aGVsbG8="}', 4), 10);

@@ -17,7 +17,7 @@ test.each([
   ['[[latency=999999999s]]', 3_600_000],
 ])('%s waits %d ms', (prompt, latency) => expect(readDirectives(prompt)).toMatchObject({ prompt: '', latency }));
 
-test('what is not understood is named and left out of the picture', () => {
+test('what is not understood is named and left out of the image', () => {
   const { prompt, unknown, fault, latency } = readDirectives(
     'x [[fault=banana]] [[latency=-1s]] [[dance]] [not one] [[]]',
   );

@@ -142,7 +142,7 @@ test('a cut-out gets a scene behind it and keeps its own pixels', async () => {
   expect(at(20, 100)).not.toEqual([0, 0, 0]);
 });
 
-test.each(['generation', 'edit'] as const)('further images of a %s can be seen in the picture', async (action) => {
+test.each(['generation', 'edit'] as const)('further images of a %s can be seen in the image', async (action) => {
   const green = await inputOf(
     await sharp({ create: { width: 100, height: 100, channels: 3, background: '#00ff00' } })
       .png()

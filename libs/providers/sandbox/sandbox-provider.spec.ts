@@ -19,7 +19,7 @@ test.each([
   [1344, 2688],
   [3840, 1648],
   [2880, 2880],
-])('a picture asked for in %ix%i has exactly these pixels', async (width, height) => {
+])('an image asked for in %ix%i has exactly these pixels', async (width, height) => {
   expect(await sharp(await draw({ width, height })).metadata()).toMatchObject({
     width,
     height,
@@ -38,7 +38,7 @@ test('an unnamed size is the square, and an edit keeps the size of its first ima
   });
 });
 
-test('the same request gives the same bytes, another prompt or image another picture', async () => {
+test('the same request gives the same bytes, another prompt or reference another image', async () => {
   const image = await inputOf(await draw({ prompt: 'a fox' }));
   const images = await Promise.all([
     draw({}),
@@ -76,7 +76,7 @@ test('families of prompts look different', async () => {
   expect(new Set(looks).size).toBe(prompts.length);
 });
 
-test('the prompt is readable text in the picture', async () => {
+test('the prompt is readable text in the image', async () => {
   const captions = await Promise.all(
     ['a red cat sat', 'a red cat lay'].map(async (prompt) =>
       sharp(await draw({ prompt: `${prompt} [[fault=banana]]`, width: 512, height: 512 }))
@@ -126,7 +126,7 @@ test.each([
   expect(await sharp(await draw({ prompt })).metadata()).toMatchObject({ width: 320, height: 192 });
 });
 
-test('tells its progress upwards and hands out as many partial pictures as wanted', async () => {
+test('tells its progress upwards and hands out as many partial images as wanted', async () => {
   const progress: number[] = [];
   const partials: { image: Buffer; index: number }[] = [];
   const context = contextOf({
@@ -228,7 +228,7 @@ test('unknown directives are named, and usage adds up', async () => {
   expect(usage?.total_tokens).toBe((usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0));
 });
 
-it('names a job that is made in its own time, and brings the picture when that is over', async () => {
+it('names a job that is made in its own time, and brings the image when that is over', async () => {
   const named: string[] = [];
   const request = requestOf({ prompt: 'a heron [[pending=2s]]' });
   const onAccepted = (id: string): Promise<void> => Promise.resolve(void named.push(id));

@@ -82,7 +82,7 @@ describe('the wait', () => {
     expect(waitMs(times, 10, { ...square, model: 'new' })).toBe(600_000);
   });
 
-  it('may be as long as leaves time to make the picture', () => {
+  it('may be as long as leaves time to make the image', () => {
     const times = record({ slots: 2, all, kinds: { 'gpt-image-2 1k auto any': [1, [1_000]] } });
     const most = mostBefore(times, square, 10_000) ?? NaN;
     const end = (before: number): number => (waitMs(times, before, square) ?? NaN) + 1_000;

@@ -11,15 +11,15 @@ const ofStream = (...texts: string[]): number => {
 const line = (content: string): string => `data: {"choices":[{"delta":{"content":"${content}"}}]}\n\n`;
 
 describe('the estimate of a chat', () => {
-  it('takes four bytes of the request for a token, and a picture for 1,500, however large it is', () => {
+  it('takes four bytes of the request for a token, and an image for 1,500, however large it is', () => {
     const plain = chat(`,"x":"${'a'.repeat(401)}"`);
     expect(estimatedInput(plain)).toBe(Math.ceil(plain.bytes.length / 4));
-    const picture = `{"image_url": {"url" : "data:image/png;base64,${'A'.repeat(100_000)}"}}`;
-    const asked = readChatRequest(Buffer.from(`{"model":"m","messages":[${picture},${picture}]}`));
+    const image = `{"image_url": {"url" : "data:image/png;base64,${'A'.repeat(100_000)}"}}`;
+    const asked = readChatRequest(Buffer.from(`{"model":"m","messages":[${image},${image}]}`));
     expect(estimatedInput(asked)).toBe(3_000 + Math.ceil((asked.bytes.length - 2 * 100_023) / 4));
   });
 
-  it('H4: takes no text for a picture, whatever it begins with and wherever it stands', () => {
+  it('H4: takes no text for an image, whatever it begins with and wherever it stands', () => {
     const prose = `data:image/png;base64,${'word/'.repeat(20_000)}`;
     for (const text of [
       `{"model":"m","messages":[{"role":"user","content":"${prose}"}]}`,

@@ -28,9 +28,9 @@ const MAX_NAME = 64;
 /** Estimates a request's tokens from its bytes; large images in its messages count as images. */
 export function estimatedInput({ bytes, body, members }: Pick<ChatRequest, 'bytes' | 'body' | 'members'>): number {
   const { start: first, end: last } = members.get('messages') ?? { start: 0, end: 0 };
-  const pictures = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
-  const length = pictures.reduce((left, { start, end }) => left - (end - start), bytes.length);
-  return Math.ceil(length / BYTES_PER_TOKEN) + pictures.length * TOKENS_PER_IMAGE;
+  const images = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
+  const length = images.reduce((left, { start, end }) => left - (end - start), bytes.length);
+  return Math.ceil(length / BYTES_PER_TOKEN) + images.length * TOKENS_PER_IMAGE;
 }
 
 /** Whether the text at `at` is an image URL; any other text is counted by its bytes. */

@@ -65,7 +65,7 @@ describe('generationCommand', () => {
     expect([n({}), n({ n: 1 }), n({ n: 3 })]).toEqual([undefined, undefined, 3]);
   });
 
-  it('orders partial pictures only of a stream', () => {
+  it('orders partial images only of a stream', () => {
     const partialsOf = (changes: object) => generationCommand(generation(changes), context).options.partialImages;
     expect(partialsOf({ stream: true, partial_images: 2 })).toBe(2);
     expect(partialsOf({ partial_images: 2 })).toBeUndefined();

@@ -85,7 +85,7 @@ describe('verdictOn', () => {
     });
   });
 
-  it('never orders a picture again because the store did not take it, unless that is free', () => {
+  it('never orders an image again because the store did not take it, unless that is free', () => {
     const lost = new ImageNotStored('disk full');
     expect(verdictOn(lost, facts)).toMatchObject({ kind: 'fail', error: { code: 'storage_error' } });
     expect(verdictOn(lost, { ...facts, provider: FREE }).kind).toBe('give-back');

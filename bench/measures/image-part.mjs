@@ -23,7 +23,7 @@ export const title = 'The image’s own part of a call';
  * and the disk store.
  */
 export async function measure({ stage, quick }) {
-  const store = new DiskStore(join(stage.folder, 'pictures'));
+  const store = new DiskStore(join(stage.folder, 'images'));
   const results = [];
   for (const { name, pixels } of SIZES) {
     const runs = [];
