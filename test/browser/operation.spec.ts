@@ -159,7 +159,7 @@ describe('providers and queue in a browser', () => {
     expect(await screen.inspect('operation-resting')).toEqual([]);
   });
 
-  it('lists what failed, and re-drives one, several and all of it', async () => {
+  it('lists what failed, and retries one, several and all of it', async () => {
     const accountId = await platform.newAccount();
     await platform.pool.query('UPDATE accounts SET name = $2 WHERE id = $1', [accountId, NAME]);
     await platform.newKey({ name: 'theirs', revoked_at: new Date() }, accountId);
