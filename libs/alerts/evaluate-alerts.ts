@@ -15,7 +15,7 @@ export class EvaluateAlerts {
     private readonly events: AlertEventRepository,
     private readonly readings: AlertReadings,
     private readonly providers: ProviderReadings,
-    private readonly outlet: AlertDispatcher,
+    private readonly dispatcher: AlertDispatcher,
   ) {}
 
   /**
@@ -24,7 +24,7 @@ export class EvaluateAlerts {
    */
   async run(everyMs: number): Promise<void> {
     for await (const rule of this.rules.takeDue(everyMs)) {
-      await this.evaluate(rule).catch((error: unknown) => this.outlet.failed(rule, error));
+      await this.evaluate(rule).catch((error: unknown) => this.dispatcher.failed(rule, error));
     }
   }
 
@@ -43,7 +43,7 @@ export class EvaluateAlerts {
     for (const alert of open.filter(({ subject }) => !readings.some((reading) => reading.subject === subject))) {
       changed = (await this.step(rule, alert, undefined, now)) || changed;
     }
-    if (changed) await this.outlet.send(rule);
+    if (changed) await this.dispatcher.send(rule);
   }
 
   private async step(
