@@ -27,12 +27,12 @@ async function entries(file: string): Promise<Map<string, string>> {
 it('O2: makes secrets of our own and never a key of a vendor, so that no prompt goes out with a made-up one', async () => {
   expect(makeEnvironment()).toBe(0);
   const example = await entries('deploy/env.example');
-  const made = await entries('.env');
-  expect(made.get('OPENAI_API_KEY')).toBe('');
-  for (const name of SECRETS) expect(made.get(name)).toMatch(/^[0-9a-f]{64}$/);
-  expect(new Set(SECRETS.map((name) => made.get(name))).size).toBe(SECRETS.length);
+  const created = await entries('.env');
+  expect(created.get('OPENAI_API_KEY')).toBe('');
+  for (const name of SECRETS) expect(created.get(name)).toMatch(/^[0-9a-f]{64}$/);
+  expect(new Set(SECRETS.map((name) => created.get(name))).size).toBe(SECRETS.length);
   const others = (all: Map<string, string>) => [...all].filter(([name]) => !SECRETS.includes(name));
-  expect(others(made)).toEqual(others(example));
+  expect(others(created)).toEqual(others(example));
   expect((await stat(join(folder, '.env'))).mode & 0o777).toBe(0o600);
 });
 
@@ -47,8 +47,8 @@ it('reads an example that Git checked out with CRLF, whose lines would otherwise
   const example = join(folder, 'deploy', 'env.example');
   await writeFile(example, (await readFile(example, 'utf8')).replaceAll('\n', '\r\n'));
   expect(makeEnvironment()).toBe(0);
-  const made = await readFile(join(folder, '.env'), 'utf8');
-  expect(made).not.toContain('\r');
+  const created = await readFile(join(folder, '.env'), 'utf8');
+  expect(created).not.toContain('\r');
   for (const name of SECRETS) expect((await entries('.env')).get(name)).toMatch(/^[0-9a-f]{64}$/);
 });
 

@@ -45,7 +45,7 @@ export class DueRows {
   #client;
   /** Number of the next row; no two rows of a table have the same. */
   #next = 0;
-  #made = 0;
+  #created = 0;
 
   constructor(client) {
     this.#client = client;
@@ -66,7 +66,7 @@ export class DueRows {
   /** Adds all rows of this many tasks. */
   async add(count) {
     await this.#insert(Object.values(DUE), count);
-    this.#made += count;
+    this.#created += count;
   }
 
   /** Adds tasks of which only the images are due. */
@@ -81,8 +81,8 @@ export class DueRows {
   }
 
   /** Tasks all of whose rows were added. */
-  get made() {
-    return this.#made;
+  get created() {
+    return this.#created;
   }
 
   /** Overdue rows of each kind. */

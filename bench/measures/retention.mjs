@@ -82,7 +82,7 @@ async function drain(due, before, tell) {
       // More of the history becomes due all the time.
       if (count > before[kind] / 100 || kind in rates) continue;
       const perSecond = (before[kind] - count) / took;
-      rates[kind] = { count: before[kind], perSecond, ofLife: perSecond / ((PER_SECOND * before[kind]) / due.made) };
+      rates[kind] = { count: before[kind], perSecond, ofLife: perSecond / ((PER_SECOND * before[kind]) / due.created) };
     }
     tell(`Left: ${JSON.stringify(left)}`);
     await pause(STEP_MS);
@@ -93,10 +93,10 @@ async function drain(due, before, tell) {
 async function keepUp(due, lastsMs, tell) {
   const lagBefore = await due.lagSeconds();
   const since = performance.now();
-  const made = due.made;
+  const created = due.created;
   let told = since;
   for (let took = 0; took < lastsMs; took = performance.now() - since) {
-    const wanted = Math.floor((took / 1_000) * PER_SECOND) - (due.made - made);
+    const wanted = Math.floor((took / 1_000) * PER_SECOND) - (due.created - created);
     if (wanted > 0) await due.add(wanted);
     if (performance.now() - told > 10_000) {
       tell(`Left: ${JSON.stringify(await due.left())}`);
@@ -110,7 +110,7 @@ async function keepUp(due, lastsMs, tell) {
     lagBefore,
     lagSeconds: await due.lagSeconds(),
     left: await due.left(),
-    perSecond: ((due.made - made) / tookMs) * 1_000,
+    perSecond: ((due.created - created) / tookMs) * 1_000,
   };
 }
 

@@ -228,7 +228,7 @@ export class ApiKeyRepository {
     const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
     const { accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
     const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt, tasks } = old;
-    const made = await this.insert(transaction, {
+    const created = await this.insert(transaction, {
       accountId,
       createdBy,
       name,
@@ -251,8 +251,8 @@ export class ApiKeyRepository {
       data: { expiresAt: now },
     });
     const ends = expiresAt === null || expiresAt > end ? end : expiresAt;
-    await transaction.apiKey.update({ where: { id }, data: { replacedBy: made.id, expiresAt: ends } });
-    return made;
+    await transaction.apiKey.update({ where: { id }, data: { replacedBy: created.id, expiresAt: ends } });
+    return created;
   }
 
   /** Records that keys were just used. */

@@ -42,10 +42,10 @@ const role = (name = ''): string => ROLE_NAMES[name] ?? 'a member';
 function personChange({ name, details, text }: EntryParts): string {
   const from = text('from');
   if (from !== undefined) return `changed their name from “${from}” to ${name}`;
-  const made = withDetail(text('role'), (to) => `made ${name} ${role(to)}`);
-  if (details['disabled'] === true) return `${made === '' ? '' : `${made} and `}disabled ${name}`;
-  if (details['disabled'] === false) return `${made === '' ? '' : `${made} and `}enabled ${name}`;
-  return made === '' ? `changed ${name}` : made;
+  const roleChange = withDetail(text('role'), (to) => `made ${name} ${role(to)}`);
+  if (details['disabled'] === true) return `${roleChange === '' ? '' : `${roleChange} and `}disabled ${name}`;
+  if (details['disabled'] === false) return `${roleChange === '' ? '' : `${roleChange} and `}enabled ${name}`;
+  return roleChange === '' ? `changed ${name}` : roleChange;
 }
 
 function keyChange({ name, details }: EntryParts): string {
@@ -79,8 +79,8 @@ function added(noun: 'model' | 'provider', { name, details }: EntryParts): strin
 /** Revisions are numbered versions of the catalog, each one change after the last. */
 function catalogRestored({ target, text }: EntryParts): string {
   const old = Number(target ?? 0);
-  const made = Number(text('revision') ?? 0);
-  if (made - old === 2) return 'undid the last change of providers and models';
+  const revision = Number(text('revision') ?? 0);
+  if (revision - old === 2) return 'undid the last change of providers and models';
   return old === 0 ? 'removed all added providers and models' : `restored version ${old} of providers and models`;
 }
 

@@ -4,7 +4,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { DEFAULT_ACCOUNT } from './api-keys.js';
 import { invitedRoleOf, roleColumns, type InvitedRole } from './person-rules.js';
-import { stillMade, type Person } from './person-store.js';
+import { stillValid, type Person } from './person-store.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** How long a link works. */
@@ -100,7 +100,7 @@ export class LinkStore {
       },
       select: { accountId: true, email: true, purpose: true, madeBy: true, account: { select: { name: true } } },
     });
-    if (link === null || (await stillMade(this.prisma, [link])).length === 0) return undefined;
+    if (link === null || (await stillValid(this.prisma, [link])).length === 0) return undefined;
     const { accountId, email, account } = link;
     const done = purpose === 'invite' ? { accountId, email: email ?? '' } : { founder: true };
     if (purpose !== 'password' && (await this.prisma.person.count({ where: done })) > 0) return undefined;
@@ -119,7 +119,7 @@ export class LinkStore {
     if (link === null) return undefined;
     if (link.usedAt !== null) return purpose === 'password' ? 'ended' : 'used';
     if (link.expiresAt <= new Date()) return 'expired';
-    return (await stillMade(this.prisma, [link])).length === 0 ? 'maker' : undefined;
+    return (await stillValid(this.prisma, [link])).length === 0 ? 'maker' : undefined;
   }
 
   /** Creates a link to join an account, once, within 24 hours; an older one for the same address ends. */
@@ -153,7 +153,7 @@ export class LinkStore {
       where: { accountId, email: { in: emails } },
       select: { email: true },
     });
-    return (await stillMade(this.prisma, rows)).flatMap(({ email, ...row }) =>
+    return (await stillValid(this.prisma, rows)).flatMap(({ email, ...row }) =>
       email === null || known.some((person) => person.email === email)
         ? []
         : [{ id: row.id, email, role: invitedRoleOf(row.role), createdAt: row.createdAt, expiresAt: row.expiresAt }],

@@ -33,12 +33,12 @@ export class Passwords {
     const schemes = new Set(stored.flatMap((one) => schemeOf(one) ?? []));
     if (schemes.size === 0) schemes.add(DUMMY_HASH);
     const hashes = await this.places.run(network, async () => {
-      const made: Buffer[] = [];
+      const computed: Buffer[] = [];
       // One after the other: a place is for one hash at a time.
-      for (const scheme of schemes) made.push(Buffer.from(await hash(password, optionsOf(scheme))));
-      return made;
+      for (const scheme of schemes) computed.push(Buffer.from(await hash(password, optionsOf(scheme))));
+      return computed;
     });
-    return new Set(stored.filter((one) => hashes.some((made) => isSame(made, Buffer.from(one)))));
+    return new Set(stored.filter((one) => hashes.some((hashed) => isSame(hashed, Buffer.from(one)))));
   }
 }
 

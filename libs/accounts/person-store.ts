@@ -337,13 +337,13 @@ async function endPasswordLinks(
 /** As rows have them. */
 const LINK_MAKERS = ABILITIES['team.manage'].roles.map((role) => roleColumns(role).role);
 
-type MadeLink = Pick<SignInLink, 'madeBy' | 'purpose' | 'accountId' | 'email'>;
+type CheckedLink = Pick<SignInLink, 'madeBy' | 'purpose' | 'accountId' | 'email'>;
 
 /**
  * The links whose makers may still make them: so a link ends with the rights that it was made with, however its maker
  * lost them. Only an owner's link changes the password of an owner. Links that nobody made for somebody else stay.
  */
-export async function stillMade<Link extends MadeLink>(
+export async function stillValid<Link extends CheckedLink>(
   { person }: Pick<Transaction, 'person'>,
   links: readonly Link[],
 ): Promise<Link[]> {
@@ -369,7 +369,7 @@ export async function useLink(transaction: Transaction, where: Prisma.SignInLink
     where: { ...where, usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
   });
-  return link === undefined ? undefined : (await stillMade(transaction, [link]))[0];
+  return link === undefined ? undefined : (await stillValid(transaction, [link]))[0];
 }
 
 type CredentialColumns = Pick<PersonRow, 'passwordHash' | 'openidSubject'>;

@@ -123,7 +123,7 @@ async function makeCluster(
   await writeFile(passwordFile, password, { mode: 0o600 });
   if (user.uid !== undefined) await chown(passwordFile, user.uid, user.gid ?? user.uid);
   try {
-    const made = await runCommand(
+    const result = await runCommand(
       [
         ...user.wrap,
         ...deathSignalWrap('SIGKILL'),
@@ -140,7 +140,7 @@ async function makeCluster(
       ],
       { cwd: '/', env, timeoutMs: 120_000, signal, uid: user.uid, gid: user.gid },
     );
-    if (!made.ok) throw new SetupError(`Postgres could not create its data folder ${data}: ${made.reason}`);
+    if (!result.ok) throw new SetupError(`Postgres could not create its data folder ${data}: ${result.reason}`);
     await rename(unfinished, data);
   } finally {
     await rm(passwordFile, { force: true });

@@ -9,10 +9,10 @@ describe('a thumbnail', () => {
     ['webp', 1024, 1024, 320, 320],
     ['png', 200, 100, 200, 100],
   ] as const)('of a %s of %i x %i is a WebP of %i x %i', async (type, width, height, small, low) => {
-    const made = await sharp(
+    const thumbnail = await sharp(
       await makeThumbnail(await gradientImage(width, height, type, 3), { width, height }),
     ).metadata();
-    expect(made).toMatchObject({ format: 'webp', width: small, height: low, hasAlpha: false });
+    expect(thumbnail).toMatchObject({ format: 'webp', width: small, height: low, hasAlpha: false });
   });
 
   it('is transparent where the image is', async () => {

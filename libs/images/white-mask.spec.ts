@@ -15,12 +15,12 @@ describe('a white mask', () => {
     const bytes = await sharp(pixels, { raw: { width, height, channels: 4 } })
       .png()
       .toBuffer();
-    const made = await whiteMask({ bytes, contentType: 'image/png', width, height, hasAlpha: true });
-    const { data, info } = await sharp(made.bytes).raw().toBuffer({ resolveWithObject: true });
+    const mask = await whiteMask({ bytes, contentType: 'image/png', width, height, hasAlpha: true });
+    const { data, info } = await sharp(mask.bytes).raw().toBuffer({ resolveWithObject: true });
     const first = [...data].filter((_, index) => index % info.channels === 0);
     expect(first).toEqual([255, 0, 200]);
-    expect(made).toMatchObject({ width, height, contentType: 'image/png', hasAlpha: false });
-    expect((await sharp(made.bytes).metadata()).hasAlpha).toBe(false);
+    expect(mask).toMatchObject({ width, height, contentType: 'image/png', hasAlpha: false });
+    expect((await sharp(mask.bytes).metadata()).hasAlpha).toBe(false);
   });
 
   it('says that it can’t be decoded when it is none', async () => {

@@ -184,11 +184,11 @@ function bytes(size) {
 
 /** Exactly our own secrets are generated. */
 export function makerProblems(text, compose) {
-  const made = /^SECRETS='([A-Z0-9_ ]*)'$/m.exec(text)?.[1].split(' ') ?? [];
+  const filled = /^SECRETS='([A-Z0-9_ ]*)'$/m.exec(text)?.[1].split(' ') ?? [];
   const required = requiredIn(compose);
   return [
-    ...[...required].filter((name) => !made.includes(name)).map((name) => `it must fill ${name}`),
-    ...made.filter((name) => !required.has(name)).map((name) => `it fills ${name}, which is no secret of ours`),
+    ...[...required].filter((name) => !filled.includes(name)).map((name) => `it must fill ${name}`),
+    ...filled.filter((name) => !required.has(name)).map((name) => `it fills ${name}, which is no secret of ours`),
   ];
 }
 

@@ -22,11 +22,11 @@ export async function makeBase(tag, folder) {
   mkdirSync(modules, { recursive: true });
   const npm = ['install', '--prefix', modules, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   // Waits for both, because one still running would write into a folder that is being removed.
-  const made = await Promise.allSettled([
+  const results = await Promise.allSettled([
     run('debootstrap', ['--variant=minbase', suite, root, debianMirror()]),
     run('npm', [...npm, `${NODE}@${node}`, `npm@${NPM}`]),
   ]);
-  for (const { status, reason } of made) if (status === 'rejected') throw reason;
+  for (const { status, reason } of results) if (status === 'rejected') throw reason;
   for (const path of LEFT_OUT) empty(join(root, path));
   addNode(root, join(modules, 'node_modules'));
   await addRegistry(root);

@@ -47,10 +47,10 @@ describe('what all instances share', () => {
       S3_ENDPOINT: lines.store.url,
     });
     balancer = await startBalancer({ apis: [api.url] });
-    const made = await ask('POST', '/v1/images/generations', ORDER);
-    const { pathname, search } = new URL((made.body as { data: { url: string }[] }).data[0]?.url ?? '');
+    const answer = await ask('POST', '/v1/images/generations', ORDER);
+    const { pathname, search } = new URL((answer.body as { data: { url: string }[] }).data[0]?.url ?? '');
     link = pathname + search;
-    poll = `/v1/tasks/${made.taskId}`;
+    poll = `/v1/tasks/${answer.taskId}`;
   });
   afterAll(async () => {
     await balancer.stop();

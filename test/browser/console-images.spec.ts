@@ -179,13 +179,13 @@ describe('images in the console’s lists', () => {
   it('say of each cost whether it is free, known or unknown, and of each sum what it leaves out', async () => {
     const at = new Date();
     const call = { n: 1, provider: 'house', key: '', model: 'm', outcome: 'succeeded', charged: 'yes', free: false };
-    const made = { status: 'completed', error: null, calls: [{ ...call, startedAt: at, endedAt: at }] };
+    const completed = { status: 'completed', error: null, calls: [{ ...call, startedAt: at, endedAt: at }] };
     const ids: Record<string, string> = {};
     for (const [model, reserved] of Object.entries({ 'model-of-four': 40_000, 'model-without-price': null })) {
       const cost = { reserved, settled: reserved, currency: 'USD' };
-      ids[model] = await insertFailed(platform, { ...made, model, prompt: `by ${model}`, cost });
+      ids[model] = await insertFailed(platform, { ...completed, model, prompt: `by ${model}`, cost });
     }
-    ids['free'] = await insertFailed(platform, { ...made, model: 'model-for-free', prompt: 'by model-for-free' });
+    ids['free'] = await insertFailed(platform, { ...completed, model: 'model-for-free', prompt: 'by model-for-free' });
     const region = (name: string) => page().getByRole('region', { name, exact: true });
     const row = (text: string) => page().getByRole('row').filter({ hasText: text });
     const left = '1 image without a price';

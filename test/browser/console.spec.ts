@@ -80,12 +80,12 @@ describe('the console in a browser', () => {
     await step('Create a key').getByRole('button', { name: 'Create key' }).click();
     await page().getByRole('textbox', { name: 'Name' }).fill('first');
     await page().getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-    const made = (await page().getByTestId('secret').textContent())!;
+    const secret = (await page().getByTestId('secret').textContent())!;
     await button('I’ve saved it').click();
     await step('Create a key').getByText('done').waitFor();
-    expect(await step('Make the first call').getByRole('tabpanel').textContent()).toContain(`Bearer ${made}`);
+    expect(await step('Make the first call').getByRole('tabpanel').textContent()).toContain(`Bearer ${secret}`);
     expect(await screen.inspect('overview-key')).toEqual([]);
-    const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: made, maxRetries: 0 });
+    const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: secret, maxRetries: 0 });
     await client.images.generate({ model: 'gpt-image-2', prompt: 'A first picture', size: '1024x1024' });
     await step('Make the first call').getByText('done').waitFor();
     await page().getByLabel('Today, in UTC').getByText('1', { exact: true }).waitFor();
@@ -211,8 +211,8 @@ describe('the console in a browser', () => {
     await page().getByText(NAME, { exact: true }).waitFor();
     expect(await page().content()).not.toContain(secret);
     const client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: secret, maxRetries: 0 });
-    const made = await client.images.generate({ model: 'gpt-image-2', prompt: PROMPT });
-    expect(made.data?.[0]?.url).toMatch(/^http/);
+    const answer = await client.images.generate({ model: 'gpt-image-2', prompt: PROMPT });
+    expect(answer.data?.[0]?.url).toMatch(/^http/);
     await open('/keys');
     expect(await screen.inspect('keys')).toEqual([]);
     await button(`Actions for ${NAME}`).click();
@@ -367,14 +367,14 @@ describe('the console in a browser', () => {
     const row = page().getByRole('link', { name: PROMPT }).first();
     await row.waitFor();
     expect(await page().getByRole('link', { name: 'A red boat' }).count()).toBe(0);
-    const made = await page().getByRole('link', { name: PROMPT }).count();
+    const count = await page().getByRole('link', { name: PROMPT }).count();
     await page().getByPlaceholder('Any key').click();
     await page().getByRole('option', { name: 'Playground' }).click();
     await page().waitForURL(/key=playground/);
-    await waitUntil(async () => (await page().getByRole('link', { name: PROMPT }).count()) === made - 1, {
+    await waitUntil(async () => (await page().getByRole('link', { name: PROMPT }).count()) === count - 1, {
       timeoutMs: 10_000,
     });
-    expect(await page().getByRole('link', { name: PROMPT }).count()).toBe(made - 1);
+    expect(await page().getByRole('link', { name: PROMPT }).count()).toBe(count - 1);
     expect(await screen.inspect('tasks')).toEqual([]);
     await row.click();
     await page().getByText('Provider called: sandbox').waitFor();

@@ -207,10 +207,10 @@ describe('providers and queue in a browser', () => {
     await dialog().getByText('1 × Its key is revoked or has expired.').waitFor();
     expect(await screen.inspect('operation-retry-refused')).toEqual([]);
     await button('Close').first().click();
-    const { rows: made } = await platform.pool.query(
+    const { rows: retries } = await platform.pool.query(
       'SELECT count(*)::int AS count FROM tasks WHERE retry_of IS NOT NULL',
     );
-    expect(made).toEqual([{ count: 24 }]);
+    expect(retries).toEqual([{ count: 24 }]);
     await page().getByRole('link', { name: own[0]! }).click();
     await page().getByText('Retried as', { exact: true }).waitFor();
     await page().getByRole('alert').getByText('Retried as').getByRole('link').waitFor();

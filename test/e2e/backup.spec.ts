@@ -138,11 +138,11 @@ describeBackup('a backup that is made under load', () => {
     expect(await count(target.pool, `status = 'pending'`)).toBe(0);
 
     const [again, helper] = await Promise.all([startApi(target.settings), startWorker(target.settings)]);
-    const made = await fetch(`${again.url}/v1/tasks/${done.rows[0]?.id ?? ''}`, {
+    const answer = await fetch(`${again.url}/v1/tasks/${done.rows[0]?.id ?? ''}`, {
       headers: { authorization: `Bearer ${key}` },
     });
-    expect(made.status).toBe(200);
-    const link = new URL(/"url":\["([^"]+)"/.exec(await made.text())?.[1] ?? '');
+    expect(answer.status).toBe(200);
+    const link = new URL(/"url":\["([^"]+)"/.exec(await answer.text())?.[1] ?? '');
     const image = await fetch(again.url + link.pathname + link.search);
     expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png']);
     const fresh = await submit(again, 'after the restore');

@@ -209,9 +209,10 @@ describe('what callers send', () => {
     });
 
     it('an image that was generated is newer than the one that it was made from, and its link works', async () => {
-      const made = await expectOutcome(() => chat([{ role: 'user', content: 'a plain image' }]), { images: [] });
-      const { message } = ((await made.json()) as { choices: { message: { content: string; images: object[] } }[] })
-        .choices[0]!;
+      const generated = await expectOutcome(() => chat([{ role: 'user', content: 'a plain image' }]), { images: [] });
+      const { message } = (
+        (await generated.json()) as { choices: { message: { content: string; images: object[] } }[] }
+      ).choices[0]!;
       const messages = [
         { role: 'user', content: [{ type: 'text', text: 'a cap' }, photo] },
         { role: 'assistant', ...message },
@@ -246,8 +247,8 @@ describe('what callers send', () => {
 
   describe('as an option of a chat', () => {
     it('what is unknown is listed, and refused by strict; options of texts are neither', async () => {
-      const made = await chat(said(), { seed: 7, temperature: 1, max_tokens: 5, tools: [], negative_prompt: 'rain' });
-      expect([made.status, made.headers.get('x-ignored-params')]).toEqual([200, 'seed, negative_prompt']);
+      const answer = await chat(said(), { seed: 7, temperature: 1, max_tokens: 5, tools: [], negative_prompt: 'rain' });
+      expect([answer.status, answer.headers.get('x-ignored-params')]).toEqual([200, 'seed, negative_prompt']);
       await expectOutcome(() => chat(said(), { strict: true, seed: 7 }), { param: 'seed' });
       await expectOutcome(() => chat(said(), { strict: true, size: '1000x1000' }), {
         param: 'size',

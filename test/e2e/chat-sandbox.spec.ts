@@ -87,8 +87,8 @@ describe('a chat without any provider', () => {
     expect(stopped.choices[0]?.message.content).toBe('SANDBOX SAMPLE: no ');
     const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 3 } }, required: ['n'] };
     const format = { type: 'json_schema', json_schema: { name: 'x', schema } };
-    const made = await client.chat.completions.create(ask('hello', { response_format: format }));
-    expect(JSON.parse(made.choices[0]?.message.content ?? '')).toEqual({ n: 3 });
+    const answer = await client.chat.completions.create(ask('hello', { response_format: format }));
+    expect(JSON.parse(answer.choices[0]?.message.content ?? '')).toEqual({ n: 3 });
   });
 
   it.each([

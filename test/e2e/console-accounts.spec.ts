@@ -40,9 +40,9 @@ describe('the accounts of an installation', () => {
 
   it('are made with a budget and a link for their first admin', async () => {
     const body = { name: 'Atelier', email: 'Grace@example.org', budget: '2.50', budget_period: 'total' };
-    const made = await ada.ask<{ account: Account; link: string; hours: number }>('/accounts', { body });
-    account = made.account;
-    expect(made.hours).toBe(24);
+    const created = await ada.ask<{ account: Account; link: string; hours: number }>('/accounts', { body });
+    account = created.account;
+    expect(created.hours).toBe(24);
     expect(account).toMatchObject({
       name: 'Atelier',
       first: false,
@@ -54,7 +54,7 @@ describe('the accounts of an installation', () => {
       budget: { amount: '2.500000', period: 'total', spent: '0.000000' },
     });
     grace = new Browser(platform.url);
-    const token = made.link.split('#token=')[1];
+    const token = created.link.split('#token=')[1];
     expect(await grace.ask('/join', { body: { token, name: 'Grace', password: PASSWORD } })).toMatchObject({
       person: { email: 'grace@example.org', role: 'owner' },
       operator: false,
@@ -79,11 +79,11 @@ describe('the accounts of an installation', () => {
 
   it('have their own keys, figures and nothing of each other', async () => {
     ({ secret: key } = await grace.ask<{ secret: string }>('/keys', { body: { name: 'shop' } }));
-    const made = await platform.call('/v1/images/generations', {
+    const answer = await platform.call('/v1/images/generations', {
       key,
       body: { model: 'gpt-image-2', prompt: 'a boat' },
     });
-    expect(made.status).toBe(200);
+    expect(answer.status).toBe(200);
     const [first, second] = await accounts();
     expect(first).toMatchObject({ id: 'acct_default', first: true, people: 2, admins: 1 });
     expect(second).toMatchObject({ id: account.id, people: 1, admins: 1, keys: 1, tasks_in_flight: 0 });
@@ -123,11 +123,11 @@ describe('the accounts of an installation', () => {
       default_response_format: 'url',
     });
     const answersWithLinks = async (): Promise<boolean> => {
-      const made = await platform.call('/v1/images/generations', {
+      const answer = await platform.call('/v1/images/generations', {
         key,
         body: { model: 'gpt-image-2', prompt: 'a boat' },
       });
-      const { data } = (await made.json()) as { data: object[] };
+      const { data } = (await answer.json()) as { data: object[] };
       return Object.keys(data[0] ?? {}).join() === 'url';
     };
     expect(await waitUntil(answersWithLinks, { timeoutMs: SOON_MS, everyMs: 100 })).toBe(true);

@@ -6,7 +6,7 @@ interface Key {
   readonly id: string;
   readonly [field: string]: unknown;
 }
-interface MadeKey {
+interface NewKey {
   readonly key: Key;
   readonly secret: string;
 }
@@ -28,7 +28,7 @@ describe('who may do what with keys', () => {
   let others: Key;
 
   const create = async (who: Browser, body: object): Promise<Key> =>
-    (await who.ask<MadeKey>('/keys', { body: { name: 'key', ...body } })).key;
+    (await who.ask<NewKey>('/keys', { body: { name: 'key', ...body } })).key;
   const change = (who: Browser, { id }: Key, body: object) => who.call(`/keys/${id}`, { method: 'PATCH', body });
   const setAccount = async (body: object) => await operator.ask(`/accounts/${accountId}`, { method: 'PATCH', body });
   const now = async ({ id }: Key): Promise<Key | undefined> =>
@@ -78,8 +78,8 @@ describe('who may do what with keys', () => {
     [{ budget: '1000', budget_period: 'total' }, 'budget'],
   ])('H6: a member sets %j neither of a key that it made nor of a new one', async (body, param) => {
     expect(await answerOf(await change(member, own, body))).toEqual([403, 'not_permitted', param]);
-    const made = await member.call('/keys', { body: { name: 'more', ...body } });
-    expect(await answerOf(made)).toEqual([403, 'not_permitted', param]);
+    const answer = await member.call('/keys', { body: { name: 'more', ...body } });
+    expect(await answerOf(answer)).toEqual([403, 'not_permitted', param]);
     expect(await now(own)).toEqual(own);
     expect(await count(`name = 'more'`)).toBe(0);
   });
@@ -145,10 +145,10 @@ describe('who may do what with keys', () => {
     ])('a key of a %s who becomes a %s user is refused %j', async (before, role, refused, settings) => {
       const email = `demoted${++people}@example.org`;
       const user = await signInInvited(platform, { email, role: before, accountId });
-      const { secret } = await user.ask<MadeKey>('/keys', { body: { name: 'demoted', ...settings } });
-      const made = await send(secret, '', 'create');
-      expect(made.status).toBe(202);
-      const { task_id: id } = (await made.json()) as { task_id: string };
+      const { secret } = await user.ask<NewKey>('/keys', { body: { name: 'demoted', ...settings } });
+      const answer = await send(secret, '', 'create');
+      expect(answer.status).toBe(202);
+      const { task_id: id } = (await answer.json()) as { task_id: string };
       expect((await send(secret, id, 'read')).status).toBe(200);
       const { data } = await admin.ask<List>('/people');
       const person = data.find((one) => one['email'] === email)!;
@@ -217,7 +217,7 @@ describe('who may do what with keys', () => {
       expect(await answerOf(await change(other, limited, body))).toEqual([403, 'not_permitted', Object.keys(body)[0]]);
     }
     expect((await change(other, limited, { budget: '1.00', budget_period: 'total', name: 'same' })).status).toBe(200);
-    const rotated = await other.ask<MadeKey>(`/keys/${limited.id}/rotate`, { body: { overlap_hours: 0 } });
+    const rotated = await other.ask<NewKey>(`/keys/${limited.id}/rotate`, { body: { overlap_hours: 0 } });
     expect(rotated.key).toMatchObject({ budget: { amount: '1.000000', period: 'total' }, weight: 2 });
     const more = () => other.call('/keys', { body: { name: 'more' } });
     expect(await answerOf(await more())).toEqual([403, 'not_permitted']);
@@ -318,8 +318,8 @@ describe('who may do what with keys', () => {
       409,
       'account_limit_reached',
     ]);
-    let last = ((await first.json()) as MadeKey).key.id;
-    for (const _ of Array(3)) last = ((await (await rotate(last)).json()) as MadeKey).key.id;
+    let last = ((await first.json()) as NewKey).key.id;
+    for (const _ of Array(3)) last = ((await (await rotate(last)).json()) as NewKey).key.id;
     expect(await count(WORKS)).toBe(full + 1);
     const together = await Promise.all([rotate(last), rotate(last), rotate(last)]);
     expect(together.map(({ status }) => status).sort()).toEqual([201, 400, 400]);
@@ -332,11 +332,11 @@ describe('who may do what with keys', () => {
     const flood = keys.filter(({ name, replaced_by: by }) => name === 'flood' && by === null).slice(0, 4);
     const refused = [409, 'account_limit_reached'];
     for (const [n, key] of flood.entries()) {
-      const made = await member.ask<MadeKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 24 } });
-      if (n % 2 === 0) await member.ask(`/keys/${made.key.id}/revoke`, { method: 'POST' });
+      const rotated = await member.ask<NewKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 24 } });
+      if (n % 2 === 0) await member.ask(`/keys/${rotated.key.id}/revoke`, { method: 'POST' });
       else
         await platform.pool.query(`UPDATE api_keys SET expires_at = now() - interval '1 s' WHERE id = $1`, [
-          made.key.id,
+          rotated.key.id,
         ]);
       expect(await answerOf(await member.call('/keys', { body: { name: 'one more' } }))).toEqual(refused);
     }

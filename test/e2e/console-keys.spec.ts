@@ -7,7 +7,7 @@ interface Key {
   readonly id: string;
   readonly [field: string]: unknown;
 }
-interface MadeKey {
+interface NewKey {
   readonly key: Key;
   readonly secret: string;
 }
@@ -30,7 +30,7 @@ describe('keys in the console', () => {
   afterAll(() => platform.close());
 
   it('makes a key that works at once, shows it only then, and tells its last use and its spend', async () => {
-    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'shop', budget: '5', weight: 3 } });
+    const { key, secret } = await ada.ask<NewKey>('/keys', { body: { name: 'shop', budget: '5', weight: 3 } });
     expect(secret).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
     expect(key).toEqual({
       id: expect.stringMatching(/^key_/),
@@ -78,7 +78,7 @@ describe('keys in the console', () => {
   });
 
   it('revokes a key within 10 seconds, everywhere', async () => {
-    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'to be revoked' } });
+    const { key, secret } = await ada.ask<NewKey>('/keys', { body: { name: 'to be revoked' } });
     expect((await draw(secret)).status).toBe(200);
     const revoked = await ada.ask<Key>(`/keys/${key.id}/revoke`, { method: 'POST' });
     expect(revoked['revoked_at']).toEqual(expect.any(String));
@@ -86,7 +86,7 @@ describe('keys in the console', () => {
   });
 
   it('changes limits and takes them back', async () => {
-    const { key } = await ada.ask<MadeKey>('/keys', { body: { name: 'limits', models: ['gpt-image-2'] } });
+    const { key } = await ada.ask<NewKey>('/keys', { body: { name: 'limits', models: ['gpt-image-2'] } });
     const change = (body: object) => ada.ask<Key>(`/keys/${key.id}`, { method: 'PATCH', body });
     const changes = {
       name: 'new name',
@@ -131,8 +131,8 @@ describe('keys in the console', () => {
   });
 
   it('rotates a key: the new one has its settings, the old one works until the overlap is over', async () => {
-    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'old', weight: 7, budget: '2' } });
-    const rotated = await ada.ask<MadeKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 24 } });
+    const { key, secret } = await ada.ask<NewKey>('/keys', { body: { name: 'old', weight: 7, budget: '2' } });
+    const rotated = await ada.ask<NewKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 24 } });
     expect(rotated.key).toMatchObject({ name: 'old', weight: 7, budget: { amount: '2.000000' }, expires_at: null });
     expect([(await draw(secret)).status, (await draw(rotated.secret)).status]).toEqual([200, 200]);
     const hours = (Date.parse((await find(key.id))?.['expires_at'] as string) - Date.now()) / 3_600_000;
@@ -144,9 +144,9 @@ describe('keys in the console', () => {
   });
 
   it('section 4, 5: a key and the key that replaces it draw on one budget', async () => {
-    const old = await ada.ask<MadeKey>('/keys', { body: { name: 'thrifty', budget: '2' } });
-    const heir = await ada.ask<MadeKey>(`/keys/${old.key.id}/rotate`, { body: { overlap_hours: 24 } });
-    const last = await ada.ask<MadeKey>(`/keys/${heir.key.id}/rotate`, { body: { overlap_hours: 24 } });
+    const old = await ada.ask<NewKey>('/keys', { body: { name: 'thrifty', budget: '2' } });
+    const heir = await ada.ask<NewKey>(`/keys/${old.key.id}/rotate`, { body: { overlap_hours: 24 } });
+    const last = await ada.ask<NewKey>(`/keys/${heir.key.id}/rotate`, { body: { overlap_hours: 24 } });
     await ada.ask(`/keys/${old.key.id}`, { method: 'PATCH', body: { budget: '3' } });
     for (const { key } of [old, heir, last]) {
       expect((await find(key.id))?.['budget']).toMatchObject({ amount: '3.000000' });
@@ -158,7 +158,7 @@ describe('keys in the console', () => {
   });
 
   it('keeps what a key may do: its models', async () => {
-    const { key, secret } = await ada.ask<MadeKey>('/keys', { body: { name: 'one model', models: ['gpt-image-2'] } });
+    const { key, secret } = await ada.ask<NewKey>('/keys', { body: { name: 'one model', models: ['gpt-image-2'] } });
     expect(key['models']).toEqual(['gpt-image-2']);
     const { data } = (await (await platform.call('/v1/models', { key: secret })).json()) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).toEqual(['gpt-image-2']);
@@ -182,7 +182,7 @@ describe('keys in the console', () => {
   });
 
   it("shows nobody another account's keys, and answers for them as for none", async () => {
-    const mine = await ada.ask<MadeKey>('/keys', { body: { name: 'mine' } });
+    const mine = await ada.ask<NewKey>('/keys', { body: { name: 'mine' } });
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
     expect(await eve.ask('/keys')).toEqual({ data: [] });

@@ -43,10 +43,10 @@ describe('the mails of the console', () => {
 
   it('invite people, again where an admin asks for it', async () => {
     expect(await new Browser(platform.url).ask('/sign-in')).toMatchObject({ email: true });
-    const made = await ada.ask<Link>('/people', { body: { email: 'Kim@example.org', role: 'member' } });
-    expect(made.emailed).toBe(true);
+    const link = await ada.ask<Link>('/people', { body: { email: 'Kim@example.org', role: 'member' } });
+    expect(link.emailed).toBe(true);
     const [mail] = await server.arrived('kim@example.org');
-    expect(mail!.links).toEqual([made.link]);
+    expect(mail!.links).toEqual([link.link]);
     const { data } = await ada.ask<{ data: { id: string }[] }>('/invitations');
     const renewed = await ada.ask<Link>(`/invitations/${data[0]!.id}/renew`, { method: 'POST' });
     const [, again] = await server.arrived('kim@example.org', 2);
@@ -59,8 +59,8 @@ describe('the mails of the console', () => {
   it('carry the password reset links that admins make, and the invitations of operators', async () => {
     const lee = await signInInvited(platform, { email: 'lee@example.org', role: 'member' });
     const { person } = await lee.ask<{ person: { id: string } }>('/session');
-    const made = await ada.ask<Link>(`/people/${person.id}/reset-link`, { method: 'POST' });
-    expect((await server.arrived('lee@example.org'))[0]!.links).toEqual([made.link]);
+    const link = await ada.ask<Link>(`/people/${person.id}/reset-link`, { method: 'POST' });
+    expect((await server.arrived('lee@example.org'))[0]!.links).toEqual([link.link]);
     const account = await ada.ask<Link>('/accounts', { body: { name: 'Sub & <Co>', email: 'zoe@example.org' } });
     const [mail] = await server.arrived('zoe@example.org');
     expect([account.emailed, mail!.links]).toEqual([true, [account.link]]);
@@ -70,12 +70,12 @@ describe('the mails of the console', () => {
 
   it('are missed by nobody: whoever asked is told, and has the link', async () => {
     server.refusals.push(550);
-    const made = await ada.ask<Link>('/people', { body: { email: 'bad@example.org', role: 'member' } });
-    expect(made).toMatchObject({ emailed: false, link: expect.stringContaining('/console/invite#token=') });
+    const link = await ada.ask<Link>('/people', { body: { email: 'bad@example.org', role: 'member' } });
+    expect(link).toMatchObject({ emailed: false, link: expect.stringContaining('/console/invite#token=') });
     expect(await platform.api.logged('mail.not_sent')).toMatchObject({ status: 550 });
     expect(platform.api.output()).not.toMatch(/bad@example\.org|token=/);
     const browser = new Browser(platform.url);
-    await browser.ask('/join', { body: { token: tokenOf(made.link), name: 'Bad', password: PASSWORD } });
+    await browser.ask('/join', { body: { token: tokenOf(link.link), name: 'Bad', password: PASSWORD } });
   });
 
   it('flood no mailbox: five from the console to one address in 15 minutes, from whatever account', async () => {

@@ -188,8 +188,8 @@ describe('passkeys', () => {
     expect(await codeOf(await signIn(adding, authenticator.get(options.challenge, { origin })))).toEqual(REFUSED);
     const { browser: entering, challenge: other } = await atSignIn();
     entering.cookie = `${bea.cookie}; ${entering.cookie}`;
-    const made = new Authenticator().create(other, { origin });
-    expect(await codeOf(await add(entering, made))).toEqual([400, 'invalid_value']);
+    const credential = new Authenticator().create(other, { origin });
+    expect(await codeOf(await add(entering, credential))).toEqual([400, 'invalid_value']);
   });
 
   it('are refused when the authenticator counts backward, as a copy of it would', async () => {

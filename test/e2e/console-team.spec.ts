@@ -135,13 +135,13 @@ describe('the people of an account', () => {
     const id = await idOf('mo@example.org');
     expect((await post(eve, `/people/${id}/reset-link`)).status).toBe(404);
     const older = await ada.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
-    const made = await ada.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
-    expect(made.link).toContain('/console/reset-password#token=');
+    const link = await ada.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
+    expect(link.link).toContain('/console/reset-password#token=');
     expect((await mo.call('/session')).status).toBe(200);
     const choose = (token: string) =>
       new Browser(platform.url).call('/reset-password', { body: { token, password: `${PASSWORD} 2` } });
     expect((await choose(tokenOf(older))).status).toBe(410);
-    expect((await choose(tokenOf(made))).status).toBe(201);
+    expect((await choose(tokenOf(link))).status).toBe(201);
     expect((await mo.call('/session')).status).toBe(401);
     expect((await signIn('mo@example.org')).status).toBe(401);
     expect((await signIn('mo@example.org', `${PASSWORD} 2`)).status).toBe(200);
@@ -176,9 +176,9 @@ describe('the people of an account', () => {
   it('become owners whose password a link of an admin no longer changes', async () => {
     const owner = await signInInvited(platform, { email: 'olga@example.org', role: 'admin' });
     const id = await idOf('olga@example.org');
-    const made = await bob.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
+    const link = await bob.ask<Link>(`/people/${id}/reset-link`, { method: 'POST' });
     expect((await patch(ada, id, { role: 'owner' })).ok).toBe(true);
-    const body = { token: tokenOf(made), password: `${PASSWORD} of bob` };
+    const body = { token: tokenOf(link), password: `${PASSWORD} of bob` };
     const refused = await new Browser(platform.url).call('/reset-password', { body });
     expect([refused.status, await refused.json()]).toMatchObject([
       410,

@@ -103,22 +103,22 @@ describe('answers', () => {
   it('of an image that was made and cannot be read are 500, and no SDK buys another', async () => {
     const headers = { 'idempotency-key': 'unreadable' };
     const body = { response_format: 'b64_json' };
-    const made = await generate(body, { headers });
-    expect(made.status).toBe(200);
+    const answer = await generate(body, { headers });
+    expect(answer.status).toBe(200);
     const { rows } = await platform.pool.query<{ key: string }>(
       `SELECT images->0->>'key' AS key FROM tasks WHERE id = $1`,
-      [taskOf(made)],
+      [taskOf(answer)],
     );
     await rm(join(platform.settings['DATA_DIR'] ?? '', 'objects', rows[0]?.key ?? ''));
     const lost = await generate(body, { headers });
     expect([lost.status, lost.headers.get('x-should-retry')]).toEqual([500, 'false']);
-    expect((await errorOf(lost)).error).toMatchObject({ type: 'api_error', task_id: taskOf(made) });
+    expect((await errorOf(lost)).error).toMatchObject({ type: 'api_error', task_id: taskOf(answer) });
   });
 
   it('to a key whose task cannot be read yet are 409 with a time to come back', async () => {
     const headers = { 'idempotency-key': 'in-progress' };
-    const made = await generate({}, { headers });
-    await platform.pool.query('DELETE FROM tasks WHERE id = $1', [taskOf(made)]);
+    const answer = await generate({}, { headers });
+    await platform.pool.query('DELETE FROM tasks WHERE id = $1', [taskOf(answer)]);
     const repeated = await generate({}, { headers });
     expect(repeated.status).toBe(409);
     expect(Number(repeated.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);

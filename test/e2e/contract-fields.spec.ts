@@ -197,9 +197,9 @@ describe('fields', () => {
       partial_images: 2,
       stream: false,
     };
-    const made = await generate({ ...sent, response_format: 'url' });
-    expect(made.headers.get('x-ignored-params')).toBeNull();
-    const answer = (await made.json()) as Answer;
+    const response = await generate({ ...sent, response_format: 'url' });
+    expect(response.headers.get('x-ignored-params')).toBeNull();
+    const answer = (await response.json()) as Answer;
     expect(answer).toMatchObject({
       output_format: 'webp',
       background: 'transparent',
@@ -208,7 +208,7 @@ describe('fields', () => {
     });
     const bytes = Buffer.from(await (await fetch(answer.data[0]?.url ?? '')).arrayBuffer());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', hasAlpha: true, width: 1024 });
-    expect(await optionsOf(made)).toMatchObject({
+    expect(await optionsOf(response)).toMatchObject({
       quality: 'low',
       background: 'transparent',
       moderation: 'low',
@@ -229,8 +229,8 @@ describe('fields', () => {
 
   it('that have no effect on the format are named, and refused by a strict request', async () => {
     const lossless = { output_format: 'png', output_compression: 80 };
-    const made = await generate(lossless, `${GENERATIONS}/async`);
-    expect([made.status, made.headers.get('x-ignored-params')]).toEqual([202, 'output_compression']);
+    const answer = await generate(lossless, `${GENERATIONS}/async`);
+    expect([answer.status, answer.headers.get('x-ignored-params')]).toEqual([202, 'output_compression']);
     expect(await problem(await generate({ ...lossless, strict: true }))).toBe(
       bad('unsupported_parameter', 'output_compression'),
     );

@@ -68,8 +68,8 @@ describe('the surface', () => {
   );
 
   it('answers every success with 200, and an asynchronous acceptance with 202', async () => {
-    const made = await platform.call(GENERATIONS, { body: BODY });
-    const id = made.headers.get('x-task-id') ?? '';
+    const answer = await platform.call(GENERATIONS, { body: BODY });
+    const id = answer.headers.get('x-task-id') ?? '';
     const calls: [string, CallOptions, number][] = [
       [GENERATIONS, { body: BODY }, 200],
       [`${GENERATIONS}/async`, { body: BODY }, 202],

@@ -75,9 +75,9 @@ describe('sizes', () => {
     ['3840x2160', '3840x2160'],
     ['2881x2879', '2880x2864'],
   ])('in pixels: %s is exactly that, from an image of %s', async (size, drawn) => {
-    const made = await generate({ size, output_format: 'webp' });
-    expect(await measured(made.clone())).toEqual([200, size, size, 'webp']);
-    const { sizes, warnings } = await taskOf(made);
+    const answer = await generate({ size, output_format: 'webp' });
+    expect(await measured(answer.clone())).toEqual([200, size, size, 'webp']);
+    const { sizes, warnings } = await taskOf(answer);
     expect(sizes).toEqual({ requested: size, sent: drawn, received: drawn });
     const fitted = [`The provider's image of ${drawn} pixels was fitted to ${size}.`];
     expect(warnings).toEqual(size === drawn ? undefined : fitted);
@@ -105,9 +105,9 @@ describe('sizes', () => {
   });
 
   it('in pixels need no resolution: it is ignored, whatever it is, and named', async () => {
-    const made = await generate({ size: '128x128', resolution: '8k' });
-    expect(made.headers.get('x-ignored-params')).toBe('resolution');
-    expect((await taskOf(made)).warnings).toContain(
+    const answer = await generate({ size: '128x128', resolution: '8k' });
+    expect(answer.headers.get('x-ignored-params')).toBe('resolution');
+    expect((await taskOf(answer)).warnings).toContain(
       'The field resolution has no effect with a size in pixels and was ignored.',
     );
     expect((await generate({ size: '1:1', resolution: '8k' })).status).toBe(400);

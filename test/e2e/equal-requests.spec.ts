@@ -181,10 +181,10 @@ describe('a client that tries again without counting', () => {
       expect(await first).toMatchObject({ status: 0 });
       // Redis may hear of two connections at once, and of this end after the question.
       expect(await waitUntil(async () => (await presentApis()) === 2, { timeoutMs: 20_000 })).toBe(true);
-      const isMade = async () => (await rowsOf(marker)).every((row) => row.status === 'completed' && row.abandoned);
+      const isFinished = async () => (await rowsOf(marker)).every((row) => row.status === 'completed' && row.abandoned);
       if (when === 'was made meanwhile') {
         finish();
-        expect(await waitUntil(isMade, { timeoutMs: 20_000 })).toBe(true);
+        expect(await waitUntil(isFinished, { timeoutMs: 20_000 })).toBe(true);
       }
       if (when === 'is made') {
         expect(await once(hasty.url, marker)).toMatchObject({ status: 504 });

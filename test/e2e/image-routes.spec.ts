@@ -110,7 +110,7 @@ models:
       ...['accepted', 'started', 'provider_call', 'provider_call', 'completed'],
     ]);
     expect(steps.map(({ at }) => at)).toEqual(steps.map(({ at }) => at).sort((a, b) => a - b));
-    const [failed, made] = calls(task);
+    const [failed, succeeded] = calls(task);
     expect(failed).toEqual({
       event: 'provider_call',
       at: expect.any(Number),
@@ -122,7 +122,7 @@ models:
       code: 'upstream_error',
       charged: 'no',
     });
-    expect(made).toMatchObject({ provider: 'second', key: 'team-b', model: 'theirs', outcome: 'succeeded' });
+    expect(succeeded).toMatchObject({ provider: 'second', key: 'team-b', model: 'theirs', outcome: 'succeeded' });
     expect(second?.calls.at(-1)?.headers.authorization).toBe(`Bearer ${KEY_B}`);
     const { rows } = await platform.pool.query('SELECT attempt FROM tasks WHERE id = $1', [task.id]);
     expect(rows).toEqual([{ attempt: 1 }]);

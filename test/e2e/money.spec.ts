@@ -147,9 +147,9 @@ models:
       },
     ]);
     expect(await rowCount()).toEqual(before);
-    const made = await platform.call(GENERATIONS, { body: { ...ORDER, ...changes, response_format: 'url' } });
-    expect(made.status).toBe(200);
-    expect(await costOf(taskIdOf(made))).toEqual({ amount: quote.cost.amount, currency: 'USD', state: 'settled' });
+    const answer = await platform.call(GENERATIONS, { body: { ...ORDER, ...changes, response_format: 'url' } });
+    expect(answer.status).toBe(200);
+    expect(await costOf(taskIdOf(answer))).toEqual({ amount: quote.cost.amount, currency: 'USD', state: 'settled' });
   });
 
   it('is quoted for edits of both forms, by every path, and leaves nothing behind', async () => {
@@ -341,8 +341,8 @@ models:
     });
 
     it('absent, what is ignored is listed in the task', async () => {
-      const made = await platform.call(GENERATIONS, { body: { ...ORDER, seed: 7, response_format: 'url' } });
-      const task = (await (await platform.call(`/v1/tasks/${taskIdOf(made)}`)).json()) as { data: object };
+      const answer = await platform.call(GENERATIONS, { body: { ...ORDER, seed: 7, response_format: 'url' } });
+      const task = (await (await platform.call(`/v1/tasks/${taskIdOf(answer)}`)).json()) as { data: object };
       expect(task.data).toMatchObject({
         sizes: { requested: '1024x1024', sent: '1024x1024', received: '1024x1024' },
         warnings: ['The field seed is unknown and was ignored.'],

@@ -104,15 +104,15 @@ describe('the OpenAPI document', () => {
 
   it('describes ended tasks of either outcome', async () => {
     for (const prompt of ['a fox', '[[fault=moderation]]']) {
-      const made = await platform.call(GENERATIONS, { body: { ...REQUEST, prompt } });
-      const task = await platform.call(`/v1/tasks/${made.headers.get('x-task-id') ?? ''}`);
+      const answer = await platform.call(GENERATIONS, { body: { ...REQUEST, prompt } });
+      const task = await platform.call(`/v1/tasks/${answer.headers.get('x-task-id') ?? ''}`);
       expect(answerProblems('getTask', 200, await task.json())).toEqual([]);
     }
   });
 
   it('describes cancelled tasks', async () => {
-    const made = await platform.call(`${GENERATIONS}/async`, { body: { ...REQUEST, prompt: '[[latency=30s]]' } });
-    const path = `/v1/tasks/${made.headers.get('x-task-id') ?? ''}/cancel`;
+    const answer = await platform.call(`${GENERATIONS}/async`, { body: { ...REQUEST, prompt: '[[latency=30s]]' } });
+    const path = `/v1/tasks/${answer.headers.get('x-task-id') ?? ''}/cancel`;
     expect(answerProblems('cancelTask', 200, await (await platform.call(path, { method: 'POST' })).json())).toEqual([]);
   });
 

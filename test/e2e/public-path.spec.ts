@@ -57,8 +57,8 @@ describe.each([
 
   it('reads its own upload link as a reference', async () => {
     const form = new FormData();
-    const made = await call('/v1/images/generations', { body: { ...BODY, response_format: 'b64_json' } });
-    const { data } = (await made.json()) as { data: { b64_json: string }[] };
+    const answer = await call('/v1/images/generations', { body: { ...BODY, response_format: 'b64_json' } });
+    const { data } = (await answer.json()) as { data: { b64_json: string }[] };
     form.append('file', new Blob([Buffer.from(data[0]!.b64_json, 'base64')], { type: 'image/png' }), 'a.png');
     const uploaded = await call('/v1/uploads/images', { method: 'POST', body: form });
     const { url } = (await uploaded.json()) as { url: string };

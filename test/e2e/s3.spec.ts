@@ -33,11 +33,11 @@ describe.each(['proxy', 'presigned'])('images in S3, links by %s', (links) => {
   });
 
   it('are made, linked and fetched without a key', async () => {
-    const made = await platform.call('/v1/images/generations', {
+    const answer = await platform.call('/v1/images/generations', {
       body: { model: 'gpt-image-2', prompt: 'in a bucket', resolution: '1k' },
     });
-    expect(made.status).toBe(200);
-    const url = ((await made.json()) as Answer).data[0]?.url ?? '';
+    expect(answer.status).toBe(200);
+    const url = ((await answer.json()) as Answer).data[0]?.url ?? '';
     expect(url.startsWith(links === 'proxy' ? platform.url : s3.endpoint)).toBe(true);
     const image = await fetch(url);
     expect(image.headers.get('content-type')).toBe('image/png');

@@ -168,8 +168,10 @@ describe('the limits of signing in', () => {
 
   it('600 tries in flight: hold up no download, and those beyond the places are told to come again', async () => {
     const url = await start({ TRUSTED_PROXIES: '127.0.0.1', PORT: String(await freePort()) });
-    const made = await platform.call('/v1/images/generations', { body: { model: 'gpt-image-2', prompt: 'a boat' } });
-    const [{ url: link = '' } = {}] = ((await made.json()) as { data: { url: string }[] }).data;
+    const generated = await platform.call('/v1/images/generations', {
+      body: { model: 'gpt-image-2', prompt: 'a boat' },
+    });
+    const [{ url: link = '' } = {}] = ((await generated.json()) as { data: { url: string }[] }).data;
     const image = url + new URL(link).pathname + new URL(link).search;
     const statuses: number[] = [];
     const tries = Array.from({ length: 600 }, async (_, index) => {

@@ -209,8 +209,8 @@ it.each(['worker', 'api', 'redis', 'postgres'] as const)(
     expect(isRunning(pidOf(after))).toBe(true);
     expect(product?.lastLines(40).join('\n')).toMatch(new RegExp(`${role} exited unexpectedly .*SIGKILL`, 'i'));
     // Whatever was killed, the next image is made by what runs now.
-    const made = await waitUntil(() => makesImage(after), { timeoutMs: 60_000 });
-    expect(made).toBe(true);
+    const generated = await waitUntil(() => makesImage(after), { timeoutMs: 60_000 });
+    expect(generated).toBe(true);
   },
 );
 

@@ -188,9 +188,9 @@ describe('streaming', () => {
   it('says that an image cannot be read, and logs why', async () => {
     const headers = { 'idempotency-key': 'stream-lost' };
     const body = { ...REQUEST, prompt: 'lost' };
-    const made = await platform.call(GENERATIONS, { body, headers });
-    const taskId = made.headers.get('x-task-id') ?? '';
-    expect(await made.text()).toContain('event: image_generation.completed');
+    const answer = await platform.call(GENERATIONS, { body, headers });
+    const taskId = answer.headers.get('x-task-id') ?? '';
+    expect(await answer.text()).toContain('event: image_generation.completed');
     const { rows } = await platform.pool.query<{ key: string }>(
       `SELECT images->0->>'key' AS key FROM tasks WHERE id = $1`,
       [taskId],

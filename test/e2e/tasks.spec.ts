@@ -134,8 +134,8 @@ describe('tasks', () => {
   });
 
   it('are seen by their own account alone', async () => {
-    const made = await platform.call(`${GENERATIONS}/async`, { body: REQUEST });
-    const id = made.headers.get('x-task-id') ?? '';
+    const answer = await platform.call(`${GENERATIONS}/async`, { body: REQUEST });
+    const id = answer.headers.get('x-task-id') ?? '';
     const stranger = await platform.newKey({}, await platform.newAccount());
     const sibling = await platform.newKey();
     const unknown = `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`;
@@ -154,11 +154,11 @@ describe('tasks', () => {
 
   it('are listed newest first, page by page, each once', async () => {
     const key = await platform.newKey({}, await platform.newAccount());
-    const made: string[] = [];
+    const ids: string[] = [];
     for (let count = 0; count < 5; count++) {
       const body = { ...REQUEST, prompt: count === 2 ? '[[fault=moderation]]' : 'a pier' };
       const response = await platform.call(`${GENERATIONS}/async`, { body, key });
-      made.unshift(response.headers.get('x-task-id') ?? '');
+      ids.unshift(response.headers.get('x-task-id') ?? '');
     }
     const page = async (query: string): Promise<ListAnswer> =>
       (await (await platform.call(`/v1/tasks?${query}`, { key })).json()) as ListAnswer;
@@ -172,9 +172,9 @@ describe('tasks', () => {
       if (next === null) break;
       after = next;
     }
-    expect(seen).toEqual(made);
+    expect(seen).toEqual(ids);
     for (;;) if ((await page('status=pending')).data.length === 0) break;
-    expect((await page('status=failed')).data.map(({ id }) => id)).toEqual([made[2]]);
+    expect((await page('status=failed')).data.map(({ id }) => id)).toEqual([ids[2]]);
     expect((await page('status=completed')).data).toHaveLength(4);
     expect((await page(`since=${Math.floor(Date.now() / 1000) + 3_600}`)).data).toEqual([]);
     expect((await page('since=0')).data).toHaveLength(5);

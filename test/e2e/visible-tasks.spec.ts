@@ -1,7 +1,7 @@
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
-interface MadeKey {
+interface NewKey {
   readonly key: { readonly id: string; readonly tasks: string };
   readonly secret: string;
 }
@@ -30,8 +30,8 @@ describe('the tasks that a key may see and cancel', () => {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(60_000),
     });
-  const create = async (who: Browser, body: object = {}): Promise<MadeKey> =>
-    await who.ask<MadeKey>('/keys', { body: { name: 'key', ...body } });
+  const create = async (who: Browser, body: object = {}): Promise<NewKey> =>
+    await who.ask<NewKey>('/keys', { body: { name: 'key', ...body } });
   const make = async (key: string, prompt: string, headers: Record<string, string> = {}): Promise<string> => {
     const answer = await call(key, '/v1/images/generations/async', { model: 'gpt-image-2', prompt }, headers);
     expect(answer.status).toBe(202);
@@ -134,7 +134,7 @@ describe('the tasks that a key may see and cancel', () => {
     expect(key.tasks).toBe('own');
     expect(await listed(secret)).toEqual([]);
     const first = await make(secret, 'a boat of the shop');
-    const rotated = await admin.ask<MadeKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 1 } });
+    const rotated = await admin.ask<NewKey>(`/keys/${key.id}/rotate`, { body: { overlap_hours: 1 } });
     const second = await make(rotated.secret, 'another boat of the shop');
     expect(rotated.key.tasks).toBe('own');
     expect(await listed(rotated.secret)).toEqual([first, second].sort());

@@ -257,8 +257,8 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
         [...thoughts, { inline_data: { mime_type: 'image/png', data: png.toString('base64') } }],
       ]) {
         vendor.plan({ order: answered(parts) });
-        const made = await generate();
-        expect([made.images.length, (await bytesOf(made)).equals(png)]).toEqual([1, true]);
+        const result = await generate();
+        expect([result.images.length, (await bytesOf(result)).equals(png)]).toEqual([1, true]);
       }
       vendor.plan({ order: answered(thoughts, 'IMAGE_PROHIBITED_CONTENT') });
       expect(await failureOf(generate())).toMatchObject({ code: 'moderation_blocked', charged: 'maybe' });
@@ -270,9 +270,9 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     it('speaks to Imagen too', async () => {
       const imagen = { model: 'imagen-4.0-generate-001', width: 1_024, height: 1_536 };
       vendor.plan({ order: json({ predictions: [{ bytesBase64Encoded: png.toString('base64') }] }) });
-      const made = await generate(imagen);
-      const { sentSize, usage } = made;
-      expect((await bytesOf(made)).equals(png)).toBe(true);
+      const result = await generate(imagen);
+      const { sentSize, usage } = result;
+      expect((await bytesOf(result)).equals(png)).toBe(true);
       expect([sentSize, usage]).toEqual(['3:4', undefined]);
       expect(orders().at(-1)?.path).toBe('/v1/models/imagen-4.0-generate-001:predict');
       expect(sent()).toEqual({ instances: [{ prompt: PROMPT }], parameters: { sampleCount: 1, aspectRatio: '3:4' } });

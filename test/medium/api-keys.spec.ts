@@ -57,9 +57,9 @@ it('hashes differently for another key and for another secret', () => {
 
 it('makes a given key known once, whoever is first', async () => {
   const key = 'a-key-from-the-environment';
-  const made = await Promise.all(Array.from({ length: 5 }, () => keys.ensure(key, 'bootstrap')));
-  expect(made.filter(({ created }) => created)).toHaveLength(1);
-  expect(new Set(made.map(({ id }) => id)).size).toBe(1);
+  const results = await Promise.all(Array.from({ length: 5 }, () => keys.ensure(key, 'bootstrap')));
+  expect(results.filter(({ created }) => created)).toHaveLength(1);
+  expect(new Set(results.map(({ id }) => id)).size).toBe(1);
   const listed = await keys.list();
   expect(listed).toMatchObject([{ name: 'bootstrap', revokedAt: null }]);
   // A short foreign key must not stand in the list whole.

@@ -12,7 +12,7 @@ import { JobEvents } from '#providers/comfyui/job-events.js';
 import { seedOf } from '#providers/comfyui/workflow.js';
 import { mayStartAgain, type ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
-import { bytesOf, contextOf, madeOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf, resultOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
 import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
 
@@ -72,7 +72,7 @@ describe('the ComfyUI adapter', () => {
     changes: Partial<ProviderImageRequest> = {},
     context = contextOf(),
     options: object = PLAIN,
-  ) => madeOf(await provider({ ...options }).generate(orderOf({ prompt: PROMPT, ...changes }), context));
+  ) => resultOf(await provider({ ...options }).generate(orderOf({ prompt: PROMPT, ...changes }), context));
   const unchecked = async (context = contextOf(), one = provider()) => {
     const answer = await one.generate(orderOf({ prompt: PROMPT }), context);
     if (!('pending' in answer)) throw new Error('the job was checked');

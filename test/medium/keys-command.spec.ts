@@ -199,8 +199,8 @@ describe('budgets by npm run keys', () => {
   it('H6: a full account gets no key from the command either, which says how to allow more', async () => {
     await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_e', 'E')`);
     const create = () => runWith({ KEYS_PER_ACCOUNT: '2' }, 'create', '--name', 'one more', '--account', 'acct_e');
-    const made = await Promise.allSettled(Array.from({ length: 6 }, create));
-    expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    const results = await Promise.allSettled(Array.from({ length: 6 }, create));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
     await expect(create()).rejects.toThrow('npm run keys -- account --account acct_e --max-keys <number>');
     const [id = ''] = /key_\w+/.exec(await run('list', '--account', 'acct_e')) ?? [];
     await run('revoke', id, '--account', 'acct_e');

@@ -28,7 +28,7 @@ describe('where an image comes from', () => {
   });
 
   /** The row's word for it, and the stored bytes. */
-  async function made(provider: ImageProvider, provenance: 'on' | 'off') {
+  async function generated(provider: ImageProvider, provenance: 'on' | 'off') {
     const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
     const { id } = await room.store.insert(command({}), 900_000);
     await imageWorker(room, { store, registry, provenance }).run(id);
@@ -39,7 +39,7 @@ describe('where an image comes from', () => {
   }
 
   itWithExifTool('stands in the file of an image of the sandbox, with its task', async () => {
-    const { id, bytes, provenance } = await made(new SandboxProvider(), 'on');
+    const { id, bytes, provenance } = await generated(new SandboxProvider(), 'on');
     expect(provenance).toBe('marked');
     expect(await readMetadata(bytes)).toMatchObject({ 'XMP-dc:Identifier': id });
   });
@@ -47,7 +47,7 @@ describe('where an image comes from', () => {
   itWithExifTool('stands nowhere when that is switched off', async () => {
     const signed = await withCredentials(await gradientImage(1024, 1024, 'png'), 'png');
     for (const provider of [new SandboxProvider(), vendor(() => Promise.resolve(imageOf(signed)))]) {
-      const { bytes, provenance } = await made(provider, 'off');
+      const { bytes, provenance } = await generated(provider, 'off');
       expect(provenance).toBe('none');
       expect(Object.keys(await readMetadata(bytes)).filter((name) => name.startsWith('XMP'))).toEqual([]);
       expect(await credentialsOf(bytes, 'png')).toEqual({ valid: false, found: [] });

@@ -52,7 +52,7 @@ describe('answers of servers that speak OpenAI’s API in their own way', () => 
       return json(value(upstream.url.replace('/v1', '/files/a b.png')))(call, response);
     };
   };
-  const made =
+  const imageIn =
     (value: (b64: string) => unknown): Script =>
     (call, response) =>
       json(value(base64))(call, response);
@@ -73,21 +73,21 @@ describe('answers of servers that speak OpenAI’s API in their own way', () => 
       body(() => `\uFEFF${JSON.stringify({ data: [{ b64_json: base64 }] })}`, 'application/json'),
     ],
     ['V6: status 201', body(() => JSON.stringify({ data: [{ b64_json: base64 }] }), 'application/json', 201)],
-    ['V6: images, as base64', made((b64) => ({ images: [b64] }))],
-    ['V6: images, as objects', made((b64) => ({ images: [{ base64: b64 }] }))],
-    ['V6: data as an object', made((b64) => ({ data: { b64_json: b64 } }))],
-    ['V6: data as a text', made((b64) => ({ data: b64 }))],
-    ['V6: data as a list of texts', made((b64) => ({ data: [b64] }))],
-    ['V6: a list alone', made((b64) => [{ b64_json: b64 }])],
-    ['V6: b64', made((b64) => ({ data: [{ b64 }] }))],
-    ['V6: image', made((b64) => ({ image: b64 }))],
-    ['V6: artifacts', made((b64) => ({ artifacts: [{ base64: b64, finishReason: 'SUCCESS' }] }))],
-    ['V6: predictions', made((b64) => ({ predictions: [{ bytesBase64Encoded: b64 }] }))],
-    ['V6: a data URI as url', made((b64) => ({ data: [{ url: `data:image/png;base64,${b64}` }] }))],
-    ['V6: an output list', made((b64) => ({ output: [`data:image/png;base64,${b64}`] }))],
+    ['V6: images, as base64', imageIn((b64) => ({ images: [b64] }))],
+    ['V6: images, as objects', imageIn((b64) => ({ images: [{ base64: b64 }] }))],
+    ['V6: data as an object', imageIn((b64) => ({ data: { b64_json: b64 } }))],
+    ['V6: data as a text', imageIn((b64) => ({ data: b64 }))],
+    ['V6: data as a list of texts', imageIn((b64) => ({ data: [b64] }))],
+    ['V6: a list alone', imageIn((b64) => [{ b64_json: b64 }])],
+    ['V6: b64', imageIn((b64) => ({ data: [{ b64 }] }))],
+    ['V6: image', imageIn((b64) => ({ image: b64 }))],
+    ['V6: artifacts', imageIn((b64) => ({ artifacts: [{ base64: b64, finishReason: 'SUCCESS' }] }))],
+    ['V6: predictions', imageIn((b64) => ({ predictions: [{ bytesBase64Encoded: b64 }] }))],
+    ['V6: a data URI as url', imageIn((b64) => ({ data: [{ url: `data:image/png;base64,${b64}` }] }))],
+    ['V6: an output list', imageIn((b64) => ({ output: [`data:image/png;base64,${b64}`] }))],
     [
       'V6: a chat',
-      made((b64) => ({
+      imageIn((b64) => ({
         choices: [{ message: { images: [{ image_url: { url: `data:image/png;base64,${b64}` } }] } }],
       })),
     ],

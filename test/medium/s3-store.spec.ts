@@ -34,9 +34,9 @@ function configOf(env: Record<string, string> = {}): StorageConfig {
 }
 
 function storeWith(env: Record<string, string>): S3Store {
-  const made = new S3Store(configOf(env));
-  stores.push(made);
-  return made;
+  const created = new S3Store(configOf(env));
+  stores.push(created);
+  return created;
 }
 
 beforeAll(async () => {
@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const made of stores) made.close();
+  for (const created of stores) created.close();
   admin.destroy();
   await s3.stop();
 });

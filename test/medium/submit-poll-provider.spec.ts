@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderImageRequest } from '#providers/image-provider.js';
 import { ProviderOptionsError } from '#providers/provider-options.js';
-import { bytesOf, contextOf, madeOf } from '#providers/sandbox/sandbox-calls.fixture.js';
+import { bytesOf, contextOf, resultOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { submitPollProvider } from '#providers/submit-poll/from-entry.js';
 import type { SubmitPollProvider } from '#providers/submit-poll/submit-poll-provider.js';
 import { describeImageProvider, drive, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
@@ -263,7 +263,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     const order = orderOf({ n: 2 });
     const lookedAfter = (waitedMs: number) => provider().generate(order, contextOf({ resumeJobId: JOB, waitedMs }));
     expect(await lookedAfter(590_000)).toEqual({ pending: { checkAfterMs: 15_000 } });
-    expect(madeOf(await lookedAfter(600_000)).images).toHaveLength(1);
+    expect(resultOf(await lookedAfter(600_000)).images).toHaveLength(1);
   });
 
   it('reads token usage where it is told', async () => {

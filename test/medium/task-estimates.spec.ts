@@ -43,8 +43,7 @@ describe('estimates', () => {
   }
 
   async function queued(apiKeyId: string): Promise<Task> {
-    const made = command();
-    const task = await room.store.insert({ ...made, apiKeyId }, DEADLINE_MS);
+    const task = await room.store.insert({ ...command(), apiKeyId }, DEADLINE_MS);
     await room.queue.add({
       taskId: task.id,
       epoch: 0,

@@ -101,8 +101,8 @@ export function strictProblems(sent: ReadonlyMap<string, unknown>, unknown: read
   const size = sent.get('size');
   const pixels = typeof size === 'string' ? /^([1-9]\d*)x([1-9]\d*)$/.exec(size) : null;
   const [, width = 0, height = 0] = pixels?.map(Number) ?? [];
-  const isMade = width % 16 === 0 && height % 16 === 0 && width * height >= 655_360;
-  return width > 0 && !isMade ? [...problems, 'invalid_value at size'] : problems;
+  const isAllowed = width % 16 === 0 && height % 16 === 0 && width * height >= 655_360;
+  return width > 0 && !isAllowed ? [...problems, 'invalid_value at size'] : problems;
 }
 
 /** The rule of free sizes, as the contract words it. */
@@ -168,14 +168,14 @@ const sizeField: Field = {
 function remembered<T>(
   name: string,
   lists: { valid: fc.Arbitrary<T>; odd: fc.Arbitrary<T>; edges: readonly T[] },
-  wire: (made: T) => unknown,
-  judge: (made: T) => Problem[],
+  wire: (from: T) => unknown,
+  judge: (from: T) => Problem[],
   others: { values: fc.Arbitrary<unknown>; judge: (value: unknown) => Problem[] },
 ): Field {
-  const made = new WeakMap<object, T>();
+  const sources = new WeakMap<object, T>();
   const remember = (from: T): unknown => {
     const value = wire(from);
-    made.set(value as object, from);
+    sources.set(value as object, from);
     return value;
   };
   return {
@@ -184,7 +184,7 @@ function remembered<T>(
     odd: fc.oneof({ weight: 3, arbitrary: lists.odd.map(remember) }, others.values),
     edges: lists.edges.map(remember),
     judge: (value) => {
-      const from = typeof value === 'object' && value !== null ? made.get(value) : undefined;
+      const from = typeof value === 'object' && value !== null ? sources.get(value) : undefined;
       return from === undefined ? others.judge(value) : judge(from);
     },
   };

@@ -343,8 +343,8 @@ describe('the ledger', () => {
       const budgeted = next.caller !== 'a 1' && next.caller !== 'a free';
       const order = { id, accountId: account + this.run, apiKeyId: key + this.run, cost: next.cost, budgeted };
       try {
-        const { task: made } = await intake.take(command(order), 900_000, this.identity(next));
-        this.ids.push(made.id);
+        const { task: created } = await intake.take(command(order), 900_000, this.identity(next));
+        this.ids.push(created.id);
       } catch (error) {
         expect((error as AppError).code).toMatch(/^(insufficient_quota|model_not_allowed|idempotency_in_progress)$/);
       }

@@ -91,7 +91,7 @@ describe('multipart edits', () => {
     async () => {
       const one = fc
         .constantFrom(...FORM_FIELDS)
-        .chain((field) => formField(field).map((made) => ({ field, ...made })));
+        .chain((field) => formField(field).map((form) => ({ field, ...form })));
       const unknown = fc.uniqueArray(
         fc.constantFrom('__proto__', 'constructor', 'toString', 'seed', 'a[b][c]', 'x.y'),
         { maxLength: 3 },

@@ -124,11 +124,11 @@ async function platformOf({ database, redis, folder, settings }: Room, api: Test
   let count = 0;
   const closing: (() => Promise<void>)[] = [];
   const newKeyWithId: ApiPlatform['newKeyWithId'] = async (columns = {}, accountId) => {
-    const made = await createKey(pool, secretKey, { name: `e2e ${++count}`, accountId });
+    const key = await createKey(pool, secretKey, { name: `e2e ${++count}`, accountId });
     for (const [column, value] of Object.entries(columns)) {
-      await pool.query(`UPDATE api_keys SET ${column} = $2 WHERE id = $1`, [made.id, value]);
+      await pool.query(`UPDATE api_keys SET ${column} = $2 WHERE id = $1`, [key.id, value]);
     }
-    return made;
+    return key;
   };
   return {
     url: api.url,

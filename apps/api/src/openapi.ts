@@ -38,10 +38,10 @@ export async function writeDocuments(): Promise<void> {
   }
 }
 
-function firstDifference(committed: readonly string[], made: readonly string[]): string | undefined {
-  for (let index = 0; index < Math.max(committed.length, made.length); index++) {
-    if (committed[index] === made[index]) continue;
-    return `line ${index + 1}\n- ${committed[index] ?? '(end)'}\n+ ${made[index] ?? '(end)'}`;
+function firstDifference(committed: readonly string[], generated: readonly string[]): string | undefined {
+  for (let index = 0; index < Math.max(committed.length, generated.length); index++) {
+    if (committed[index] === generated[index]) continue;
+    return `line ${index + 1}\n- ${committed[index] ?? '(end)'}\n+ ${generated[index] ?? '(end)'}`;
   }
   return undefined;
 }

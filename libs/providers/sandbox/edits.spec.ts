@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import type { ProviderImageRequest } from '../image-provider.js';
-import { bytesOf, contextOf, inputOf, madeOf, requestOf } from './sandbox-calls.fixture.js';
+import { bytesOf, contextOf, inputOf, resultOf, requestOf } from './sandbox-calls.fixture.js';
 import { SandboxProvider } from './sandbox-provider.js';
 
 const sandbox = new SandboxProvider();
@@ -88,7 +88,7 @@ test('a mask that frees nothing changes nothing and says so', async () => {
   const mask = await noise(WIDTH, HEIGHT, 3);
   const solid = await inputOf(await sharp(mask.bytes).ensureAlpha(1).png().toBuffer());
   const answer = await sandbox.generate(requestOf({ action: 'edit', images: [first], mask: solid }), contextOf());
-  const result = madeOf(answer);
+  const result = resultOf(answer);
   expect(result.warnings).toEqual([expect.stringContaining('nothing was changed')]);
   expect(
     await sharp(await bytesOf(result))

@@ -47,14 +47,14 @@ export function contextOf(changes: Partial<ProviderCallContext> = {}): ProviderC
 }
 
 /** The answer, which is an image. */
-export function madeOf(answer: ProviderImageResult | ProviderPending): ProviderImageResult {
+export function resultOf(answer: ProviderImageResult | ProviderPending): ProviderImageResult {
   if ('pending' in answer) throw new Error('the provider is still at work');
   return answer;
 }
 
 /** All bytes of an answer's first image. */
 export async function bytesOf(answer: ProviderImageResult | ProviderPending): Promise<Buffer> {
-  const [first] = madeOf(answer).images;
+  const [first] = resultOf(answer).images;
   if (first === undefined) throw new Error('a response without an image');
   return await buffer(first);
 }

@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import sharp from 'sharp';
 import { loadConfig } from '#config/load-config.js';
 import { ProviderError } from '../provider-error.js';
-import { bytesOf, contextOf, madeOf, inputOf, requestOf } from './sandbox-calls.fixture.js';
+import { bytesOf, contextOf, resultOf, inputOf, requestOf } from './sandbox-calls.fixture.js';
 import { obeysDirectives, SandboxConfig } from './sandbox.config.js';
 import { SandboxProvider } from './sandbox-provider.js';
 
@@ -101,7 +101,7 @@ test.each(['png', 'webp'] as const)(
 
 test('a jpeg says that it cannot be transparent', async () => {
   const order = requestOf({ outputFormat: 'jpeg', background: 'transparent' });
-  const result = madeOf(await sandbox.generate(order, contextOf()));
+  const result = resultOf(await sandbox.generate(order, contextOf()));
   expect(result.warnings).toEqual([expect.stringContaining('transparency')]);
   expect(await sharp(await bytesOf(result)).metadata()).toMatchObject({ format: 'jpeg', hasAlpha: false });
 });
@@ -223,7 +223,7 @@ test.each([
 
 test('unknown directives are named, and usage adds up', async () => {
   const order = requestOf({ prompt: 'x [[sing]]', quality: 'high' });
-  const { warnings, usage } = madeOf(await sandbox.generate(order, contextOf()));
+  const { warnings, usage } = resultOf(await sandbox.generate(order, contextOf()));
   expect(warnings).toEqual([expect.stringContaining('[[sing]]')]);
   expect(usage?.total_tokens).toBe((usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0));
 });

@@ -148,7 +148,7 @@ export class TaskIntake {
     identity?: RequestIdentity,
     call?: OpenCall,
   ): Promise<Intake> {
-    if (identity === undefined) return made(await this.store.insert(command, deadlineMs));
+    if (identity === undefined) return created(await this.store.insert(command, deadlineMs));
     const since = performance.now();
     for (let tries = 0; tries < TRIES; tries++) {
       await assertPresent(call);
@@ -162,7 +162,7 @@ export class TaskIntake {
       return taken;
     }
     if (identity.kind === 'key') throw unreadable();
-    return made(await this.store.insert(command, deadlineMs, identity.fingerprint, this.lost.waiter));
+    return created(await this.store.insert(command, deadlineMs, identity.fingerprint, this.lost.waiter));
   }
 
   /** The existing task that the request repeats, if any. Throws like `take`. */
@@ -226,12 +226,12 @@ export class TaskIntake {
       ...found,
       firstTry: this.firstTry(attempt),
     });
-    if (task !== undefined) return made(task);
+    if (task !== undefined) return created(task);
     let seen: readonly string[] = [];
     for (let tries = 0; tries < TRIES; tries++) {
       await assertPresent(call);
       const row = await this.insertAlone(attempt, seen);
-      if (row !== undefined) return made(row);
+      if (row !== undefined) return created(row);
       const existing = (await this.takeOfRetry(attempt)) ?? (await this.takeAbandoned(attempt));
       if (existing !== undefined) return existing;
       const asked = await this.askOthers(attempt);
@@ -240,7 +240,7 @@ export class TaskIntake {
     }
     // So many equal requests come at once that there is always a new one.
     await assertPresent(call);
-    return made(await this.store.insert(command, deadlineMs, fingerprint, this.lost.waiter));
+    return created(await this.store.insert(command, deadlineMs, fingerprint, this.lost.waiter));
   }
 
   private firstTry({ call }: Attempt, seen: readonly string[] = []): FirstTry {
@@ -374,7 +374,7 @@ export class TaskIntake {
   ): Promise<Intake | undefined> {
     const keptMs = Math.max(this.config.idempotencyKeyRetentionHours * HOUR_MS, deadlineMs);
     const task = await this.store.insertUnlessFound(command, deadlineMs, { request: { ...request, keptMs } });
-    return task === undefined ? this.findKeyed(command, request) : made(task);
+    return task === undefined ? this.findKeyed(command, request) : created(task);
   }
 
   /** Undefined when the key is unused or expired, or its task is gone. */
@@ -414,7 +414,7 @@ export class TaskIntake {
       return { earlier, row };
     });
     if (taken.earlier !== undefined) return this.attach(taken.earlier);
-    return taken.row && made(toTask(taken.row));
+    return taken.row && created(toTask(taken.row));
   }
 }
 
@@ -423,7 +423,7 @@ function wasCharged(call: ProviderCall | undefined): boolean {
   return call !== undefined && !call.free && (call.charged ?? 'maybe') !== 'no';
 }
 
-function made(task: Task): Intake {
+function created(task: Task): Intake {
   return { task, attached: false };
 }
 

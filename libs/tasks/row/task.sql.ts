@@ -365,10 +365,10 @@ const LOCKED = `ARRAY(SELECT id FROM tasks WHERE id = ANY (ARRAY(SELECT item ->>
 const END = {
   name: 'task_end',
   text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
-      progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = made, usage = used, warnings = warned, error = failure,
+      progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = results, usage = used, warnings = warned, error = failure,
       has_thumbnail = COALESCE(thumbnail, false),
       calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
-    FROM ${ofBatch('fence int, account text, ended text, made jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb, thumbnail boolean')}
+    FROM ${ofBatch('fence int, account text, ended text, results jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb, thumbnail boolean')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
       AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${BUDGETS_LOCK} AND id = ANY (${LOCKED}) ELSE true END
     RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
@@ -393,7 +393,7 @@ export async function endTasks(database: Queryable, ends: readonly End[]): Promi
   const items = ends.map(({ by, status, images, usage, warnings, hasThumbnail, error, call }) => ({
     ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
     ended: status,
-    made: images,
+    results: images,
     used: usage,
     failure: error,
     call,

@@ -34,9 +34,9 @@ describe('the address of a caller', () => {
 
   it('H1: is read from the end of a list, however long that is', () => {
     const read = jest.spyOn(ipaddr, 'isValid');
-    for (const made of [',', 'a,', '::,', `${'1'.repeat(500)},`]) {
+    for (const entry of [',', 'a,', '::,', `${'1'.repeat(500)},`]) {
       read.mockClear();
-      const list = plainAddresses(`${made.repeat(15_000)}198.51.100.1, 203.0.113.7:51324`);
+      const list = plainAddresses(`${entry.repeat(15_000)}198.51.100.1, 203.0.113.7:51324`);
       expect(list.endsWith('198.51.100.1, 203.0.113.7')).toBe(true);
       expect(read.mock.calls.length).toBeLessThanOrEqual(16);
     }

@@ -11,12 +11,12 @@ interface LinkShownProps {
   readonly title: string;
   /** Its recipient and purpose. */
   readonly children: ReactNode;
-  readonly made: OneTimeLink;
+  readonly newLink: OneTimeLink;
   readonly onClose: () => void;
 }
 
 /** The link is shown only once, so a click outside does not close this dialog. */
-export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
+export function LinkShown({ title, children, newLink, onClose }: LinkShownProps) {
   return (
     <Dialog
       opened
@@ -28,12 +28,12 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
       closeOnEscape={false}
     >
       <Stack>
-        {made.emailed === true && (
+        {newLink.emailed === true && (
           <Alert color="green" variant="light" icon={<IconMail size={18} />} role="status">
             The link was emailed. Send it yourself only if the email doesn’t arrive.
           </Alert>
         )}
-        {made.emailed === false && (
+        {newLink.emailed === false && (
           <Alert
             color="red"
             variant="light"
@@ -47,15 +47,15 @@ export function LinkShown({ title, children, made, onClose }: LinkShownProps) {
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {children}
         </Text>
-        <ShownOnce text={made.link} testId="link" />
-        {isLocal(made.link) && (
+        <ShownOnce text={newLink.link} testId="link" />
+        {isLocal(newLink.link) && (
           <Text size="sm">
             This link works on this machine only: set <Code>PUBLIC_URL</Code> to an address others can reach.
           </Text>
         )}
         <Text size="sm" c="dimmed">
-          The link works once and expires in {made.hours} hours. Anyone who has it can use it. This link is shown only
-          once.
+          The link works once and expires in {newLink.hours} hours. Anyone who has it can use it. This link is shown
+          only once.
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>

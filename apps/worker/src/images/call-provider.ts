@@ -24,7 +24,7 @@ import { TaskProgress } from './task-progress.js';
 const PARK_MARGIN_MS = 10_000;
 
 /** A provider's result, with the bytes of each image in memory. */
-export type MadeImages = Omit<ProviderImageResult, 'images'> & {
+export type CallResult = Omit<ProviderImageResult, 'images'> & {
   readonly files: Buffer[];
   readonly provider: Candidate['provider'];
 };
@@ -52,7 +52,7 @@ export class CallProvider {
   ) {}
 
   /** Throws whatever `generate` and `ProviderStarts.start` throw. */
-  async call(attempt: Attempt, order: OrderedCall): Promise<MadeImages | ProviderPending | CallRejection> {
+  async call(attempt: Attempt, order: OrderedCall): Promise<CallResult | ProviderPending | CallRejection> {
     const { provider, key } = order.candidate;
     const { id, options } = attempt.claimed.task;
     const { caller, nextEpoch, remainingMs, claimedAt } = attempt.claimed;
@@ -81,7 +81,7 @@ export class CallProvider {
     if (problem !== undefined) this.starts.jobNotChecked(attempt, problem);
   }
 
-  private async ask(attempt: Attempt, order: OrderedCall, span: OpenSpan): Promise<MadeImages | ProviderPending> {
+  private async ask(attempt: Attempt, order: OrderedCall, span: OpenSpan): Promise<CallResult | ProviderPending> {
     const { claimed, lease } = attempt;
     const { candidate } = order;
     const { provider, key } = candidate;
@@ -105,11 +105,11 @@ export class CallProvider {
       if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
       return answer;
     }
-    const { images, ...made } = answer;
+    const { images, ...result } = answer;
     const files = await readAll(images, attempt);
     span.set({ outcome: 'succeeded', images: files.length, bytes: files.reduce((sum, { length }) => sum + length, 0) });
     if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
-    return { ...made, warnings: [...inputs.adapted, ...made.warnings], provider, files };
+    return { ...result, warnings: [...inputs.adapted, ...result.warnings], provider, files };
   }
 
   /** Publishes a partial image, unless the caller asked for fewer than the provider sends. */

@@ -18,11 +18,11 @@ export class DeliverImage {
    * Returns the thumbnail that is still to be recorded, if the task was completed before that was stored. When the task
    * had already ended, the stored objects are deleted. Throws ImageNotStored.
    */
-  async deliver(attempt: Attempt, { made, stored }: OrderedImages): Promise<Thumbnail | undefined> {
+  async deliver(attempt: Attempt, { result, stored }: OrderedImages): Promise<Thumbnail | undefined> {
     const { images, thumbnail, warnings } = stored;
     const hasThumbnail = thumbnail !== undefined && (await this.thumbnails.isStored(thumbnail));
-    const result = { images, usage: made.usage, warnings, hasThumbnail };
-    if (await this.tasks.complete(attempt, made.provider, result)) return hasThumbnail ? undefined : thumbnail;
+    const contents = { images, usage: result.usage, warnings, hasThumbnail };
+    if (await this.tasks.complete(attempt, result.provider, contents)) return hasThumbnail ? undefined : thumbnail;
     await this.images.delete(stored);
     return undefined;
   }

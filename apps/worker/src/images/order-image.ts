@@ -7,7 +7,7 @@ import { ProviderRegistry } from './provider-registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';
-import { CallProvider, isOfTheProvider, type MadeImages, type OrderedCall } from './call-provider.js';
+import { CallProvider, isOfTheProvider, type CallResult, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
 import { LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -16,7 +16,7 @@ import { TaskMemory, type TaskHold } from './task-memory.js';
 
 /** The finished images in the store, and the provider's other results. */
 export interface OrderedImages {
-  readonly made: Omit<MadeImages, 'files'>;
+  readonly result: Omit<CallResult, 'files'>;
   readonly stored: StoredImages;
 }
 
@@ -83,9 +83,9 @@ export class OrderImage {
       const answer = await this.calls.call(attempt, order);
       if ('pending' in answer) return answer;
       if (!('reason' in answer)) {
-        const { files, ...made } = answer;
+        const { files, ...result } = answer;
         order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
-        return { made, stored: await this.images.run(attempt, made, files) };
+        return { result, stored: await this.images.run(attempt, result, files) };
       }
       passed.refused(answer.retryAfterMs);
     } catch (error) {

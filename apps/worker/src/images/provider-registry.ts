@@ -5,14 +5,14 @@ import { longestCall, type LongestCall, type MakeProvider } from '#providers/des
 import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 
-interface Made {
+interface Adapter {
   readonly entry: ProviderEntry;
   readonly provider: ImageProvider;
 }
 
 /** The adapters of the current catalog: one per provider key, reused until the provider's entry changes. */
 export class ProviderRegistry {
-  private readonly made = new Map<string, Made>();
+  private readonly adapters = new Map<string, Adapter>();
   private seen: Catalog | undefined;
 
   /** `refresh` loads the console's latest changes. */
@@ -46,10 +46,10 @@ export class ProviderRegistry {
   imageProvider(entry: ProviderEntry, key: ProviderKey | undefined): ImageProvider {
     this.forgetOld();
     const id = `${entry.name}\n${key?.name ?? ''}`;
-    const known = this.made.get(id);
+    const known = this.adapters.get(id);
     if (known !== undefined && (known.entry === entry || isDeepStrictEqual(known.entry, entry))) return known.provider;
     const provider = this.make(entry, key);
-    this.made.set(id, { entry, provider });
+    this.adapters.set(id, { entry, provider });
     return provider;
   }
 
@@ -63,7 +63,7 @@ export class ProviderRegistry {
     const { current } = this.source;
     if (this.seen === current) return;
     this.seen = current;
-    for (const [id, { entry }] of this.made) if (!current.providers.has(entry.name)) this.made.delete(id);
+    for (const [id, { entry }] of this.adapters) if (!current.providers.has(entry.name)) this.adapters.delete(id);
   }
 }
 

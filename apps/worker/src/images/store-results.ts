@@ -11,7 +11,7 @@ import type { TaskImage } from '#tasks/row/task.js';
 import { inSpan } from '#telemetry/spans.js';
 import { unmetOptions, sizesOf } from './unmet-options.js';
 import type { Attempt } from './attempt.js';
-import type { MadeImages } from './call-provider.js';
+import type { CallResult } from './call-provider.js';
 import { ImageNotStored } from './failure-verdict.js';
 import { FinishAsOrdered } from './finish-as-ordered.js';
 import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
@@ -44,8 +44,8 @@ export class StoreResults {
    * AppError when a strict request does not allow them, ImageNotStored, and the abort reason of the attempt's signal;
    * then nothing is left in the store.
    */
-  async run(attempt: Attempt, made: Omit<MadeImages, 'files'>, files: Buffer[]): Promise<StoredImages> {
-    const stored = new Stored(attempt, made);
+  async run(attempt: Attempt, result: Omit<CallResult, 'files'>, files: Buffer[]): Promise<StoredImages> {
+    const stored = new Stored(attempt, result);
     try {
       while (files.length > 0) {
         const image = await this.next(files, attempt, stored).catch((error: unknown) => stored.unusable(error));
@@ -99,9 +99,9 @@ class Stored {
 
   constructor(
     private readonly attempt: Attempt,
-    private readonly made: Omit<MadeImages, 'files'>,
+    private readonly result: Omit<CallResult, 'files'>,
   ) {
-    this.warnings = new Set(made.warnings);
+    this.warnings = new Set(result.warnings);
   }
 
   get isEmpty(): boolean {
@@ -118,7 +118,7 @@ class Stored {
 
   add(key: string, image: FinishedImage): void {
     const { contentType, width, height, sha256, provenance, bytes } = image;
-    const sizes = sizesOf(this.attempt.claimed.task.options, this.made.sentSize, image);
+    const sizes = sizesOf(this.attempt.claimed.task.options, this.result.sentSize, image);
     this.images.push({ key, contentType, width, height, bytes: bytes.length, sha256, sizes, provenance });
   }
 

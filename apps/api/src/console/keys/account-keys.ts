@@ -59,9 +59,9 @@ export class AccountKeys {
     assertWithinAccount(body, await this.defaults.of(accountId));
     const budget = budgetAfter(body, undefined);
     const { max_keys: keysPerAccount } = this.defaults.view;
-    const made = await this.keys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
-    if (budget) await this.budgets.set({ ownerId: made.id, owner: 'key' }, budget);
-    return { key: await this.view(who, made.id), secret: made.key };
+    const created = await this.keys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
+    if (budget) await this.budgets.set({ ownerId: created.id, owner: 'key' }, budget);
+    return { key: await this.view(who, created.id), secret: created.key };
   }
 
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
@@ -86,7 +86,7 @@ export class AccountKeys {
    * key and share its budget. A key that the old one itself replaced ends at once.
    */
   async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
-    const made = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
+    const created = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
       const old = await this.find(who, id, transaction);
       if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
         throw new AppError('invalid_value', 'This key is revoked or expired. Create a new one.');
@@ -96,7 +96,7 @@ export class AccountKeys {
       }
       return await this.keys.rotate(transaction, old.id, new Date(Date.now() + overlapHours * HOUR_MS));
     });
-    return { key: await this.view(who, made.id), secret: made.key };
+    return { key: await this.view(who, created.id), secret: created.key };
   }
 
   /** `changed` is false when the key was already revoked. */

@@ -40,9 +40,9 @@ export class KeysController {
   @Post()
   @ApiResponse({ status: 201, type: NewKeyView })
   async create(@Session() session: Session, @Body() body: NewKeyBody): Promise<NewKeyView> {
-    const made = await this.keys.create(session, body);
-    await this.audit.record(session, 'key.created', made.key.id, { ...body });
-    return made;
+    const created = await this.keys.create(session, body);
+    await this.audit.record(session, 'key.created', created.key.id, { ...body });
+    return created;
   }
 
   @Patch(':id')
@@ -60,9 +60,9 @@ export class KeysController {
     @Param() { id }: IdParam,
     @Body() body: RotateKeyBody,
   ): Promise<NewKeyView> {
-    const made = await this.keys.rotate(session, id, body.overlap_hours);
-    await this.audit.record(session, 'key.rotated', id, { name: made.key.name, ...body, new_key: made.key.id });
-    return made;
+    const created = await this.keys.rotate(session, id, body.overlap_hours);
+    await this.audit.record(session, 'key.rotated', id, { name: created.key.name, ...body, new_key: created.key.id });
+    return created;
   }
 
   @Post(':id/revoke')

@@ -27,7 +27,7 @@ import { NewPasskeys } from './new-passkeys.js';
 export class PasskeysController {
   constructor(
     private readonly passkeys: PasskeyStore,
-    private readonly made: NewPasskeys,
+    private readonly newPasskeys: NewPasskeys,
     private readonly audit: AuditLog,
     private readonly changes: SignInChanges,
     private readonly limits: ProfileLimits,
@@ -48,7 +48,7 @@ export class PasskeysController {
     @Ip() address: string,
     @Body() { password }: ProofBody,
   ): Promise<WithCookies<PasskeyOptionsView>> {
-    return await this.made.begin(address, session, password);
+    return await this.newPasskeys.begin(address, session, password);
   }
 
   @Post()
@@ -59,7 +59,7 @@ export class PasskeysController {
     @Cookies() cookies: Cookies,
     @Body() body: NewPasskeyBody,
   ): Promise<WithCookies<PasskeyView>> {
-    const added = await this.made.finish(session, cookies, body);
+    const added = await this.newPasskeys.finish(session, cookies, body);
     await this.changes.record(session, 'person.passkey_added', added.body.id, { name: added.body.name });
     return added;
   }

@@ -72,11 +72,11 @@ export class WebAuthn {
       // No attestation was requested, and with one the library would check for revoked certificates at a URL that the
       // response names.
       if (attestation.get('attStmt').size > 0) throw new Error('an attestation that was not asked for');
-      const { registrationInfo: made } = await verifyRegistrationResponse({ response, ...expected });
-      if (made === undefined) return undefined;
-      const { id: credentialId, publicKey, counter, transports = [] } = made.credential;
+      const { registrationInfo: registration } = await verifyRegistrationResponse({ response, ...expected });
+      if (registration === undefined) return undefined;
+      const { id: credentialId, publicKey, counter, transports = [] } = registration.credential;
       const known = transports.filter((transport) => TRANSPORTS.has(transport));
-      return { credentialId, publicKey, counter, transports: known, synced: made.credentialBackedUp };
+      return { credentialId, publicKey, counter, transports: known, synced: registration.credentialBackedUp };
     });
   }
 

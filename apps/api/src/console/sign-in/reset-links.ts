@@ -27,15 +27,15 @@ export class ResetLinks {
 
   /** Creates links for the users with this email address and a password, one per password; older links end. */
   async create(email: string): Promise<ResetLink[]> {
-    const made: ResetLink[] = [];
+    const links: ResetLink[] = [];
     for (const person of (await this.people.forSignIn(email)).slice(0, MAX_LINKS)) {
       const accounts = await this.sessions.accounts(person.id);
       // A link of a disabled account would not work.
       const { accountId } = accounts.find(({ personId }) => personId === person.id) ?? accounts[0] ?? person;
       const path = await this.links.resetPassword({ ...person, accountId }, { allAccounts: true });
       const account = accounts.map(({ accountName }) => accountName).join(', ');
-      made.push({ person, account, link: publicUrlOf(this.config) + path });
+      links.push({ person, account, link: publicUrlOf(this.config) + path });
     }
-    return made;
+    return links;
   }
 }

@@ -37,12 +37,12 @@ export class AccountsController {
   @ApiResponse({ status: 201, type: NewAccountView, description: 'Returns a link for its owner.' })
   async create(@Session() session: Session, @Body() { email, ...body }: NewAccountBody): Promise<NewAccountView> {
     const id = await this.accounts.create(body);
-    const made = await this.invitations.invite(id, email, 'admin', session.personId);
+    const link = await this.invitations.invite(id, email, 'admin', session.personId);
     await this.write(session, id, 'account.created', { name: body.name, email });
     const account = await this.accounts.view(id);
     if (account.budget !== null) await this.writeBudget(session, account);
     await this.writeLimits(session, account, body);
-    return { account, ...linkView(made) };
+    return { account, ...linkView(link) };
   }
 
   @Patch(':id')
@@ -89,9 +89,9 @@ export class AccountsController {
     @Body() { email }: InviteAdminBody,
   ): Promise<LinkView> {
     const { name } = await this.accounts.find(id);
-    const made = await this.invitations.invite(id, email, 'admin', session.personId);
+    const link = await this.invitations.invite(id, email, 'admin', session.personId);
     await this.write(session, id, 'person.invited', { email, role: 'admin', account: name }, email);
-    return linkView(made);
+    return linkView(link);
   }
 
   private async writeBudget(session: Session, { id, name, budget }: AccountRowView): Promise<void> {

@@ -52,10 +52,10 @@ export class Invitations {
   }
 
   /** Creates a new link in place of a lost or expired one. */
-  async renew(accountId: string, id: string, madeBy: string): Promise<{ made: NewLink; invitation: Invitation }> {
+  async renew(accountId: string, id: string, madeBy: string): Promise<{ link: NewLink; invitation: Invitation }> {
     const invitation = (await this.list(accountId)).find((one) => one.id === id);
     if (invitation === undefined) throw noInvitation();
-    return { made: await this.send(accountId, invitation, madeBy), invitation };
+    return { link: await this.send(accountId, invitation, madeBy), invitation };
   }
 
   async withdraw(accountId: string, id: string): Promise<Invitation> {

@@ -41,9 +41,9 @@ export class TeamController {
   @Post('people')
   @ApiResponse({ status: 201, type: LinkView })
   async invite(@Session() session: Session, @Body() { email, role }: InviteBody): Promise<LinkView> {
-    const made = await this.invitations.invite(session.accountId, email, role, session.personId);
+    const link = await this.invitations.invite(session.accountId, email, role, session.personId);
     await this.audit.record(session, 'person.invited', email, { email, role });
-    return linkView(made);
+    return linkView(link);
   }
 
   @Patch('people/:id')
@@ -106,9 +106,9 @@ export class TeamController {
   @ApiResponse({ status: 201, type: LinkView, description: 'Using the link ends the user’s sessions.' })
   async resetLink(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
     const person = await this.another(session, id);
-    const made = await this.invitations.resetPassword(person, session.personId);
+    const link = await this.invitations.resetPassword(person, session.personId);
     await this.audit.record(session, 'person.reset_link_made', person.id, named(person));
-    return linkView(made);
+    return linkView(link);
   }
 
   /** For a user who lost their authenticator app and recovery codes: removes both, and their passkeys. */
@@ -138,10 +138,10 @@ export class TeamController {
   @RouteConfig({ bodyless: true })
   @ApiResponse({ status: 201, type: LinkView, description: 'The previous link stops working.' })
   async renew(@Session() session: Session, @Param() { id }: IdParam): Promise<LinkView> {
-    const { made, invitation } = await this.invitations.renew(session.accountId, id, session.personId);
+    const { link, invitation } = await this.invitations.renew(session.accountId, id, session.personId);
     const { email, role } = invitation;
     await this.audit.record(session, 'person.invited', email, { email, role });
-    return linkView(made);
+    return linkView(link);
   }
 
   @Delete('invitations/:id')

@@ -39,9 +39,9 @@ export class TwoFactorController {
   async begin(@Session() session: Session): Promise<AuthenticatorView> {
     if (!session.hasPassword)
       throw new AppError('not_permitted', 'Codes are required only after a password, and you have none.');
-    const made = await this.factors.begin(session.signInId, session.email);
-    if (made === undefined) throw new AppError('already_exists', 'Two-factor authentication is already on.');
-    return made;
+    const authenticator = await this.factors.begin(session.signInId, session.email);
+    if (authenticator === undefined) throw new AppError('already_exists', 'Two-factor authentication is already on.');
+    return authenticator;
   }
 
   @Post('confirm')

@@ -12,17 +12,17 @@ import { OverlapField, overlapSentence, USUAL_OVERLAP } from '../../parts/overla
 interface RotateProps {
   readonly apiKey: ApiKey;
   readonly onClose: () => void;
-  readonly onMade: (made: NewKey) => void;
+  readonly onCreated: (newKey: NewKey) => void;
 }
 
 /** Creates a new secret; the old one keeps working for some hours, so that clients can be updated. */
-export function RotateKey({ apiKey, onClose, onMade }: RotateProps) {
+export function RotateKey({ apiKey, onClose, onCreated }: RotateProps) {
   const [hours, setHours] = useState<number | string>(USUAL_OVERLAP);
   const rotate = useMutation({
     mutationFn: () => send<NewKey>('POST', `/keys/${apiKey.id}/rotate`, { overlap_hours: Number(hours) }),
-    onSuccess: async (made) => {
+    onSuccess: async (newKey) => {
       await queryClient.invalidateQueries(keysQuery);
-      onMade(made);
+      onCreated(newKey);
     },
   });
   return (

@@ -14,7 +14,7 @@ import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/resp
 interface KeyFormProps {
   readonly existing?: ApiKey;
   readonly onClose: () => void;
-  readonly onMade: (made: NewKey) => void;
+  readonly onCreated: (newKey: NewKey) => void;
 }
 
 /** Values of the form; an empty number field is ''. */
@@ -52,7 +52,7 @@ const LIMITS = [
 const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...LIMITS.map(([name]) => name)];
 
 /** Creates or changes a key. */
-export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
+export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
   const models = useQuery(modelsQuery);
   const isAdmin = useMay()('keys.manage_all');
   // A new key is one's own; who made an existing one may be a member.
@@ -70,7 +70,7 @@ export function KeyForm({ existing, onClose, onMade }: KeyFormProps) {
     onSuccess: async (answer) => {
       await queryClient.invalidateQueries(keysQuery);
       if ('secret' in answer) {
-        onMade(answer);
+        onCreated(answer);
         return;
       }
       notifications.show({ color: 'green', message: 'Key updated.' });

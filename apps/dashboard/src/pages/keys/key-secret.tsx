@@ -9,9 +9,9 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { EXAMPLE, snippetsOf, type SnippetRequest } from '../../parts/snippets.ts';
 
 /** The secret is shown only once, so a click outside does not close this dialog. */
-export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly onClose: () => void }) {
+export function KeySecret({ newKey, onClose }: { readonly newKey: NewKey; readonly onClose: () => void }) {
   const models = useQuery(modelsQuery);
-  const request = requestFor(made.key, models.data?.data[0]?.id);
+  const request = requestFor(newKey.key, models.data?.data[0]?.id);
   return (
     <Dialog
       opened
@@ -24,21 +24,21 @@ export function KeySecret({ made, onClose }: { readonly made: NewKey; readonly o
     >
       <Stack>
         <Text size="sm">
-          This is the secret key for <b>{made.key.name}</b>. Copy it now: Darkroom stores only a hash and can’t show it
-          again.
+          This is the secret key for <b>{newKey.key.name}</b>. Copy it now: Darkroom stores only a hash and can’t show
+          it again.
         </Text>
-        <ShownOnce text={made.secret} testId="secret" />
-        {isForImages(made.key) && (
+        <ShownOnce text={newKey.secret} testId="secret" />
+        {isForImages(newKey.key) && (
           <>
             <Text size="sm" fw={600} mt="xs">
               Try it
             </Text>
-            <CodeTabs codes={snippetsOf(request, made.secret)} />
-            {made.key.submit_mode === 'sync' && <ClientSetup secret={made.secret} model={request.model} />}
+            <CodeTabs codes={snippetsOf(request, newKey.secret)} />
+            {newKey.key.submit_mode === 'sync' && <ClientSetup secret={newKey.secret} model={request.model} />}
           </>
         )}
         <Group justify="space-between">
-          <Button variant="subtle" px={0} bg="transparent" onClick={() => openReference(made.secret)}>
+          <Button variant="subtle" px={0} bg="transparent" onClick={() => openReference(newKey.secret)}>
             Try it in the API reference
           </Button>
           <Button variant="default" onClick={onClose}>

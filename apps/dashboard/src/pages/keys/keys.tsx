@@ -17,7 +17,7 @@ import { KeyForm } from './key-form.tsx';
 import { KeySecret } from './key-secret.tsx';
 
 type Dialog =
-  { kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'secret'; made: NewKey };
+  { kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'secret'; newKey: NewKey };
 
 export function KeysPage() {
   const may = useMay();
@@ -26,7 +26,7 @@ export function KeysPage() {
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [withOld, setWithOld] = useState(false);
   const close = () => setDialog(null);
-  const showSecret = (made: NewKey) => setDialog({ kind: 'secret', made });
+  const showSecret = (newKey: NewKey) => setDialog({ kind: 'secret', newKey });
   const all = data?.data ?? [];
   const shown = withOld ? all : all.filter((key) => stateOf(key) === 'active');
   const old = all.length - all.filter((key) => stateOf(key) === 'active').length;
@@ -68,11 +68,11 @@ export function KeysPage() {
           label={`Show ${old} revoked or expired ${old === 1 ? 'key' : 'keys'}`}
         />
       )}
-      {dialog?.kind === 'create' && <KeyForm onClose={close} onMade={showSecret} />}
-      {dialog?.kind === 'edit' && <KeyForm existing={dialog.key} onClose={close} onMade={showSecret} />}
-      {dialog?.kind === 'rotate' && <RotateKey apiKey={dialog.key} onClose={close} onMade={showSecret} />}
+      {dialog?.kind === 'create' && <KeyForm onClose={close} onCreated={showSecret} />}
+      {dialog?.kind === 'edit' && <KeyForm existing={dialog.key} onClose={close} onCreated={showSecret} />}
+      {dialog?.kind === 'rotate' && <RotateKey apiKey={dialog.key} onClose={close} onCreated={showSecret} />}
       {dialog?.kind === 'revoke' && <RevokeKey apiKey={dialog.key} onClose={close} />}
-      {dialog?.kind === 'secret' && <KeySecret made={dialog.made} onClose={close} />}
+      {dialog?.kind === 'secret' && <KeySecret newKey={dialog.newKey} onClose={close} />}
     </PageFrame>
   );
 }

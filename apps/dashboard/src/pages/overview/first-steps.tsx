@@ -25,7 +25,7 @@ export function FirstSteps() {
     defaultValue: null,
     getInitialValueInEffect: false,
   });
-  const [made, setMade] = useState<NewKey | null>(null);
+  const [newKey, setNewKey] = useState<NewKey | null>(null);
   const [dialog, setDialog] = useState<'create' | 'secret' | null>(null);
   const { data } = useQuery({
     ...keysQuery,
@@ -80,38 +80,38 @@ export function FirstSteps() {
           )}
         </Step>
         <Step number={operator ? 3 : 2} title="Make the first call" done={usedAt !== null}>
-          {usedAt === null ? <Call made={made} /> : <Text size="sm">A key was used {fromNow(usedAt)}.</Text>}
+          {usedAt === null ? <Call newKey={newKey} /> : <Text size="sm">A key was used {fromNow(usedAt)}.</Text>}
         </Step>
       </Stack>
       <Suspense>
         {dialog === 'create' && (
           <KeyForm
             onClose={() => setDialog(null)}
-            onMade={(key) => {
-              setMade(key);
+            onCreated={(key) => {
+              setNewKey(key);
               setDialog('secret');
             }}
           />
         )}
-        {dialog === 'secret' && made !== null && <KeySecret made={made} onClose={() => setDialog(null)} />}
+        {dialog === 'secret' && newKey !== null && <KeySecret newKey={newKey} onClose={() => setDialog(null)} />}
       </Suspense>
     </Box>
   );
 }
 
 /** The request as code, with the secret of the key just created on this page. */
-function Call({ made }: { readonly made: NewKey | null }) {
+function Call({ newKey }: { readonly newKey: NewKey | null }) {
   const models = useQuery(modelsQuery);
-  const model = made?.key.models[0] ?? models.data?.data[0]?.id ?? EXAMPLE.model;
-  const request = { ...EXAMPLE, model, answeredByTask: made?.key.submit_mode === 'apimart' };
+  const model = newKey?.key.models[0] ?? models.data?.data[0]?.id ?? EXAMPLE.model;
+  const request = { ...EXAMPLE, model, answeredByTask: newKey?.key.submit_mode === 'apimart' };
   return (
     <>
       <Text size="sm" role="status">
-        {made === null ? 'Run this with your key.' : 'Run this; your new key is filled in.'} This step turns green when
-        the call arrives.
+        {newKey === null ? 'Run this with your key.' : 'Run this; your new key is filled in.'} This step turns green
+        when the call arrives.
       </Text>
       <Box w="100%">
-        <CodeTabs codes={snippetsOf(request, made?.secret)} />
+        <CodeTabs codes={snippetsOf(request, newKey?.secret)} />
       </Box>
     </>
   );

@@ -52,9 +52,9 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
   useEffect(() => {
     let gone = false;
     void Promise.all([createImageBitmap(file), mask === null ? null : createImageBitmap(mask)]).then(
-      ([made, before]) => {
+      ([bitmap, before]) => {
         if (gone) return;
-        setImage(made);
+        setImage(bitmap);
         if (before !== null) setStrokes((drawn) => [{ tool: 'brush', mask: before }, ...drawn]);
       },
     );

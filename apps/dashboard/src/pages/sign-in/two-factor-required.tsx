@@ -33,8 +33,8 @@ export function TwoFactorRequired({ codes, onSetUp, onClose, onSignOut }: TwoFac
               its code after your password.
             </Text>
             <SetUp
-              onDone={(made) => {
-                onSetUp(made);
+              onDone={(newCodes) => {
+                onSetUp(newCodes);
                 return Promise.resolve();
               }}
               onCancel={onSignOut}

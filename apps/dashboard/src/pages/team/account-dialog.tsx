@@ -23,7 +23,7 @@ export interface AccountAct {
 interface AccountDialogProps {
   readonly act: AccountAct;
   readonly onClose: () => void;
-  readonly onLink: (account: AccountRow, email: string, made: OneTimeLink) => void;
+  readonly onLink: (account: AccountRow, email: string, newLink: OneTimeLink) => void;
 }
 
 /** The actions of an operator on an account. */
@@ -97,7 +97,7 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
   const invite = useMutation({
     mutationFn: ({ email }: typeof form.values) =>
       send<OneTimeLink>('POST', `/accounts/${account.id}/admins`, { email: email.trim() }),
-    onSuccess: (made, { email }) => onLink(account, email.trim(), made),
+    onSuccess: (newLink, { email }) => onLink(account, email.trim(), newLink),
   });
   return (
     <FormDialog

@@ -12,7 +12,7 @@ import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 
 interface AccountFormProps {
   readonly onClose: () => void;
-  readonly onMade: (account: AccountRow, email: string, made: OneTimeLink) => void;
+  readonly onCreated: (account: AccountRow, email: string, newLink: OneTimeLink) => void;
 }
 
 interface Fields {
@@ -22,7 +22,7 @@ interface Fields {
   budget_period: BudgetPeriod;
 }
 
-export function AccountForm({ onClose, onMade }: AccountFormProps) {
+export function AccountForm({ onClose, onCreated }: AccountFormProps) {
   const form = useForm<Fields>({ initialValues: { name: '', email: '', budget: '', budget_period: 'month' } });
   const create = useMutation({
     mutationFn: ({ name, email, budget, budget_period }: Fields) =>
@@ -31,9 +31,9 @@ export function AccountForm({ onClose, onMade }: AccountFormProps) {
         email: email.trim(),
         ...(budget === '' ? {} : { budget: String(budget), budget_period }),
       }),
-    onSuccess: async (made, { email }) => {
+    onSuccess: async (newAccount, { email }) => {
       await queryClient.invalidateQueries(accountsQuery);
-      onMade(made.account, email.trim(), made);
+      onCreated(newAccount.account, email.trim(), newAccount);
     },
   });
   return (

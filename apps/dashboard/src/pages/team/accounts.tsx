@@ -13,15 +13,15 @@ import { AccountTable } from './account-table.tsx';
 type Dialog =
   | { kind: 'create' }
   | { kind: 'act'; act: AccountAct }
-  | { kind: 'link'; account: AccountRow; email: string; made: OneTimeLink };
+  | { kind: 'link'; account: AccountRow; email: string; newLink: OneTimeLink };
 
 /** For operators: the accounts of the installation. */
 export function AccountsPage() {
   const { data, error, isPending, refetch } = useQuery(accountsQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const close = () => setDialog(null);
-  const showLink = (account: AccountRow, email: string, made: OneTimeLink) => {
-    setDialog({ kind: 'link', account, email, made });
+  const showLink = (account: AccountRow, email: string, newLink: OneTimeLink) => {
+    setDialog({ kind: 'link', account, email, newLink });
   };
   return (
     <PageFrame
@@ -40,10 +40,10 @@ export function AccountsPage() {
           {data !== undefined && <AccountTable accounts={data.data} onAct={(act) => setDialog({ kind: 'act', act })} />}
         </Box>
       )}
-      {dialog?.kind === 'create' && <AccountForm onClose={close} onMade={showLink} />}
+      {dialog?.kind === 'create' && <AccountForm onClose={close} onCreated={showLink} />}
       {dialog?.kind === 'act' && <AccountDialog act={dialog.act} onClose={close} onLink={showLink} />}
       {dialog?.kind === 'link' && (
-        <LinkShown title="Invitation link" made={dialog.made} onClose={close}>
+        <LinkShown title="Invitation link" newLink={dialog.newLink} onClose={close}>
           Send this link to <b>{dialog.email}</b>. They choose a password and become{' '}
           {dialog.account.admins === 0 ? 'the owner' : 'an admin'} of <b>{dialog.account.name}</b>.
         </LinkShown>

@@ -12,17 +12,17 @@ import { INVITED_ROLES, RoleChoice } from './role-choice.tsx';
 
 interface InviteFormProps {
   readonly onClose: () => void;
-  readonly onMade: (email: string, made: OneTimeLink) => void;
+  readonly onCreated: (email: string, newLink: OneTimeLink) => void;
 }
 
-export function InviteForm({ onClose, onMade }: InviteFormProps) {
+export function InviteForm({ onClose, onCreated }: InviteFormProps) {
   const form = useForm<{ email: string; role: Role }>({ initialValues: { email: '', role: 'member' } });
   const invite = useMutation({
     mutationFn: ({ email, role }: typeof form.values) =>
       send<OneTimeLink>('POST', '/people', { email: email.trim(), role }),
-    onSuccess: async (made, { email }) => {
+    onSuccess: async (newLink, { email }) => {
       await queryClient.invalidateQueries(invitationsQuery);
-      onMade(email.trim(), made);
+      onCreated(email.trim(), newLink);
     },
   });
   return (

@@ -72,7 +72,7 @@ const ACTS = {
 interface PersonDialogProps {
   readonly act: PersonAct;
   readonly onClose: () => void;
-  readonly onLink: (made: OneTimeLink) => void;
+  readonly onLink: (newLink: OneTimeLink) => void;
 }
 
 export function PersonDialog({ act: { kind, person }, onClose, onLink }: PersonDialogProps) {

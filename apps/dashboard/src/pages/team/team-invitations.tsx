@@ -13,7 +13,7 @@ import { Trouble } from '../../parts/page.tsx';
 import { ROLE_NAMES } from './role-choice.tsx';
 
 interface InvitationsProps {
-  readonly onRenewed: (email: string, made: OneTimeLink) => void;
+  readonly onRenewed: (email: string, newLink: OneTimeLink) => void;
 }
 
 /** Open invitations; renders nothing if there are none. */
@@ -23,9 +23,9 @@ export function Invitations({ onRenewed }: InvitationsProps) {
   const refresh = () => queryClient.invalidateQueries(invitationsQuery);
   const renew = useMutation({
     mutationFn: ({ id }: Invitation) => send<OneTimeLink>('POST', `/invitations/${id}/renew`),
-    onSuccess: async (made, { email }) => {
+    onSuccess: async (newLink, { email }) => {
       await refresh();
-      onRenewed(email, made);
+      onRenewed(email, newLink);
     },
     onError: async (failure) => {
       notifications.show({ color: 'red', title: 'Could not create a new link', message: failure.message });

@@ -17,15 +17,15 @@ import { PersonDialog, type PersonAct } from './person-dialog.tsx';
 type Dialog =
   | { kind: 'invite' }
   | { kind: 'person'; act: PersonAct }
-  | { kind: 'invited'; email: Invitation['email']; made: OneTimeLink }
-  | { kind: 'reset'; name: string; made: OneTimeLink };
+  | { kind: 'invited'; email: Invitation['email']; newLink: OneTimeLink }
+  | { kind: 'reset'; name: string; newLink: OneTimeLink };
 
 export function TeamPage() {
   const { account } = useSession();
   const { data, error, isPending, refetch } = useQuery(peopleQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const close = () => setDialog(null);
-  const showInvitation = (email: string, made: OneTimeLink) => setDialog({ kind: 'invited', email, made });
+  const showInvitation = (email: string, newLink: OneTimeLink) => setDialog({ kind: 'invited', email, newLink });
   return (
     <PageFrame
       title="Team"
@@ -45,21 +45,21 @@ export function TeamPage() {
           <OwnAccount />
         </Stack>
       )}
-      {dialog?.kind === 'invite' && <InviteForm onClose={close} onMade={showInvitation} />}
+      {dialog?.kind === 'invite' && <InviteForm onClose={close} onCreated={showInvitation} />}
       {dialog?.kind === 'person' && (
         <PersonDialog
           act={dialog.act}
           onClose={close}
-          onLink={(made) => setDialog({ kind: 'reset', name: dialog.act.person.name, made })}
+          onLink={(newLink) => setDialog({ kind: 'reset', name: dialog.act.person.name, newLink })}
         />
       )}
       {dialog?.kind === 'invited' && (
-        <LinkShown title="Invitation link" made={dialog.made} onClose={close}>
+        <LinkShown title="Invitation link" newLink={dialog.newLink} onClose={close}>
           Send this link to <b>{dialog.email}</b>. They choose a password and join {accountLabel(account.name)}.
         </LinkShown>
       )}
       {dialog?.kind === 'reset' && (
-        <LinkShown title="Password reset link" made={dialog.made} onClose={close}>
+        <LinkShown title="Password reset link" newLink={dialog.newLink} onClose={close}>
           Send this link to <b>{dialog.name}</b> to choose a new password. They stay signed in until they use it.
         </LinkShown>
       )}

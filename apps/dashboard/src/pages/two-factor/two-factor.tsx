@@ -25,9 +25,9 @@ export function TwoFactor() {
   const [step, setStep] = useState<Step | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const cancel = () => setStep(null);
-  const done = async (made: readonly string[] | null) => {
+  const done = async (newCodes: readonly string[] | null) => {
     setStep(null);
-    setCodes(made);
+    setCodes(newCodes);
     await queryClient.invalidateQueries(twoFactorQuery);
   };
   return (
@@ -50,7 +50,7 @@ export function TwoFactor() {
               about="You get ten new recovery codes. The current ones stop working."
               codes={CODES}
               send={({ code }) => send<Codes>('POST', '/two-factor/recovery-codes', { code })}
-              onDone={({ recovery_codes: made }) => done(made)}
+              onDone={({ recovery_codes: newCodes }) => done(newCodes)}
               onCancel={cancel}
             />
           )}
