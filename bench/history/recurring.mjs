@@ -375,13 +375,13 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
       },
     ],
     [
-      'tasks/TaskTransitions: parked, given back, failed',
+      'tasks/TaskTransitions: parked, released, failed',
       async () => {
         const lease = await claimed();
         await transitions.startProvider(lease, CALL, 3);
         await transitions.park(lease, 0);
         await transitions.claim(lease.id, 'worker', 20_000);
-        await transitions.giveBack({ id: lease.id, attempt: 2 }, 0, ENDED);
+        await transitions.release({ id: lease.id, attempt: 2 }, 0, ENDED);
         await transitions.claim(lease.id, 'worker', 20_000);
         await transitions.fail({ id: lease.id, attempt: 3 }, { code: 'provider_unavailable', message: 'no' }, ENDED);
       },

@@ -63,7 +63,7 @@ describe('PasswordHashLimiter', () => {
     ]);
   });
 
-  it('gives the place back when the work fails', async () => {
+  it('returns the place when the work fails', async () => {
     const places = new PasswordHashLimiter(1, 0, 0);
     await expect(places.run('a', () => Promise.reject(new Error('oh')))).rejects.toThrow('oh');
     await expect(places.run('a', () => Promise.resolve('done'))).resolves.toBe('done');

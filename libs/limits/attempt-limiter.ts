@@ -37,11 +37,11 @@ export class AttemptLimiter {
     });
   }
 
-  /** Takes an admitted attempt back out of its window. Never fails: without Redis it goes on counting there. */
-  async giveBack(name: string): Promise<void> {
+  /** Returns an admitted attempt, which its window then no longer counts. Never fails: without Redis it goes on counting there. */
+  async returnAttempt(name: string): Promise<void> {
     const here = this.alone.get(name) ?? 0;
     if (here > 0) this.alone.set(name, here - 1, { noUpdateTTL: true });
-    await this.counter.giveBack(name).catch(() => undefined);
+    await this.counter.returnRequest(name).catch(() => undefined);
   }
 }
 

@@ -46,7 +46,7 @@ export class FairBudget {
     else this.bySource.delete(source);
   }
 
-  /** Gives an amount of the source back. */
+  /** Releases an amount of the source. */
   release(amount: number, source: string): void {
     this.add(-amount, source);
   }

@@ -22,8 +22,8 @@ const COUNT = new RedisScript(`
   end
   return answers`);
 
-/** KEYS: one counter. Gives one request back, unless its window has ended. */
-const GIVE_BACK = new RedisScript(`
+/** KEYS: one counter. Returns one request, unless its window has ended. */
+const RETURN = new RedisScript(`
   local count = tonumber(redis.call('GET', KEYS[1])) or 0
   if count > 0 then redis.call('DECR', KEYS[1]) end
   return count`);
@@ -93,9 +93,9 @@ export class RateCounter {
     }));
   }
 
-  /** Takes back one request that was counted. Throws like `count`. */
-  async giveBack(name: string): Promise<void> {
-    await GIVE_BACK.run(this.redis, [this.keyOf(name)], []);
+  /** Returns one request that was counted. Throws like `count`. */
+  async returnRequest(name: string): Promise<void> {
+    await RETURN.run(this.redis, [this.keyOf(name)], []);
   }
 
   private keyOf(name: string): string {

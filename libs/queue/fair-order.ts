@@ -4,8 +4,8 @@ import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import type { RedisScript } from '#redis/redis-script.js';
 import {
-  GIVE_BACK,
-  GIVE_BACK_WITH_SLOT,
+  RETURN_TURN,
+  RETURN_TURN_AND_SLOT,
   JOIN,
   LEAVE,
   MISSING,
@@ -140,14 +140,14 @@ export class FairOrder {
   }
 
   /** Returns the caller's last turn, unused. */
-  async giveBack(caller: QueueCaller): Promise<void> {
-    await this.run(GIVE_BACK, turnsOf(caller));
+  async returnTurn(caller: QueueCaller): Promise<void> {
+    await this.run(RETURN_TURN, turnsOf(caller));
   }
 
   /** The same with its task's slot, if both were taken: a frozen Redis takes them only when it resumes. */
-  async giveBackWithSlot(caller: QueueCaller, { task, keys }: Slot): Promise<void> {
+  async returnTurnAndSlot(caller: QueueCaller, { task, keys }: Slot): Promise<void> {
     const values = [this.prefix, ...turnsOf(caller), task];
-    await GIVE_BACK_WITH_SLOT.runInFull(this.redis, [...this.keys, ...keys], values);
+    await RETURN_TURN_AND_SLOT.runInFull(this.redis, [...this.keys, ...keys], values);
   }
 
   /** Puts tasks in line, for turns that are held by jobs. Both are identified by job ids. */

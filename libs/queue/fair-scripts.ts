@@ -137,18 +137,18 @@ export const TAKE_TURN_AND_SLOT = script(`
   end
   return { 'taken', unpack(answers[1]) }`);
 
-const GIVE_BACK_TURNS = `
+const UNDO_TURNS = `
   if field(rounds, ARGV[2]) then call('HINCRBYFLOAT', rounds, ARGV[2], '-' .. ARGV[3]) end
   if field(keys(ARGV[2]), ARGV[4]) then call('HINCRBYFLOAT', keys(ARGV[2]), ARGV[4], '-' .. ARGV[5]) end`;
 
 /** ARGV: an account, the size of its turn, a key of it, and the size of that key's turn. Undoes their last turns. */
-export const GIVE_BACK = script(GIVE_BACK_TURNS);
+export const RETURN_TURN = script(UNDO_TURNS);
 
-/** KEYS 7 to 9: see TAKE_TURN_AND_SLOT; ARGV: see GIVE_BACK, then a task. Undoes both, if the task has its slot. */
-export const GIVE_BACK_WITH_SLOT = script(`
+/** KEYS 7 to 9: see TAKE_TURN_AND_SLOT; ARGV: see RETURN_TURN, then a task. Undoes both, if the task has its slot. */
+export const RETURN_TURN_AND_SLOT = script(`
   call('ZREM', KEYS[9], ARGV[6])
   if call('ZREM', KEYS[8], ARGV[4] .. ' ' .. ARGV[6]) == 0 then return end
-  ${GIVE_BACK_TURNS}`);
+  ${UNDO_TURNS}`);
 
 /** ARGV for each task: account, task, the key's turn, job, the account's turn. Puts the tasks in line. */
 export const JOIN = script(`

@@ -65,13 +65,13 @@ export class ImageQueue {
   }
 
   /** Returns the caller's last turn, unused; never fails, since at worst the caller's next turn comes a round later. */
-  async giveBackTurn(caller: QueueCaller): Promise<void> {
-    await this.order.giveBack(caller).catch(() => undefined);
+  async returnTurn(caller: QueueCaller): Promise<void> {
+    await this.order.returnTurn(caller).catch(() => undefined);
   }
 
   /** Returns a turn and its slot after Redis did not answer, if both were taken or will be. Never fails. */
-  async giveBackTurnAndSlot(caller: QueueCaller, slot: Slot): Promise<void> {
-    await this.order.giveBackWithSlot(caller, slot).catch(() => undefined);
+  async returnTurnAndSlot(caller: QueueCaller, slot: Slot): Promise<void> {
+    await this.order.returnTurnAndSlot(caller, slot).catch(() => undefined);
   }
 
   /** Throws like `add`. */

@@ -119,7 +119,7 @@ describe('several processes', () => {
     expect(await objectsOf(ids)).toEqual(ids.map(() => 1));
   });
 
-  it('give back at once what does not fit into the grace time', async () => {
+  it('release at once what does not fit into the grace time', async () => {
     const leaving = await startWorker({ ...platform.settings, SHUTDOWN_GRACE_MS: '200', WORKER_CONCURRENCY: '8' });
     const ids = await Promise.all(
       Array.from({ length: 16 }, (_, n) => submit(platform.url, `move ${n} [[latency=5s]]`)),

@@ -104,7 +104,7 @@ describe('the fair order', () => {
     expect(await room.queue.takeTurn(busy, 6)).toMatchObject({ before: 6 });
     const turn = await room.queue.takeTurn(idle, 5);
     expect(turn.before).toBe(1);
-    await room.queue.giveBackTurn(idle);
+    await room.queue.returnTurn(idle);
     expect(await room.queue.takeTurn(idle)).toEqual(turn);
   });
 
@@ -159,7 +159,7 @@ describe('the fair order', () => {
     expect(served.replaceAll('b', '')).toMatch(/^(?=.*y.*y)(?=.*z.*z.*z)/);
   });
 
-  it('a task that is cancelled gives its account’s last turn back, so those behind it move up', async () => {
+  it('a task that is cancelled returns its account’s last turn, so those behind it move up', async () => {
     const added = await add('a', 4);
     await add('b', 4);
     await room.queue.remove(added[0] ?? { taskId: '', epoch: 0 });

@@ -172,7 +172,7 @@ describe('money', () => {
     const { task } = await take({ apiKeyId, cost });
     const lease = { id: task.id, attempt: (await room.transitions.claim(task.id, 'worker', 20_000))?.attempt ?? 0 };
     if (call !== undefined) expect(await room.transitions.startProvider(lease, call, 3)).toBe(true);
-    if (end !== undefined) await room.transitions.giveBack(lease, 0, end);
+    if (end !== undefined) await room.transitions.release(lease, 0, end);
     const cancelled = await room.store.cancel(allTasksOf(TEST_ACCOUNT), task.id);
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
     const settled = 'settle' in rest ? rest.settle : 0;

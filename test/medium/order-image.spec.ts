@@ -142,7 +142,7 @@ describe('ordering an image', () => {
       expect(await callsOf(id)).toMatchObject([{ outcome: 'failed', code: error.code }]);
     });
 
-    it('gives the task back when all have failed, and stops at the cap on starts', async () => {
+    it('releases the task when all have failed, and stops at the cap on starts', async () => {
       const id = await accepted();
       const vendors = { first: failing('no'), second: failing('no') };
       await worker(vendors).run(id);

@@ -126,7 +126,7 @@ describe('running one task', () => {
     expect(await startsOf(id)).toBe(0);
   });
 
-  it('gives a task back after a failure that was not charged, and finishes it at the next start', async () => {
+  it('releases a task after a failure that was not charged, and finishes it at the next start', async () => {
     const id = await accepted({ prompt: 'a pear [[fault=http-500 times=1]]' });
     await worker().run(id);
     expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
@@ -301,7 +301,7 @@ describe('running one task', () => {
     expect(await startsOf(id)).toBe(1);
   });
 
-  it('gives what it holds back at once when the process stops', async () => {
+  it('releases what it holds at once when the process stops', async () => {
     const id = await accepted();
     const started = deferred<undefined>();
     const endless = vendor(async (context) => {

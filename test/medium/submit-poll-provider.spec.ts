@@ -376,7 +376,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
     ['insufficient_quota', operator],
     ['service_unavailable', again],
     ['unknown_error', again],
-  ])('classifies a job that failed with %s, which is given back', async (code, expected) => {
+  ])('classifies a job that failed with %s, which is released', async (code, expected) => {
     vendor.plan({ looks: [vendor.shapes.failed(JOB, code, `Failed: ${PROMPT}`)] });
     const error = await failureOf(look());
     expect(error).toMatchObject({ ...expected, ...unpaid });

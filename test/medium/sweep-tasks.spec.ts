@@ -105,7 +105,7 @@ describe('the sweep', () => {
     await room.transitions.claim(lease, 'worker', 20_000);
     const later = await oldTask();
     const claim = await room.transitions.claim(later, 'worker', 20_000);
-    await room.transitions.giveBack({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
+    await room.transitions.release({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     expect(await room.newSweep().requeueAbandoned()).toBe(0);
     expect(await jobsOf(fresh.id)).toEqual([]);

@@ -81,20 +81,20 @@ describe('the transitions of a task', () => {
     expect(await room.transitions.progress(first, 50, 'running')).toBe(false);
     expect(await room.transitions.complete(first, result)).toBeUndefined();
     expect(await room.transitions.fail(first, taskError(new AppError('internal_error', 'x')))).toBe(false);
-    expect(await room.transitions.giveBack(first, 0)).toBeUndefined();
+    expect(await room.transitions.release(first, 0)).toBeUndefined();
     expect(await room.transitions.renew([first, second], LEASE_MS)).toEqual([{ id: second.id, attempt: 2 }]);
     expect(await room.transitions.complete(second, result)).toMatchObject({
       outcome: { status: 'completed', images: [image] },
     });
   });
 
-  it('ends once: completion, failure and give-back after the end change nothing', async () => {
+  it('ends once: completion, failure and release after the end change nothing', async () => {
     const lease = await claimed();
     expect(await room.transitions.complete(lease, result)).toMatchObject({
       outcome: { status: 'completed', images: [image] },
     });
     expect(await room.transitions.fail(lease, taskError(new AppError('internal_error', 'late')))).toBe(false);
-    expect(await room.transitions.giveBack(lease, 0)).toBeUndefined();
+    expect(await room.transitions.release(lease, 0)).toBeUndefined();
     expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();
     const task = await room.store.find(allTasksOf(TEST_ACCOUNT), lease.id);
     expect(task).toMatchObject({ status: 'completed', phase: 'done', progress: 100, error: null, images: [image] });
@@ -108,11 +108,11 @@ describe('the transitions of a task', () => {
     await expect(revived).rejects.toThrow(/is already/);
   });
 
-  it('is free for others once it was given back, though a renewal of its lease comes after that', async () => {
+  it('is free for others once it was released, though a renewal of its lease comes after that', async () => {
     const { id } = await room.store.insert(command(), DEADLINE_MS);
     const first = await room.transitions.claim(id, 'first', 60_000);
     const lease = { id, attempt: first?.attempt ?? 0 };
-    await room.transitions.giveBack(lease, 0);
+    await room.transitions.release(lease, 0);
     expect(await room.transitions.renew([lease], 60_000)).toEqual([]);
     expect(await room.transitions.claim(id, 'second', 60_000)).toMatchObject({ attempt: 2, losses: 0 });
   });
@@ -128,10 +128,10 @@ describe('the transitions of a task', () => {
     const lease = await claimed();
     await room.transitions.startProvider(lease, PAID, 3);
     await room.transitions.acceptedByProvider(lease, 'vendor-job-7');
-    await room.transitions.giveBack(lease, 0);
+    await room.transitions.release(lease, 0);
     const second = await claimed(lease.id);
     expect(second.task).toMatchObject({ providerCallOpen: true, providerJobId: 'vendor-job-7', providerStarts: 1 });
-    await room.transitions.giveBack(second, 0, { outcome: 'failed', charged: 'no' });
+    await room.transitions.release(second, 0, { outcome: 'failed', charged: 'no' });
     expect((await claimed(lease.id)).task.providerCallOpen).toBe(false);
   });
 
@@ -156,7 +156,7 @@ describe('the transitions of a task', () => {
     expect(Date.parse(calls[0]?.endedAt ?? '')).toBe(Date.parse(calls[1]?.startedAt ?? ''));
     const other = await claimed();
     await room.transitions.startProvider(other, PAID, 3);
-    await room.transitions.giveBack(other, 0, { outcome: 'failed', charged: 'maybe' });
+    await room.transitions.release(other, 0, { outcome: 'failed', charged: 'maybe' });
     const second = await claimed(other.id);
     expect(second.task).toMatchObject({ providerCallOpen: true, lastCall: { outcome: 'failed', charged: 'maybe' } });
     await room.transitions.fail(second, taskError(new AppError('interrupted', 'x')), {
@@ -168,9 +168,9 @@ describe('the transitions of a task', () => {
     ]);
   });
 
-  it('takes no start that arrives after the task was given back', async () => {
+  it('takes no start that arrives after the task was released', async () => {
     const lease = await claimed();
-    await room.transitions.giveBack(lease, 0);
+    await room.transitions.release(lease, 0);
     expect(await room.transitions.startProvider(lease, PAID, 3)).toBe(false);
     expect((await claimed(lease.id)).task).toMatchObject({ providerCallOpen: false, providerStarts: 0 });
   });
@@ -216,7 +216,7 @@ describe('the transitions of a task', () => {
 
   it('is not claimed before its next try is due, nor after its deadline', async () => {
     const lease = await claimed();
-    const entry = await room.transitions.giveBack(lease, 60_000);
+    const entry = await room.transitions.release(lease, 60_000);
     expect(entry).toEqual({ taskId: lease.id, epoch: 2, delayMs: 60_000 });
     expect(await room.transitions.claim(lease.id, 'worker', LEASE_MS)).toBeUndefined();
     const overdue = await accepted();
@@ -226,7 +226,7 @@ describe('the transitions of a task', () => {
 
   it('is due at once while it waits for a provider, under an epoch that no other release uses', async () => {
     const lease = await claimed();
-    const entry = await room.transitions.giveBack(lease, 60_000, undefined, { wait: true });
+    const entry = await room.transitions.release(lease, 60_000, undefined, { wait: true });
     expect(entry).toEqual({ taskId: lease.id, epoch: 1, delayMs: 60_000 });
     const again = await room.transitions.claim(lease.id, 'worker', LEASE_MS);
     expect(again).toMatchObject({ nextEpoch: 2, caller: { accountId: TEST_ACCOUNT, accountWeight: 1, weight: 1 } });

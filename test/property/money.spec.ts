@@ -50,7 +50,7 @@ const cost = fc.oneof(
 );
 const mark = fc.constantFrom('none', 'key x', 'key y', 'retry x', 'retry y');
 
-const MOVES = ['claim', 'call', 'call for free', 'give back', 'fail', 'cancel', 'expire', 'retract'] as const;
+const MOVES = ['claim', 'call', 'call for free', 'release', 'fail', 'cancel', 'expire', 'retract'] as const;
 
 type Step =
   | { readonly kind: 'submit'; readonly caller: (typeof CALLERS)[number]; readonly cost: TaskCost | null; mark: string }
@@ -163,8 +163,8 @@ describe('the ledger', () => {
         const call = { provider: 'p', key: '', model: 'm', free: next.kind === 'call for free' };
         const { attempt = lease.attempt } = (await transitions.claim(id, 'worker', 20_000)) ?? {};
         await transitions.startProvider({ id, attempt }, call, 3, { outcome: 'failed', charged: 'no' });
-      } else if (next.kind === 'give back') {
-        await transitions.giveBack(lease, 0, { outcome: 'unknown', charged: next.task % 2 === 0 ? 'maybe' : 'no' });
+      } else if (next.kind === 'release') {
+        await transitions.release(lease, 0, { outcome: 'unknown', charged: next.task % 2 === 0 ? 'maybe' : 'no' });
       } else if (next.kind === 'fail') await transitions.fail(lease, FAILURE);
       else if (next.kind === 'cancel') await store.cancel(allTasksOf(rows[0]?.account_id ?? ''), id);
       else if (next.kind === 'complete') {

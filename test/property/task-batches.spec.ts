@@ -13,7 +13,7 @@ const COMPLETED = { images: [], usage: undefined, warnings: [] };
 /** Postgres refuses a row with this. */
 const REFUSED = { ...COMPLETED, usage: { input_tokens: 'many' } as never };
 
-const KINDS = ['start', 'name', 'end', 'give back', 'park'] as const;
+const KINDS = ['start', 'name', 'end', 'release', 'park'] as const;
 
 const task = fc.nat({ max: TASKS - 1 });
 /** A move under a lease; `late`: by an attempt that is over. */
@@ -116,17 +116,17 @@ describe('moves of many tasks at one moment', () => {
         if (starts) Object.assign(row, { starts: row.starts + 1, job: null });
         return [starts, () => transitions.startProvider(lease, CALL, MAX_STARTS)] as const;
       }
-      // Whether it is leased is not asked from here on: who names, gives back, parks or ends is its last holder.
+      // Whether it is leased is not asked from here on: who names, releases, parks or ends is its last holder.
       const ends = !late && row.status === 'pending';
       if (each.kind === 'name') {
         const job = `job-${index}-${row.attempt}`;
         if (ends) row.job = job;
         return [ends, () => transitions.acceptedByProvider(lease, job)] as const;
       }
-      if (each.kind === 'give back' || each.kind === 'park') {
+      if (each.kind === 'release' || each.kind === 'park') {
         if (ends) Object.assign(row, { leased: false, waits: row.waits + (each.kind === 'park' ? 1 : 0) });
-        const letGo = () => (each.kind === 'park' ? transitions.park(lease, 0) : transitions.giveBack(lease, 0));
-        return [ends, async () => (await letGo()) !== undefined] as const;
+        const released = () => (each.kind === 'park' ? transitions.park(lease, 0) : transitions.release(lease, 0));
+        return [ends, async () => (await released()) !== undefined] as const;
       }
       if (ends && how !== 'refused') Object.assign(row, { status: how, leased: false });
       const end = () =>

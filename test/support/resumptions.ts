@@ -13,7 +13,7 @@ export interface Resumption {
 }
 
 const KINDS = ['killed', 'frozen', 'blocked'];
-const LET_GO = new Set([
+const NO_LONGER_HELD = new Set([
   'task.completed',
   'task.failed',
   'task.given_back',
@@ -53,7 +53,7 @@ function inHand(worker: Member, at: number): { taskId: string; attempt: number }
     if (Date.parse(String(line['time'])) > at) continue;
     const taskId = String(line['taskId']);
     if (line['event'] === 'task.claimed') held.set(taskId, Number(line['attempt']));
-    else if (LET_GO.has(String(line['event']))) held.delete(taskId);
+    else if (NO_LONGER_HELD.has(String(line['event']))) held.delete(taskId);
     // A new process has no tasks in progress.
     else if (line['event'] === 'worker.started') held.clear();
   }

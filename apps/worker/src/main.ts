@@ -9,8 +9,8 @@ import { WORKER_CONFIGS } from './worker-configs.js';
 import { WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
-/** Time to end connections and to return unfinished tasks; the compose file waits 10 s longer than the grace time. */
-const GIVE_BACK_MS = 8_000;
+/** Time to end connections and to release unfinished tasks; the compose file waits 10 s longer than the grace time. */
+const RELEASE_MS = 8_000;
 const LOOK_MS = 1_000;
 
 async function main(): Promise<void> {
@@ -41,7 +41,7 @@ function endInTime(works: readonly { readonly size: number }[], logger: Logger):
     let idleSince = performance.now();
     const look = (): void => {
       if (works.some(({ size }) => size > 0)) idleSince = performance.now();
-      if (performance.now() - idleSince < GIVE_BACK_MS) return;
+      if (performance.now() - idleSince < RELEASE_MS) return;
       logger.warn('shutdown.cut_short', { reason: 'no task or delivery is running, but connections do not close' });
       process.exit(0);
     };

@@ -34,15 +34,15 @@ export class Admission {
       this.logger.warn('task.not_counted', { taskId: command.id, error });
       // A frozen Redis executes the commands sent to it when it resumes; this one comes after them.
       const slot = this.slots.of(command);
-      if (slot !== undefined) this.turns.giveBackDoubtful(command, slot);
+      if (slot !== undefined) this.turns.returnTurnAndSlot(command, slot);
       return refuse(error instanceof AppError ? error : overloaded(error));
     }
   }
 
   /** The task is not a new one after all. Never fails. */
-  giveBack(command: TaskCommand): void {
+  returnPlace(command: TaskCommand): void {
     this.slots.free(command);
-    this.turns.giveBack(command);
+    this.turns.returnTurn(command);
   }
 
   /** Never fails: the row stands, so its caller keeps waiting, and when this is false it is found by the sweeper. */

@@ -40,13 +40,13 @@ export class TaskTurns {
   }
 
   /** Returns a turn that is not needed after all. Never fails. */
-  giveBack(command: TaskCommand): void {
-    void this.queue.giveBackTurn(command);
+  returnTurn(command: TaskCommand): void {
+    void this.queue.returnTurn(command);
   }
 
   /** Returns a turn and its slot, of which it is not known whether they were taken. Never fails. */
-  giveBackDoubtful(command: TaskCommand, slot: Slot): void {
-    void this.queue.giveBackTurnAndSlot(command, slot);
+  returnTurnAndSlot(command: TaskCommand, slot: Slot): void {
+    void this.queue.returnTurnAndSlot(command, slot);
   }
 
   /** Enqueues the task, once its row is written. */

@@ -104,7 +104,7 @@ export class SubmitTask {
       if (!(error instanceof AppError || error instanceof CallerGone)) this.retract.add(command.id);
       throw error;
     } finally {
-      if (!taken) this.admission.giveBack(command);
+      if (!taken) this.admission.returnPlace(command);
     }
   }
 

@@ -280,7 +280,7 @@ export async function renewLeases(database: Queryable, leases: readonly Lease[],
   return (await database.query<Lease>({ ...RENEW, values: [batch(items), leaseMs] })).rows;
 }
 
-// Requires the lease, because a late start must not open a call of a task that was given back meanwhile. Free calls
+// Requires the lease, because a late start must not open a call of a task that was released meanwhile. Free calls
 // need no durable count; a batch with a paid call is durable.
 const START = {
   name: 'task_start_provider',
@@ -403,8 +403,8 @@ export async function endTasks(database: Queryable, ends: readonly End[]): Promi
   return (await database.query<EndedRow>({ ...END, values: [batch(items), ends.length > 1] })).rows;
 }
 
-const LET_GO = {
-  name: 'task_let_go',
+const RELEASE = {
+  name: 'task_release',
   text: `UPDATE tasks SET lease_until = NULL, lease_owner = NULL, epoch = epoch + CASE WHEN waited AND NOT parked THEN 1 ELSE 2 END, next_try_at = now() + delay_ms * interval '1 millisecond',
       waits = waits + waited::int, phase = CASE WHEN parked THEN phase ELSE 'queued' END,
       calls = CASE WHEN unmade THEN calls - (-1) ELSE ${callsEnded('call')} END, provider_starts = provider_starts - unmade::int,
@@ -443,5 +443,5 @@ export async function releaseTasks(database: Queryable, releases: readonly Relea
       return { task: id, fence: attempt, delay_ms: delayMs, call, waited: wait || parked, parked, unmade };
     },
   );
-  return (await database.query<ReleasedRow>({ ...LET_GO, values: [batch(items)] })).rows;
+  return (await database.query<ReleasedRow>({ ...RELEASE, values: [batch(items)] })).rows;
 }

@@ -144,7 +144,7 @@ export class TaskTransitions {
     return row && toClaimed(row);
   }
 
-  /** Extends the leases and returns those that are still held; one that was given back meanwhile is not. */
+  /** Extends the leases and returns those that are still held; one that was released meanwhile is not. */
   async renew(leases: readonly Lease[], leaseMs: number): Promise<Lease[]> {
     return renewLeases(this.prisma.pool, leases, leaseMs);
   }
@@ -203,24 +203,24 @@ export class TaskTransitions {
    * a call that may have been charged stays open. Returns the entry to add to the queue, if the task was still held.
    * A task that only waits for a provider (`wait`) is due at once, because it may be called before its delay is over.
    */
-  async giveBack(
+  async release(
     lease: Lease,
     delayMs: number,
     end?: CallEnd,
     how: Pick<Release, 'wait' | 'unmade'> = {},
   ): Promise<QueueEntry | undefined> {
-    return this.released({ lease, delayMs, call: end, ...how });
+    return this.entryAfter({ lease, delayMs, call: end, ...how });
   }
 
   /**
    * Releases the task while its provider keeps working: it keeps its phase and its open call, and is claimed again in
-   * `delayMs` to check on the job. Returns like `giveBack`.
+   * `delayMs` to check on the job. Returns like `release`.
    */
   async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
-    return this.released({ lease, delayMs, parked: true });
+    return this.entryAfter({ lease, delayMs, parked: true });
   }
 
-  private async released(release: Release): Promise<QueueEntry | undefined> {
+  private async entryAfter(release: Release): Promise<QueueEntry | undefined> {
     const { wait, delayMs } = release;
     const row = await this.releases(wait ? { ...release, delayMs: 0 } : release);
     return row && { taskId: row.id, epoch: row.epoch, delayMs };

@@ -24,7 +24,7 @@ export function Dialog(props: ModalProps) {
     return () => {
       shown--;
       // Everything else that takes the focus on closing comes first.
-      setTimeout(giveBack, 20);
+      setTimeout(returnFocus, 20);
     };
   }, [opened]);
   return <Modal {...props} returnFocus={false} />;
@@ -39,7 +39,7 @@ function focused(): HTMLElement | null {
   return control instanceof HTMLElement ? control : null;
 }
 
-function giveBack(): void {
+function returnFocus(): void {
   const active = document.activeElement;
   const isLost = active === null || active === document.body || active.closest('[role="dialog"]') !== null;
   if (shown > 0 || !isLost) return;

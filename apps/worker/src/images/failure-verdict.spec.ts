@@ -17,26 +17,26 @@ function providerError(charged: 'no' | 'maybe' | 'yes', retryable = true): Provi
 
 describe('verdictOn', () => {
   it('leaves a task alone that another worker holds', () => {
-    expect(verdictOn(new LeaseLost(), facts)).toEqual({ kind: 'release' });
+    expect(verdictOn(new LeaseLost(), facts)).toEqual({ kind: 'leave' });
   });
 
-  it('gives a task back at once when the process stops', () => {
-    expect(verdictOn(new ShuttingDown(), facts)).toEqual({ kind: 'give-back', delayMs: 0 });
+  it('releases a task at once when the process stops', () => {
+    expect(verdictOn(new ShuttingDown(), facts)).toEqual({ kind: 'release', delayMs: 0 });
   });
 
   it('starts again only after a failure that was proven not to be charged', () => {
-    expect(verdictOn(providerError('no'), facts).kind).toBe('give-back');
+    expect(verdictOn(providerError('no'), facts).kind).toBe('release');
     expect(verdictOn(providerError('maybe'), facts).kind).toBe('fail');
     expect(verdictOn(providerError('yes'), facts).kind).toBe('fail');
     expect(verdictOn(providerError('no', false), facts).kind).toBe('fail');
   });
 
   it('repeats a doubtful start where nothing is charged at all', () => {
-    expect(verdictOn(providerError('maybe'), { ...facts, provider: FREE }).kind).toBe('give-back');
+    expect(verdictOn(providerError('maybe'), { ...facts, provider: FREE }).kind).toBe('release');
   });
 
   it('repeats a doubtful start, but none that was surely charged, where the operator has said so', () => {
-    expect(verdictOn(providerError('maybe'), { ...facts, provider: BOLD }).kind).toBe('give-back');
+    expect(verdictOn(providerError('maybe'), { ...facts, provider: BOLD }).kind).toBe('release');
     expect(verdictOn(providerError('yes'), { ...facts, provider: BOLD }).kind).toBe('fail');
     expect(verdictOn(new ImageNotStored('disk full'), { ...facts, provider: BOLD }).kind).toBe('fail');
   });
@@ -46,14 +46,14 @@ describe('verdictOn', () => {
     expect(verdictOn(new ShuttingDown(), named)).toEqual({ kind: 'park', delayMs: 0 });
     expect(verdictOn(new NoProviderFree(5_000), named)).toEqual({ kind: 'park', delayMs: 5_000 });
     expect(verdictOn(providerError('maybe'), named).kind).toBe('fail');
-    expect(verdictOn(providerError('no'), named).kind).toBe('give-back');
+    expect(verdictOn(providerError('no'), named).kind).toBe('release');
   });
 
   it('lets a task wait while nobody is free, at least a second and at most half a minute', () => {
     const delays = [0, 1_500.5, 999_999].map((ms) =>
       verdictOn(new NoProviderFree(ms), { ...facts, tries: 99, starts: 3 }),
     );
-    expect(delays).toEqual([1_000, 1_501, 30_000].map((delayMs) => ({ kind: 'give-back', delayMs, wait: true })));
+    expect(delays).toEqual([1_000, 1_501, 30_000].map((delayMs) => ({ kind: 'release', delayMs, wait: true })));
   });
 
   it('never exceeds the cap on starts', () => {
@@ -67,7 +67,7 @@ describe('verdictOn', () => {
     const asked = new ProviderError('upstream_error', 'x', { retryable: true, charged: 'no', retryAfter: 7 });
     const delays = [1, 2, 6].map((starts) => verdictOn(providerError('no'), { ...facts, starts, maxStarts: 9 }));
     expect(delays).toMatchObject([{ delayMs: 1_000 }, { delayMs: 2_000 }, { delayMs: 30_000 }]);
-    expect(verdictOn(asked, facts)).toEqual({ kind: 'give-back', delayMs: 7_000 });
+    expect(verdictOn(asked, facts)).toEqual({ kind: 'release', delayMs: 7_000 });
   });
 
   it('tells the caller what was wrong with its image', () => {
@@ -79,7 +79,7 @@ describe('verdictOn', () => {
   });
 
   it('tries a store that fails again, but not for ever', () => {
-    expect(verdictOn(new StorageError('disk full'), facts).kind).toBe('give-back');
+    expect(verdictOn(new StorageError('disk full'), facts).kind).toBe('release');
     expect(verdictOn(new StorageError('disk full'), { ...facts, tries: 20 })).toMatchObject({
       error: { code: 'storage_error' },
     });
@@ -88,13 +88,13 @@ describe('verdictOn', () => {
   it('never orders an image again because the store did not take it, unless that is free', () => {
     const lost = new ImageNotStored('disk full');
     expect(verdictOn(lost, facts)).toMatchObject({ kind: 'fail', error: { code: 'storage_error' } });
-    expect(verdictOn(lost, { ...facts, provider: FREE }).kind).toBe('give-back');
+    expect(verdictOn(lost, { ...facts, provider: FREE }).kind).toBe('release');
     expect(verdictOn(lost, { ...facts, provider: FREE, starts: 3 }).kind).toBe('fail');
   });
 
   it('does not blame a task for a database that did not answer', () => {
-    expect(verdictOn(new StartNotCounted('not counted'), facts)).toEqual({ kind: 'give-back', delayMs: 1_000 });
-    expect(verdictOn(new TransitionUnanswered('no answer'), facts)).toEqual({ kind: 'release' });
+    expect(verdictOn(new StartNotCounted('not counted'), facts)).toEqual({ kind: 'release', delayMs: 1_000 });
+    expect(verdictOn(new TransitionUnanswered('no answer'), facts)).toEqual({ kind: 'leave' });
   });
 
   it('calls a passed deadline by its name and a bug an internal error', () => {

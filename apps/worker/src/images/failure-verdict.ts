@@ -46,9 +46,10 @@ export function startsUsedUp(): AppError {
 
 /** What to do with a task after an attempt that produced no image. */
 export type Verdict =
-  | { readonly kind: 'release' }
-  /** `wait`: does not count as an attempt, because every provider rejected the call, or for want of memory. */
-  | { readonly kind: 'give-back'; readonly delayMs: number; readonly wait?: true }
+  /** Writes nothing: this worker no longer holds the task, or the outcome of its last write is unknown. */
+  | { readonly kind: 'leave' }
+  /** Is tried again later. `wait`: does not count as an attempt, because every provider rejected the call, or for want of memory. */
+  | { readonly kind: 'release'; readonly delayMs: number; readonly wait?: true }
   /** Its provider is still working, or still has the job; a later attempt fetches it. */
   | { readonly kind: 'park'; readonly delayMs: number }
   | { readonly kind: 'fail'; readonly error: AppError };
@@ -75,15 +76,15 @@ const MAX_ATTEMPTS = 20;
 
 /** Decides by the error alone. A task whose last start may have been charged gets no other start. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
-  if (error instanceof LeaseLost) return { kind: 'release' };
-  if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'give-back', delayMs: 0 };
+  if (error instanceof LeaseLost) return { kind: 'leave' };
+  if (error instanceof ShuttingDown) return { kind: facts.resumable ? 'park' : 'release', delayMs: 0 };
   if (error instanceof NoProviderFree || error instanceof NoMemoryFree) {
     const delayMs = Math.min(Math.max(Math.ceil(error.retryAfterMs), FIRST_DELAY_MS), LONGEST_DELAY_MS);
-    return facts.resumable ? { kind: 'park', delayMs } : { kind: 'give-back', delayMs, wait: true };
+    return facts.resumable ? { kind: 'park', delayMs } : { kind: 'release', delayMs, wait: true };
   }
-  if (error instanceof StartNotCounted) return { kind: 'give-back', delayMs: FIRST_DELAY_MS };
+  if (error instanceof StartNotCounted) return { kind: 'release', delayMs: FIRST_DELAY_MS };
   // The outcome of other unanswered writes is unknown; the next worker reads it from the row once the lease expires.
-  if (error instanceof TransitionUnanswered) return { kind: 'release' };
+  if (error instanceof TransitionUnanswered) return { kind: 'leave' };
   if (error instanceof DeadlinePassed) {
     return fail(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
   }
@@ -100,7 +101,7 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
 }
 
 function onStore(error: Error, again: boolean, facts: AttemptFacts): Verdict {
-  if (again) return { kind: 'give-back', delayMs: delayAfter(facts.tries) };
+  if (again) return { kind: 'release', delayMs: delayAfter(facts.tries) };
   return fail(new AppError('storage_error', 'The image could not be stored.', { cause: error }));
 }
 
@@ -111,7 +112,7 @@ function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
     facts.starts < facts.maxStarts
   ) {
     const delayMs = error.retryAfter === undefined ? delayAfter(facts.starts) : error.retryAfter * 1_000;
-    return { kind: 'give-back', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
+    return { kind: 'release', delayMs: Math.min(delayMs, LONGEST_DELAY_MS) };
   }
   return fail(
     new AppError(error.code, messageFor(error, facts.prompt), {

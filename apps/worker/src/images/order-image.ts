@@ -63,7 +63,7 @@ export class OrderImage {
     });
   }
 
-  /** Takes the memory for inputs and results first, and gives it back when the action has ended. */
+  /** Takes the memory for inputs and results first, and releases it when the action has ended. */
   private async holding<T>(attempt: Attempt, resumed: boolean, action: (hold: TaskHold) => Promise<T>): Promise<T> {
     const hold = this.memory.reserve(attempt.claimed, resumed);
     try {

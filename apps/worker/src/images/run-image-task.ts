@@ -18,7 +18,7 @@ export class RunImageTask {
   ) {}
 
   /**
-   * When it returns, the task is settled, given back, parked, or claimed by another worker; false when it could not be
+   * When it returns, the task is settled, released, parked, or claimed by another worker; false when it could not be
    * claimed at all. Throws only when the database does not answer. `queuedAt` as in ClaimTask.
    */
   async run(taskId: string, queuedAt?: number): Promise<boolean> {

@@ -54,13 +54,13 @@ export class SettleAttempt {
     const end = attempt.endWith(error);
     const line = { ...identity(claimed), attempt: lease.attempt, provider: call?.provider.name };
     switch (verdict.kind) {
-      case 'release':
+      case 'leave':
         break;
       case 'park':
         this.logger.warn('task.asked_later', { ...line, error });
         return this.park(attempt, verdict.delayMs);
-      case 'give-back': {
-        const entry = await this.transitions.giveBack(lease, verdict.delayMs, end, {
+      case 'release': {
+        const entry = await this.transitions.release(lease, verdict.delayMs, end, {
           wait: verdict.wait,
           unmade: attempt.begun !== undefined,
         });

@@ -42,7 +42,7 @@ interface WaitingTask extends Need {
   readonly until: number;
 }
 
-/** What a task holds in this process; all of it is given back at once. */
+/** What a task holds in this process; all of it is released at once. */
 export class TaskHold {
   private bytes = 0;
   private pixels = 0;

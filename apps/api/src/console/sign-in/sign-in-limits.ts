@@ -84,9 +84,9 @@ export class SignInLimits {
 
   /**
    * Like `admit`, for a code. A code counts before it is checked, so that no number of simultaneous guesses gets past a
-   * limit; `giveBack` takes a right one out of the long windows again, which would end up locking out its owner.
+   * limit; `returnAttempt` takes a right one out of the long windows again, which would end up locking out its owner.
    */
-  async admitCode(attempt: CodeAttempt): Promise<{ giveBack: () => Promise<void> }> {
+  async admitCode(attempt: CodeAttempt): Promise<{ returnAttempt: () => Promise<void> }> {
     const { address, signInId, credentialsDigest = '', browser } = attempt;
     if (browser === undefined) await this.admit(address);
     // Whoever has the password, but no browser of the user's, uses up a budget of their own.
@@ -98,7 +98,9 @@ export class SignInLimits {
       await this.attempts.admit(name, limit, seconds);
       names.push(name);
     }
-    return { giveBack: async () => void (await Promise.all(names.map((name) => this.attempts.giveBack(name)))) };
+    return {
+      returnAttempt: async () => void (await Promise.all(names.map((name) => this.attempts.returnAttempt(name)))),
+    };
   }
 
   /** Like `admit`, for an email to an address, whether or not it belongs to a user. */

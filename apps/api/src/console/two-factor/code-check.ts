@@ -26,10 +26,10 @@ export class CodeCheck {
     browser: string | undefined,
   ): Promise<'app' | 'recovery'> {
     const { signInId, credentialsDigest } = person;
-    const attempt = await this.limits.admitCode({ address, signInId, credentialsDigest, browser });
+    const admitted = await this.limits.admitCode({ address, signInId, credentialsDigest, browser });
     const used = await this.factors.take(signInId, code);
     if (used !== undefined) {
-      await attempt.giveBack();
+      await admitted.returnAttempt();
       return used;
     }
     this.failures.note(person, 'person.code_failed');
@@ -38,10 +38,10 @@ export class CodeCheck {
 
   /** Confirms a signed-in user's new app with its first code; returns recovery codes. Throws like `take`. */
   async confirm(address: string, signInId: string, code: string): Promise<string[]> {
-    const attempt = await this.limits.admitCode({ address, signInId, browser: signedIn(signInId) });
+    const admitted = await this.limits.admitCode({ address, signInId, browser: signedIn(signInId) });
     const codes = await this.factors.confirm(signInId, code);
     if (codes === undefined) throw wrongCode();
-    await attempt.giveBack();
+    await admitted.returnAttempt();
     return codes;
   }
 }
