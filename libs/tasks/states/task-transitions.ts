@@ -207,7 +207,7 @@ export class TaskTransitions {
     lease: Lease,
     delayMs: number,
     end?: CallEnd,
-    how: Pick<Release, 'wait' | 'unmade'> = {},
+    how: Pick<Release, 'wait' | 'notCalled'> = {},
   ): Promise<QueueEntry | undefined> {
     return this.entryAfter({ lease, delayMs, call: end, ...how });
   }

@@ -62,7 +62,7 @@ export class SettleAttempt {
       case 'release': {
         const entry = await this.transitions.release(lease, verdict.delayMs, end, {
           wait: verdict.wait,
-          unmade: attempt.begun !== undefined,
+          notCalled: attempt.begun !== undefined,
         });
         if (entry === undefined) break;
         span.set({ outcome: 'given_back', delayMs: verdict.delayMs });
