@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { writeProgress } from '#tasks/row/task.sql.js';
+import { writeProgress } from '#tasks/row/write-progress.sql.js';
 import { patient } from '../support/patience.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { PrismaService } from '#database/prisma.service.js';
 import { unknownEnd } from '#tasks/row/provider-call.js';
-import { insertTasks } from '#tasks/row/task.sql.js';
+import { insertTasks } from '#tasks/row/insert-task.sql.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 

@@ -8,17 +8,9 @@ import { assertPresent, CallerGone, readClosedConnections, type OpenCall } from 
 import { takeBack } from './retract-tasks.js';
 import { toTask } from '../row/task-columns.js';
 import type { ProviderCall } from '../row/provider-call.js';
-import {
-  FAILURE_REPEATED_MS,
-  insertTasks,
-  lockEqualRequests,
-  readTasks,
-  takeUndelivered,
-  UNDERWAY_MS,
-  type AttachingRequest,
-  type FirstTry,
-  type KeyedRequest,
-} from '../row/task.sql.js';
+import { lockEqualRequests, takeUndelivered, type AttachingRequest } from '../row/equal-requests.sql.js';
+import { insertTasks, UNDERWAY_MS, type FirstTry, type KeyedRequest } from '../row/insert-task.sql.js';
+import { readTasks } from '../row/read-task.sql.js';
 import { TaskStore } from '../reading/task-store.js';
 import type { Task, TaskCommand } from '../row/task.js';
 import { TasksConfig } from '../row/tasks.config.js';
@@ -45,6 +37,8 @@ const TRIES = 3;
 const MAX_CANDIDATES = 100;
 
 const HOUR_MS = 3_600_000;
+/** How long an equal request gets a failure that may have been charged instead of a new task, in ms. */
+const FAILURE_REPEATED_MS = 60_000;
 
 /** The task of a request: a new one, or (`attached`) the one that an earlier try of the same request made. */
 export interface Intake {

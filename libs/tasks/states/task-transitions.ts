@@ -7,21 +7,13 @@ import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, FirstCalls, ProviderCall } from '../row/provider-call.js';
 import type { SlotTaker } from '../admission/task-slots.js';
 import { toOutcome, toTask, type ClaimedRow } from '../row/task-columns.js';
-import {
-  claimTasks,
-  endTasks,
-  nameCalls,
-  releaseTasks,
-  renewLeases,
-  startCalls,
-  writeProgress,
-  type Claim,
-  type End,
-  type NamedCall,
-  type Progress,
-  type Release,
-  type Start,
-} from '../row/task.sql.js';
+import { claimTasks, type Claim } from '../row/claim-task.sql.js';
+import { endTasks, type End } from '../row/end-task.sql.js';
+import { nameCalls, type NamedCall } from '../row/name-call.sql.js';
+import { releaseTasks, type Release } from '../row/release-task.sql.js';
+import { renewLeases } from '../row/renew-lease.sql.js';
+import { startCalls, type Start } from '../row/start-call.sql.js';
+import { writeProgress, type Progress } from '../row/write-progress.sql.js';
 import type { Lease, Task, TaskError, TaskImage, TaskInput, TaskOutcome } from '../row/task.js';
 
 /** A task held by one worker. `attempt` is the fencing token that every later transition must name. */
