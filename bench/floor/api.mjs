@@ -8,14 +8,14 @@ import { CHANNEL, openPool, openRedis, PREFIX, QUEUE } from './table.mjs';
 const pool = openPool();
 const redis = openRedis();
 const queue = new Queue(QUEUE, { connection: redis, prefix: PREFIX });
-const bell = openRedis(true);
+const events = openRedis(true);
 const waiting = new Map();
 const INSERT = { name: 'insert', text: 'INSERT INTO tasks (id, model, prompt, options) VALUES ($1, $2, $3, $4)' };
 const FIND = { name: 'find', text: 'SELECT id, status, images, created_at FROM tasks WHERE id = $1' };
 const reread = process.env.REREAD === '1';
 
-await bell.subscribe(CHANNEL);
-bell.on('message', (_channel, id) => {
+await events.subscribe(CHANNEL);
+events.on('message', (_channel, id) => {
   const response = waiting.get(id);
   waiting.delete(id);
   if (response === undefined) return;

@@ -79,7 +79,7 @@ export class AuditLog {
 
   /**
    * Like `record`, for what a user can repeat at will, such as exports: the same action of the same user on the same
-   * target makes one entry in 15 minutes, so that nobody pushes other entries out of view.
+   * target makes one entry in 15 minutes, so that other entries are not pushed out of view.
    */
   async recordOnce(by: Actor, action: AuditAction, target?: string, details: object = {}): Promise<void> {
     const { accountId, personId } = by;

@@ -109,7 +109,7 @@ export class LinkStore {
 
   /**
    * Why a link is closed; undefined when its row is gone, or when it is no longer needed. `ended`: a password link that
-   * was used, or that another new password has ended. `maker`: whoever made it may no longer do so.
+   * was used, or that another new password has ended. `maker`: the user who created it may no longer do so.
    */
   async closedReason(token: string, purpose: LinkPurpose): Promise<'used' | 'ended' | 'expired' | 'maker' | undefined> {
     const link = await this.prisma.signInLink.findFirst({

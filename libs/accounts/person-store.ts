@@ -120,8 +120,8 @@ export class PersonStore {
 
   /**
    * Uses an `invite` link for a user who already has a sign-in: adds a person to its account with the same sign-in and
-   * address, whoever the link was for. `member` when their address already belongs to a person of the account;
-   * undefined when the link can't be used, or their session has ended, or their credentials have changed.
+   * address, even if the link was for another one. `member` when their address already belongs to a person of the
+   * account; undefined when the link can't be used, or their session has ended, or their credentials have changed.
    */
   async createLinked(
     token: string,
@@ -340,8 +340,9 @@ const LINK_MAKERS = ABILITIES['team.manage'].roles.map((role) => roleColumns(rol
 type CheckedLink = Pick<SignInLink, 'madeBy' | 'purpose' | 'accountId' | 'email'>;
 
 /**
- * The links whose makers may still make them: so a link ends with the rights that it was made with, however its maker
- * lost them. Only an owner's link changes the password of an owner. Links that nobody made for somebody else stay.
+ * The links whose creators may still create them: a link ends when its creator loses the right to create it. Only an
+ * owner's link changes the password of an owner. Links without a creator, requested by their user or by the operator,
+ * stay.
  */
 export async function stillValid<Link extends CheckedLink>(
   { person }: Pick<Transaction, 'person'>,

@@ -174,7 +174,7 @@ export class SessionStore {
     await this.prisma.session.updateMany({ where: { id }, data: { provenAt: new Date() } });
   }
 
-  /** Ends a session, whoever's sign-in its person now belongs to. */
+  /** Ends a session, even if its person now belongs to another sign-in. */
   async discard(id: string): Promise<void> {
     await this.prisma.session.deleteMany({ where: { id } });
   }

@@ -25,7 +25,7 @@ interface DeliverySummary {
   readonly createdAt: Date;
 }
 
-/** Tasks as callers see them, with image URLs that are signed anew at every read. */
+/** Tasks as callers see them, with image URLs that are signed at every read. */
 @Injectable()
 export class TaskLinks {
   constructor(

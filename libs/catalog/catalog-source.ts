@@ -196,7 +196,7 @@ function ownerOf({ modelsFile }: CatalogConfig): BaseEntries['owner'] {
   return modelsFile === undefined ? 'built-in' : 'file';
 }
 
-/** Throws ConfigError when the file can't be read; whoever only checks settings may not have it. */
+/** Throws ConfigError when the file can't be read; a command that only checks settings may not have it. */
 function textOf({ modelsFile }: CatalogConfig, env: Environment): string {
   if (modelsFile === undefined) return builtIn(env);
   try {

@@ -8,7 +8,7 @@ export const OWN_PATHS: readonly string[] = [
   ...['v1', 'i', 'u', 'console', 'docs', 'openapi.json', 'healthz', 'readyz', 'metrics', 'mcp'],
 ];
 
-/** Path segments that mean the same in URLs, HTML, cookies and the routes of proxies, whoever escapes them. */
+/** Path segments that mean the same in URLs, HTML, cookies and the routes of proxies, however they are escaped. */
 const PATH = /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._~-]+)*\/*$/;
 
 /** Requires a base URL that callers and browsers can use: nothing of it would be ignored. */

@@ -33,7 +33,7 @@ interface Line {
 /**
  * Gives the slots for image work to sources in turns, weighed by pixels: the source that was given the fewest is next.
  * Within a source, a task's images are processed together, oldest task first, so that its tasks end one after the other
- * instead of all at the end. At most one large image is in work at a time, whoever it belongs to.
+ * instead of all at the end. At most one large image of all sources is in work at a time.
  */
 export class ImageTurns {
   private readonly lines = new Map<string, Line>();

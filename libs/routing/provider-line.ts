@@ -4,7 +4,7 @@ const KEPT_MS = 5_000;
 const BACK_MS = 5_000;
 /** How much longer than the time it was told a task counts as waiting, in ms: for its way to a worker. */
 const LATE_MS = 10_000;
-/** The line of a provider that nobody waits for expires after an hour. */
+/** The line of a provider that no task waits for expires after an hour. */
 const LINE_MS = 3_600_000;
 /** All that wait for a provider together ask again once in this many ms; they are also called when it is their turn. */
 const ASK_EVERY_MS = 500;

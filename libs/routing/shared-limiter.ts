@@ -6,7 +6,7 @@ import { LimiterState } from './limiter-state.js';
 /** The limiter state that all processes share, for as long as Redis answers. */
 @Injectable()
 export class SharedLimiter {
-  private blind = false;
+  private degraded = false;
 
   constructor(
     private readonly state: LimiterState,
@@ -29,13 +29,13 @@ export class SharedLimiter {
 
   /** Ignores a late answer while Redis counts as down, because the next call may still not be counted. */
   private withRedis(): void {
-    if (!this.blind || !this.health.accepting) return;
+    if (!this.degraded || !this.health.accepting) return;
     this.logger.info('limiter.counts_again');
-    this.blind = false;
+    this.degraded = false;
   }
 
   private withoutRedis(error?: unknown): undefined {
-    if (!this.blind) this.logger.warn('limiter.without_redis', { error });
-    this.blind = true;
+    if (!this.degraded) this.logger.warn('limiter.without_redis', { error });
+    this.degraded = true;
   }
 }

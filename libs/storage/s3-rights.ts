@@ -16,7 +16,7 @@ import type { StorageConfig } from './storage.config.js';
 export interface MissingRights {
   /** Without these, images can't be stored, served or deleted. */
   readonly needed: readonly string[];
-  /** Without these, something is left behind that nobody finds. */
+  /** Without these, objects and parts that nothing refers to are not found. */
   readonly useful: readonly string[];
 }
 

@@ -89,7 +89,7 @@ export class WebhookSecretStore {
     return { id, secret, sealed: columnsOf(this.sealer.seal(id, secret)) };
   }
 
-  /** Decrypts a secret. Encrypts one under the previous SECRET_KEY anew, so that this key can be retired one day. */
+  /** Decrypts a secret. Re-encrypts one that is under the previous SECRET_KEY, so that this key can be retired one day. */
   private async open(accountId: string, row: SecretRow): Promise<WebhookSecret> {
     const { id, createdAt, expiresAt } = row;
     const secret = this.sealer.open(id, row);

@@ -33,9 +33,9 @@ describe('npm run webhooks', () => {
     await expect(run('enable', id)).rejects.toThrow(`There is no endpoint ${id}`);
     const { rows } = await room.sql(`SELECT person_id, action, target, details FROM audit_log ORDER BY id`);
     const url = 'https://hooks.example/a';
-    const noted = (deed: string, more = {}) => ({
+    const noted = (verb: string, more = {}) => ({
       person_id: null,
-      action: `webhook_endpoint.${deed}`,
+      action: `webhook_endpoint.${verb}`,
       target: id,
       details: { url, via: 'command', ...more },
     });

@@ -429,7 +429,7 @@ describe('webhooks', () => {
     expect(await secrets.valid(TEST_ACCOUNT)).toMatchObject([{ secret }]);
   });
 
-  it('are found when nobody rang for them, and rung for once', async () => {
+  it('are found when no job was added for them, and added once', async () => {
     await endpoints.add(TEST_ACCOUNT, receiver.url(path));
     const due = await completed();
     const later = await completed();

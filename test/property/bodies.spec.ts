@@ -94,8 +94,8 @@ models:
 
   const all: Seen[] = [];
   /** Sends one body after the other, and none may hold up the process. */
-  async function calmly(deed: () => Promise<void>): Promise<void> {
-    const seen = await probe.during(platform.api, deed);
+  async function calmly(work: () => Promise<void>): Promise<void> {
+    const seen = await probe.during(platform.api, work);
     all.push(seen);
     expect(seen.longestTurn).toBeLessThan(LONGEST_TURN);
     expect(seen.grownMb).toBeLessThan(GROWTH_MB);

@@ -31,12 +31,12 @@ models:
 /** What the provider does, and when the caller does what. */
 const course = fc.constantFrom('completes', 'hangs', 'breaks', 'refuses');
 const stage = fc.constantFrom('at once', 'when called', 'when half is there', 'at the end');
-const deed = fc.constantFrom('waits', 'hangs up', 'cancels', 'cancels and hangs up');
+const move = fc.constantFrom('waits', 'hangs up', 'cancels', 'cancels and hangs up');
 const action = fc.record({
   kind: fc.constantFrom('image', 'stream of images', 'task', 'chat', 'stream of a chat'),
   course,
   stage,
-  deed,
+  move,
 });
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
@@ -122,8 +122,8 @@ describe('the ledger, while callers leave and cancel', () => {
       // Who hangs never comes to an end, and who is refused not even to the half.
       const reached = (): boolean => (ended && next.kind !== 'task') || isAt(next.stage, seen.get(marker));
       if (next.stage !== 'at once') await waitUntil(reached, { timeoutMs: 2_000 });
-      if (next.deed.includes('cancels')) await this.cancel(marker, key);
-      if (next.deed.includes('hangs up')) gone.abort();
+      if (next.move.includes('cancels')) await this.cancel(marker, key);
+      if (next.move.includes('hangs up')) gone.abort();
       // Who waits for an image that never comes is cancelled in the end, and who waits for a chat is answered.
       if (next.course === 'hangs' && !next.kind.includes('chat')) {
         // Its row may not be there yet.

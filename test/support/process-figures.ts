@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 
 /** By how many MB (10^6 bytes) the resident memory of a process grew at most during an action. */
-export async function peakDuring(pid: number, deed: () => Promise<void>): Promise<number> {
+export async function peakDuring(pid: number, work: () => Promise<void>): Promise<number> {
   // Makes the present size the highest so far.
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
   const before = highestMb(pid);
-  await deed();
+  await work();
   return Math.round(highestMb(pid) - before);
 }
 

@@ -31,13 +31,13 @@ export class ProcessProbe {
   };
 
   /** Runs an action, and observes a process meanwhile. Throws when the process ends during it. */
-  async during({ pid }: TestProcess, deed: () => Promise<void>): Promise<Seen> {
+  async during({ pid }: TestProcess, work: () => Promise<void>): Promise<Seen> {
     const socket = connect({ path: join(this.folder, `${pid}.sock`), allowHalfOpen: true });
     await once(socket, 'connect');
     const lines = createInterface(socket)[Symbol.asyncIterator]();
     try {
       await lines.next();
-      await deed();
+      await work();
     } finally {
       socket.end();
     }

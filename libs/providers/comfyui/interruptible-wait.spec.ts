@@ -13,7 +13,7 @@ describe('a pause that can be ended early', () => {
     expect(await pause).toBe(true);
   });
 
-  it('ends by itself, and what rang before is forgotten', async () => {
+  it('ends by itself, and an interrupt before it is forgotten', async () => {
     const alarm = new InterruptibleWait();
     alarm.interrupt();
     await alarm.wait(HOUR_MS, never);

@@ -9,7 +9,7 @@ export class InterruptibleWait {
     this.wake?.();
   }
 
-  /** Returns whether `ring` was called before the time was over. Throws the signal's reason. */
+  /** Returns whether `interrupt` was called before the time was over. Throws the signal's reason. */
   async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     if (!this.interrupted) {
@@ -25,8 +25,8 @@ export class InterruptibleWait {
       this.wake = undefined;
       signal.throwIfAborted();
     }
-    const { interrupted: rung } = this;
+    const { interrupted } = this;
     this.interrupted = false;
-    return rung;
+    return interrupted;
   }
 }

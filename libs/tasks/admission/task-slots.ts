@@ -11,7 +11,7 @@ import { TasksConfig } from '../row/tasks.config.js';
 
 /** A full account or key is looked up in the rows before it is refused, unless that was done so lately. */
 const TRUSTED_MS = 2_000;
-/** Accounts that nobody looked up for so long are, by one process at a time and so many at once. */
+/** Accounts that no request has looked up for this long are looked up by one process at a time, this many at once. */
 const CHECK_EVERY_MS = 30_000;
 const CHECK_AT_ONCE = 100;
 /** A place whose task has no row is kept for so long after its statement must have ended. */

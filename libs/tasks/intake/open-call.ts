@@ -13,7 +13,7 @@ const PLAIN_MS = 50;
 /** After a pause, Node reads what has arrived in any order, and tells of a closed connection a turn later. */
 const TURNS = 4;
 
-/** The caller of a request has disconnected before it was accepted, so nothing was ordered, and nobody gets a response. */
+/** The caller of a request has disconnected before it was accepted, so nothing was ordered, and there is no response. */
 export class CallerGone extends Error {
   constructor() {
     super('the caller disconnected before its request was accepted');

@@ -92,7 +92,7 @@ export class TaskIntake {
     });
   }
 
-  /** After an error, nobody waits for a task that the request may have attached to. */
+  /** After an error, no caller waits for a task that the request may have attached to. */
   private left({ requestId }: TaskCommand, identity: RequestIdentity | undefined, error: unknown): unknown {
     if (identity?.kind === 'attempt') this.store.abandonAttached(identity.fingerprint, requestId);
     return error;

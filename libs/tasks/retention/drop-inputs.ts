@@ -9,7 +9,7 @@ import { toInputs } from '../row/task-columns.js';
 import type { TaskInput } from '../row/task.js';
 import { forgetStoredInputs } from './stored-inputs.js';
 
-/** Deletes the reference images of tasks that nobody will ever need again, long before retention would. */
+/** Deletes the reference images of tasks that will never need them again, long before retention would. */
 @Injectable()
 export class DropInputs {
   constructor(

@@ -37,7 +37,7 @@ export class ExpireIdempotencyKeys {
       skip: BATCH - 1,
       select: { expiresAt: true },
     });
-    // The deletion checks each row's expiry again, because a key may have been taken anew meanwhile.
+    // The deletion checks each row's expiry again, because a key may have been reused meanwhile.
     const { count } = await idempotencyKey.deleteMany({ where: { expiresAt: { lte: last?.expiresAt ?? now } } });
     if (count > 0) this.logger.info('retention.keys_deleted', { count });
     return last !== null;

@@ -36,7 +36,7 @@ export interface ProviderCall extends CallStart, Partial<CallEnd> {
   /** The provider's own job id, and when the provider returned it. */
   readonly upstreamId?: string;
   readonly acceptedAt?: string;
-  /** What was adapted in the request before the provider returned the job id, for whoever fetches the job. */
+  /** What was adapted in the request before the provider returned the job id, for the attempt that fetches the job. */
   readonly adapted?: readonly string[];
 }
 

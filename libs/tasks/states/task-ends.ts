@@ -51,7 +51,7 @@ export class TaskEnds {
     if (asynchronous) this.deliveries.announce(task.id);
   }
 
-  /** Undefined while there is no connection: what is told then would be kept for later, and is needed by nobody. */
+  /** Undefined while there is no connection: events published then would be kept for later, when no caller needs them. */
   private get connected(): Redis | undefined {
     return this.redis.status === 'ready' ? this.redis : undefined;
   }

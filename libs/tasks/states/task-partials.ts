@@ -31,7 +31,7 @@ export class TaskPartials {
   }
 }
 
-/** Who comes later to the same task hears nothing: a partial image is written out anew for each. */
+/** Later listeners to the same task get nothing: each partial image is written out once per listener. */
 const MAX_LISTENERS = 10;
 
 type PartialListener = (partial: TaskPartial) => void;

@@ -63,7 +63,7 @@ export class ErrorFilter implements ExceptionFilter {
 const NOT_OFFERED =
   /^\/(?:v1\/)?(?:responses|conversations|files|batches|audio|embeddings|completions|moderations|assistants|threads|vector_stores|fine_tuning|realtime|videos|evals|containers|messages|images\/variations|chat\/completions\/.+)(?=\/|\?|$)/;
 
-/** Says that an endpoint is not offered, so that nobody looks for a mistake in the address. */
+/** Says that an endpoint is not offered, so that callers do not look for a mistake in the address. */
 function unknownUrl(url: string): string {
   const [path] = NOT_OFFERED.exec(url) ?? [];
   if (path === undefined) return 'Unknown URL. Check the base URL and the path; the API reference is at /docs.';

@@ -78,8 +78,8 @@ export class RequestLimits {
   }
 
   /**
-   * Counts what a user changes in the console, each of which may make an entry in the audit log: nobody fills it in a
-   * moment. Throws like `admit`.
+   * Counts what a user changes in the console, each of which may make an entry in the audit log, so that it is not
+   * filled in a moment. Throws like `admit`.
    */
   async admitChange(personId: string): Promise<void> {
     if (!this.health.accepting) return;

@@ -25,7 +25,7 @@ const USUAL_PIXELS = 1_572_864;
 const DECODED_PIXELS = 2 * MAX_REFERENCE_PIXELS;
 /** How soon a task is tried again that found no room, unless room is made earlier. */
 const RETRY_MS = 5_000;
-/** A task that waits here may have been claimed elsewhere; after so long it keeps nobody else waiting. */
+/** A task that waits here may have been claimed elsewhere; after so long it no longer keeps others waiting. */
 const FORGET_MS = 2 * RETRY_MS;
 
 const LARGER_THAN_SHARE =
@@ -108,7 +108,7 @@ export class TaskHold {
  * The memory of this process for inputs and results, and the pixels of references that may be decoded at a time, shared
  * by account. A task takes what it needs of both when it is claimed, before it holds anything else, and never waits for
  * more: a task without room goes back to the queue and leaves its slot to others. So nothing can deadlock. The only
- * later wait is for a turn to decode (`withImageSlot`), and whoever has that waits for nothing.
+ * later wait is for a turn to decode (`withImageSlot`), and a task that has it waits for nothing.
  */
 @Injectable()
 export class TaskMemory {

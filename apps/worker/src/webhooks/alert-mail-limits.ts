@@ -11,7 +11,7 @@ const PER_RECIPIENT = 10;
 const PER_MAILBOX = 30;
 const PER_ACCOUNT = 100;
 
-/** Limits the alerts by email, so that nobody floods a mailbox: channels take any address. */
+/** Limits the alerts by email, so that no mailbox is flooded: channels take any address. */
 @Injectable()
 export class AlertMailLimits {
   constructor(private readonly attempts: AttemptLimiter) {}

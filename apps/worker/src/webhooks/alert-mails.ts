@@ -42,7 +42,7 @@ export class AlertMails {
   ): Promise<AttemptResult> {
     if (this.mailer.enabled && !(await this.limits.admit(accountId, to))) return { error: 'email_limit' };
     const mail = {
-      // Nobody has confirmed the address, so subjects contain no text that the account chose.
+      // The address is not confirmed, so subjects contain no text that the account chose.
       id,
       to,
       subject: data.title.replace(KEY_TITLE, '$1A key has used '),

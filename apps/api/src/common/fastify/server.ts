@@ -47,7 +47,7 @@ export function createAdapter(trustedProxies: string[] = [], publicPath = new Pu
     // The first that Fastify does with a request, so before it looks for the caller's address.
     rewriteUrl: (request: IncomingMessage) => {
       const forwarded = request.headers['x-forwarded-for'];
-      // Nobody else reads it; a stranger's own would cost as much as it is long.
+      // Without proxies it is not read, and a forged one would cost as much as it is long.
       if (trustedProxies.length === 0) delete request.headers['x-forwarded-for'];
       else if (typeof forwarded === 'string') request.headers['x-forwarded-for'] = plainAddresses(forwarded);
       return readableUrl(publicPath.strip(request.url ?? '/'));

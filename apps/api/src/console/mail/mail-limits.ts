@@ -6,7 +6,7 @@ import { AttemptLimiter, hashed } from '#limits/attempt-limiter.js';
 const PER_ACCOUNT = 100;
 const PER_RECIPIENT = 5;
 
-/** Limits what an account sends at will, so that nobody floods a mailbox: invitations, links and tests of alert channels. */
+/** Limits what an account sends at will, so that no account floods a mailbox: invitations, links and tests of alert channels. */
 @Injectable()
 export class MailLimits {
   constructor(private readonly attempts: AttemptLimiter) {}

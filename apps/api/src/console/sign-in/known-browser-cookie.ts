@@ -18,7 +18,7 @@ interface KnownBrowser {
 }
 
 /**
- * Remembers which users have signed in with a password or a passkey in a browser. It lets nobody in: it only gives the browser its
+ * Remembers which users have signed in with a password or a passkey in a browser. It signs no one in: it only gives the browser its
  * own budget of attempts, so that strangers who use up the user's do not lock the user out.
  */
 @Injectable()

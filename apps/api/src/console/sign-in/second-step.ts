@@ -34,7 +34,7 @@ export class SecondStep {
       const { body, cookies: opened } = await this.session.open(browser, person, action);
       return new WithCookies(body, [...opened, this.knownBrowser.add(cookies, person.email)]);
     }
-    // Whoever enters no code after it leaves no other trace.
+    // A sign-in that stops before the code leaves no other trace.
     this.failures.note(person, 'person.code_asked');
     const { id: personId, accountId, credentialsDigest } = person;
     const step = { personId, accountId, credentialsDigest, action };

@@ -24,7 +24,7 @@ const CHANGES = {
 /** Mails being sent by one process: each may be retried for minutes. */
 const MAX_AT_ONCE = 100;
 
-/** Records changes of how a user signs in, and tells the user by email, so that nobody changes it unnoticed. */
+/** Records changes of how a user signs in, and tells the user by email, so that no change goes unnoticed. */
 @Injectable()
 export class SignInChanges {
   private underWay = 0;

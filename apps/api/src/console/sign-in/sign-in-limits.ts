@@ -14,8 +14,8 @@ const PER_ADDRESS = 100;
 /** Codes per sign-in, from anywhere: of a million codes, three are valid at a time. */
 const CODES_PER_SIGN_IN = 10;
 /**
- * Wrong ones after one password, in longer and longer windows, in seconds: whoever has the password has at most 100
- * guesses a month. A new password, which they do not have, begins anew.
+ * Wrong ones after one password, in longer and longer windows, in seconds: somebody with the password has at most 100
+ * guesses a month. A new password starts new windows.
  */
 const CODES_PER_PASSWORD = [
   [20, 6 * 3_600],
@@ -89,7 +89,7 @@ export class SignInLimits {
   async admitCode(attempt: CodeAttempt): Promise<{ returnAttempt: () => Promise<void> }> {
     const { address, signInId, credentialsDigest = '', browser } = attempt;
     if (browser === undefined) await this.admit(address);
-    // Whoever has the password, but no browser of the user's, uses up a budget of their own.
+    // Attempts with the password from other browsers than the user's use up a separate budget.
     const codes = `sign-in:code:${signInId}${browser === undefined ? '' : `:browser:${browser}`}`;
     await this.attempts.admit(codes, browser === undefined ? CODES_PER_SIGN_IN : PER_KNOWN_BROWSER);
     const names: string[] = [];

@@ -25,7 +25,7 @@ export class Accounts {
   /** All accounts, or the one with this id. */
   async list(id?: string): Promise<AccountRowView[]> {
     const [rows, inFlight] = await Promise.all([this.accounts.list(id), this.figures.inFlightByAccount()]);
-    const billingOf = await this.money(rows);
+    const billingOf = await this.billing(rows);
     const defaults = this.defaults.view;
     return rows.map((row) => ({
       id: row.id,
@@ -49,7 +49,7 @@ export class Accounts {
   /** An account as its own users see it. */
   async own(id: string): Promise<OwnAccountView> {
     const account = await this.find(id);
-    const billing = (await this.money([account]))(id);
+    const billing = (await this.billing([account]))(id);
     const { name, createdAt, requireTwoFactor: require_two_factor } = account;
     return {
       id,
@@ -111,7 +111,7 @@ export class Accounts {
     return view;
   }
 
-  private async money(accounts: readonly Account[]) {
+  private async billing(accounts: readonly Account[]) {
     const ids = accounts.map(({ id }) => id);
     const { currency } = this.source.current;
     const [budgets, spends, unpriced] = await Promise.all([

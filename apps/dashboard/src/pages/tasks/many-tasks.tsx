@@ -12,7 +12,7 @@ import { Trouble } from '../../parts/page.tsx';
 import { IconDownload } from '@tabler/icons-react';
 import { isNarrowed, type TaskFilters } from './task-filters.ts';
 
-type Deed = 'cancel' | 'retry';
+type Action = 'cancel' | 'retry';
 
 const WORDS = {
   cancel: { item: 'Cancel pending tasks', action: 'Cancel', done: 'canceled', kind: 'pending', keep: 'Keep tasks' },
@@ -27,7 +27,7 @@ const tasks = (count: number, kind = ''): string =>
 /** Actions for all tasks that match the filters. */
 export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
   const may = useMay();
-  const [deed, setDeed] = useState<Deed | null>(null);
+  const [action, setAction] = useState<Action | null>(null);
   const { order: _, ...query } = filters;
   return (
     <Group gap="xs">
@@ -37,8 +37,8 @@ export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
             <Button variant="default">Bulk actions</Button>
           </Menu.Target>
           <Menu.Dropdown>
-            <Menu.Item onClick={() => setDeed('cancel')}>{WORDS.cancel.item}</Menu.Item>
-            {may('tasks.retry') && <Menu.Item onClick={() => setDeed('retry')}>{WORDS.retry.item}</Menu.Item>}
+            <Menu.Item onClick={() => setAction('cancel')}>{WORDS.cancel.item}</Menu.Item>
+            {may('tasks.retry') && <Menu.Item onClick={() => setAction('retry')}>{WORDS.retry.item}</Menu.Item>}
           </Menu.Dropdown>
         </Menu>
       )}
@@ -50,25 +50,25 @@ export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
       >
         Export CSV
       </Button>
-      {deed !== null && <ManyTasksDialog deed={deed} filters={filters} onClose={() => setDeed(null)} />}
+      {action !== null && <ManyTasksDialog action={action} filters={filters} onClose={() => setAction(null)} />}
     </Group>
   );
 }
 
 interface DialogProps {
-  readonly deed: Deed;
+  readonly action: Action;
   readonly filters: TaskFilters;
   readonly onClose: () => void;
 }
 
 /** Shows a preview before it runs the action. */
-function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
-  const words = WORDS[deed];
+function ManyTasksDialog({ action, filters, onClose }: DialogProps) {
+  const words = WORDS[action];
   // The action determines the status.
   const { order: _, status: _status, ...query } = filters;
   const call = (dryRun: boolean) =>
-    send<ManyTasks>('POST', `/tasks/${deed}`, undefined, undefined, { ...query, dry_run: String(dryRun) });
-  const preview = useQuery({ queryKey: ['many-tasks', deed, query], queryFn: () => call(true), gcTime: 0 });
+    send<ManyTasks>('POST', `/tasks/${action}`, undefined, undefined, { ...query, dry_run: String(dryRun) });
+  const preview = useQuery({ queryKey: ['many-tasks', action, query], queryFn: () => call(true), gcTime: 0 });
   const run = useMutation({
     mutationFn: () => call(false),
     onSuccess: async ({ count, refused, has_more: hasMore }) => {
@@ -92,14 +92,14 @@ function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
         {error !== null && <Trouble error={error} doing="Could not find matching tasks" />}
         {run.error !== null && <Trouble error={run.error} doing="Something went wrong" />}
         {error === null && data === undefined && <Skeleton height={60} />}
-        {data !== undefined && <Preview deed={deed} outcome={data} isNarrowed={isNarrowed(query)} />}
+        {data !== undefined && <Preview action={action} outcome={data} isNarrowed={isNarrowed(query)} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
             {data?.count === 0 ? 'Close' : words.keep}
           </Button>
           {data !== undefined && data.count > 0 && (
             <BusyButton
-              {...(deed === 'cancel' && { color: 'red.8' })}
+              {...(action === 'cancel' && { color: 'red.8' })}
               busy={run.isPending}
               onClick={() => run.mutate()}
             >
@@ -113,17 +113,17 @@ function ManyTasksDialog({ deed, filters, onClose }: DialogProps) {
 }
 
 interface PreviewProps {
-  readonly deed: Deed;
+  readonly action: Action;
   readonly outcome: ManyTasks;
   readonly isNarrowed: boolean;
 }
 
-function Preview({ deed, outcome, isNarrowed: narrowed }: PreviewProps) {
+function Preview({ action, outcome, isNarrowed: narrowed }: PreviewProps) {
   const { count, refused, has_more: hasMore } = outcome;
-  const { kind } = WORDS[deed];
+  const { kind } = WORDS[action];
   const where = narrowed ? `that ${count === 1 ? 'matches' : 'match'} your filters` : 'in this account';
   const none =
-    deed === 'cancel'
+    action === 'cancel'
       ? `There are no ${kind} tasks ${where}.`
       : refused.length > 0
         ? `None of the ${kind} tasks ${where} can be retried.`
@@ -133,11 +133,11 @@ function Preview({ deed, outcome, isNarrowed: narrowed }: PreviewProps) {
       <Text size="sm">
         {count === 0
           ? none
-          : `This ${deed === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'the newest ' : ''}${tasks(count, kind)} ${where}.`}{' '}
-        {count > 0 && deed === 'retry' && 'Each task is retried once, with its original key.'}
-        {count > 0 && deed === 'cancel' && 'If a provider has already started, you may still be charged.'}
+          : `This ${action === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'the newest ' : ''}${tasks(count, kind)} ${where}.`}{' '}
+        {count > 0 && action === 'retry' && 'Each task is retried once, with its original key.'}
+        {count > 0 && action === 'cancel' && 'If a provider has already started, you may still be charged.'}
       </Text>
-      {count > 0 && <First deed={deed} outcome={outcome} />}
+      {count > 0 && <First action={action} outcome={outcome} />}
       {count > 0 && <Terms outcome={outcome} />}
       {refused.length > 0 && (
         <>
@@ -154,7 +154,7 @@ function Preview({ deed, outcome, isNarrowed: narrowed }: PreviewProps) {
 }
 
 /** The first few tasks by their prompts; for retries, with the price of each. */
-function First({ deed, outcome: { count, first, has_more: hasMore } }: Omit<PreviewProps, 'isNarrowed'>) {
+function First({ action, outcome: { count, first, has_more: hasMore } }: Omit<PreviewProps, 'isNarrowed'>) {
   const left = count - first.length;
   return (
     <List size="sm" aria-label={`First ${tasks(first.length)}`} listStyleType="none">
@@ -163,7 +163,7 @@ function First({ deed, outcome: { count, first, has_more: hasMore } }: Omit<Prev
           <Text size="sm" truncate flex={1} miw={0} title={prompt}>
             {shortPrompt(prompt) || id}
           </Text>
-          {deed === 'retry' && (
+          {action === 'retry' && (
             <Text size="sm" c="dimmed" className="numbers nowrap">
               {cost?.amount === null ? COST_UNKNOWN : money(cost)}
             </Text>
