@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { Account as StoredAccount } from '#database/generated/client.js';
+import { ACCOUNT_LIMITS, type AccountLimitColumn } from '#contract/account-limits.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { workingKeys } from './api-key.repository.js';
@@ -10,18 +11,11 @@ import { erasedPerson } from './person-store.js';
 import { deleteSecondFactors } from './second-factor-store.js';
 import { leaveSignIn } from './shared-sign-in.js';
 
-/** Limits of an account across all its keys. Numbers: null = the deployment's default, 0 = unlimited. */
-export interface AccountLimits {
+/** Limits of an account across all its keys. Those of ACCOUNT_LIMITS: null = the deployment's default, 0 = unlimited. */
+export type AccountLimits = Readonly<Record<AccountLimitColumn, number | null>> & {
   /** Share of the queue relative to other accounts, 1 to 100. */
   readonly weight: number;
-  readonly submitsPerMinute: number | null;
-  readonly pollsPerMinute: number | null;
-  readonly chatsPerMinute: number | null;
-  /** Maximum number of tasks in flight. */
-  readonly tasksInFlight: number | null;
-  /** Maximum number of active keys. */
-  readonly maxKeys: number | null;
-}
+};
 
 /** The owner of keys, tasks, uploads, webhooks and budgets. */
 export interface Account {
@@ -149,8 +143,8 @@ export class AccountStore {
 }
 
 function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: StoredAccount): Account {
-  const { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys } = row;
-  const limits = { weight, submitsPerMinute, pollsPerMinute, chatsPerMinute, tasksInFlight, maxKeys };
+  const columns = Object.values(ACCOUNT_LIMITS).map(({ column }) => [column, row[column]] as const);
+  const limits = { weight: row.weight, ...(Object.fromEntries(columns) as Record<AccountLimitColumn, number | null>) };
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
   const { requireTwoFactor } = row;
   return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, requireTwoFactor };

@@ -1,10 +1,10 @@
 import cookie from '@fastify/cookie';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 import { join } from 'node:path';
 import { loadConfig } from '#config/load-config.js';
 import { PACKAGE_ROOT } from '#config/package.js';
-import { SessionStore } from '#accounts/session-store.js';
 import { foreignLinkOrigin } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { Logger, NestLogger, START_OPTIONS } from '#telemetry/logger.js';
@@ -12,7 +12,6 @@ import { Metrics } from '#telemetry/metrics.js';
 import { ApiModule } from './api.module.js';
 import { ApiKeyStore } from './auth/api-key-store.js';
 import { authenticateRequests } from './auth/authenticate.js';
-import { UnknownKeyLimiter } from './auth/unknown-key-limiter.js';
 import { markConsole, protectConsole } from './console/protect-console.js';
 import { SessionCookie } from './console/session-cookie.js';
 import { SessionLookUps } from './console/session-look-ups.js';
@@ -38,41 +37,75 @@ import { limitRequests, RequestLimits } from './limits/limit-requests.js';
 /** Build output of apps/dashboard. */
 const CONSOLE_PAGES = join(PACKAGE_ROOT, 'dist', 'dashboard');
 
+/** The parts that the steps below assemble. */
+interface Parts {
+  readonly app: NestFastifyApplication;
+  readonly server: FastifyInstance;
+  readonly config: ApiConfig;
+  readonly publicPath: PublicPath;
+}
+
+/**
+ * What every request passes, in this order, which is the security model: who is refused, whom a refusal still counts for,
+ * and that no byte of a body is read before its sender is known.
+ */
+const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
+  // Only the console reads cookies, and only on its own routes: elsewhere, a stranger's cost nothing.
+  ({ app }) => app.register(cookie, { hook: false }),
+
+  // Three that look at each route as it is registered, so they come before any route is.
+  ({ server, publicPath }) => publicPath.watch(server),
+  ({ server }) => prepareDocs(server),
+  ({ server }) => markConsole(server),
+
+  // Before anything can answer: refusals carry the header, too.
+  ({ server, config }) => sendStrictTransport(server, config),
+  // Before anything can refuse: refused requests are counted, too.
+  ({ app, server }) => countRequests(server, app.get(Metrics)),
+  // Every response has an id and CORS headers, so this comes before the first refusal. Preflights end here, without a key.
+  ({ app, server, config }) => prepareServer(server, config, app.get(KnownRoutes), app.get(BodyMemory)),
+  // Before anybody looks for an id of the path.
+  ({ server }) => cleanPathIds(server),
+
+  // Who is it? By key everywhere, by session in the console; nobody else's body is read.
+  ({ app, server }) => authenticateRequests(server, app.get(ApiKeyStore)),
+  ({ app, server, config }) =>
+    protectConsole(server, app.get(SessionLookUps), app.get(SessionCookie), publicUrlOf(config)),
+  // A connection stops to count as a stranger's with its first valid key, so this comes after the keys.
+  ({ app, server }) => app.get(ConnectionCap).watch(server),
+  ({ app, server }) => app.get(Draining).watch(server),
+
+  // May they now? Limits are per key and account, so both must be known; the body is still unread.
+  ({ app, server }) => {
+    const callers = app.get(ConsoleCaller);
+    limitRequests(server, app.get(RequestLimits), (session) => callers.of(session));
+  },
+  // Lines of requests name their caller, and floods of refused ones get few lines and no spans.
+  ({ app, server }) => logRequests(server, app.get(Logger)),
+  ({ server }) => traceRequests(server),
+
+  // Routes of our own beside Nest's: a hook only applies to routes that are registered after it.
+  ({ app, publicPath }) => serveDocs(app, { pages: CONSOLE_PAGES, path: publicPath.path }),
+  ({ server, config }) => serveHome(server, publicUrlOf(config)),
+  ({ app, server, publicPath }) => {
+    const imageOrigins = [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat();
+    serveConsole(server, { folder: CONSOLE_PAGES, path: publicPath.path, imageOrigins });
+  },
+];
+
 /** The whole API, ready to listen. Throws ConfigError for missing or invalid settings. */
 export async function createApi(env: Readonly<Record<string, string | undefined>>): Promise<NestFastifyApplication> {
   const module = ApiModule.forRoot(env);
   const [config] = loadConfig([ApiConfig], env);
-  const path = publicPathOf(config);
-  const publicPath = new PublicPath(path);
+  const publicPath = new PublicPath(publicPathOf(config));
   const adapter = createAdapter(config.trustedProxies, publicPath);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     ...START_OPTIONS,
     bodyParser: false,
   });
-  const logger = app.get(Logger);
-  app.useLogger(new NestLogger(logger));
+  app.useLogger(new NestLogger(app.get(Logger)));
   app.flushLogs();
   const server = app.getHttpAdapter().getInstance();
-  await app.register(cookie, { hook: false });
-  publicPath.watch(server);
-  prepareDocs(server);
-  markConsole(server);
-  sendStrictTransport(server, app.get(ApiConfig));
-  countRequests(server, app.get(Metrics));
-  prepareServer(server, app.get(ApiConfig), app.get(KnownRoutes), app.get(BodyMemory));
-  cleanPathIds(server);
-  authenticateRequests(server, app.get(ApiKeyStore));
-  const sessions = new SessionLookUps(app.get(SessionStore), app.get(UnknownKeyLimiter));
-  protectConsole(server, sessions, app.get(SessionCookie), publicUrlOf(app.get(ApiConfig)));
-  app.get(ConnectionCap).watch(server);
-  app.get(Draining).watch(server);
-  const consoleCallers = app.get(ConsoleCaller);
-  limitRequests(server, app.get(RequestLimits), (session) => consoleCallers.of(session));
-  logRequests(server, logger);
-  traceRequests(server);
-  serveDocs(app, { pages: CONSOLE_PAGES, path });
-  serveHome(server, publicUrlOf(app.get(ApiConfig)));
-  const imageOrigins = [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat();
-  serveConsole(server, { folder: CONSOLE_PAGES, path, imageOrigins });
+  for (const step of PIPELINE) await step({ app, server, config, publicPath });
   return app;
 }

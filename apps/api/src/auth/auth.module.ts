@@ -18,5 +18,6 @@ const unknownKeys = {
 @Module({
   imports: [AccountsModule, BillingModule],
   providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, unknownKeys],
+  exports: [UnknownKeyLimiter],
 })
 export class AuthModule {}

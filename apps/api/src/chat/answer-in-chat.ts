@@ -16,12 +16,10 @@ import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/events/event-stream.js';
 import type { Accepted } from '../images/accept-image.js';
-import { stillRunningError } from '../images/answer-image.js';
-import { failureOf, stillRunning } from '../images/answer-parts.js';
+import { failureOf, stillRunning, stillRunningError } from '../images/answer-image.js';
+import { AwaitImage } from '../images/await-image.js';
 import { DeliveryMarks } from '../images/delivery-marks.js';
-import { HeldCalls } from '../images/held-calls.js';
 import { maxWaitFor } from '../images/stream-image.js';
-import type { ChatRequest } from './chat-request.js';
 import { inChat } from './chat-image-request.js';
 
 interface LinkedImage {
@@ -33,7 +31,7 @@ interface LinkedImage {
 @Injectable()
 export class AnswerInChat {
   constructor(
-    private readonly calls: HeldCalls,
+    private readonly calls: AwaitImage,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
     private readonly config: ApiConfig,
@@ -51,12 +49,7 @@ export class AnswerInChat {
   }
 
   /** A failure is sent as an event, because the status is already sent, and also thrown for the log. */
-  async stream(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    accepted: Accepted,
-    { wantsUsage }: ChatRequest,
-  ): Promise<void> {
+  async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, wantsUsage: boolean): Promise<void> {
     const events = new EventStream(this.config.streamPingMs);
     const head = headOf(accepted.task);
     const say = (chunk: object): void => events.data(JSON.stringify(chunk));

@@ -4,7 +4,9 @@ import { callerOf } from '../auth/api-key.guard.js';
 import { assertScope } from '../auth/caller.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { AcceptImage } from '../images/accept-image.js';
-import { nameTask } from '../images/answer-parts.js';
+import { nameTask } from '../images/answer-image.js';
+import type { Ask } from '../images/asked.js';
+import { ReadRequest } from '../images/read-request.js';
 import { RequestLimits } from '../limits/limit-requests.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import type { ChatRequest } from './chat-request.js';
@@ -14,6 +16,7 @@ import { inChat, imageRequest } from './chat-image-request.js';
 @Injectable()
 export class GenerateInChat {
   constructor(
+    private readonly read: ReadRequest,
     private readonly accept: AcceptImage,
     private readonly limits: RequestLimits,
     private readonly answers: AnswerInChat,
@@ -22,16 +25,37 @@ export class GenerateInChat {
 
   /** Counted, waited for and repeated like an image request. Throws the same AppErrors. */
   async draw(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest): Promise<void> {
-    assertScope(callerOf(request), 'images');
-    await this.limits.admit('submits', callerOf(request), reply);
-    request.body = imageRequest(chat);
+    const caller = callerOf(request);
+    assertScope(caller, 'images');
+    await this.limits.admit('submits', caller, reply);
+    const ask = this.read.generation(request, false, once(imageRequest(chat)));
+    // Without `await`, nothing holds the bytes of the chat while its caller waits for the image.
+    return this.answer(request, reply, ask, { streamed: chat.streamed, wantsUsage: chat.wantsUsage });
+  }
+
+  private async answer(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ask: Ask,
+    { streamed, wantsUsage }: Pick<ChatRequest, 'streamed' | 'wantsUsage'>,
+  ): Promise<void> {
     try {
-      const accepted = await this.accept.generation(request, false, this.calls.of(reply));
+      const accepted = await this.accept.accept(ask, callerOf(request), this.calls.of(reply));
       nameTask(request, reply, accepted);
-      if (chat.streamed) await this.answers.stream(request, reply, accepted, chat);
+      if (streamed) await this.answers.stream(request, reply, accepted, wantsUsage);
       else await this.answers.answer(request, reply, accepted);
     } catch (error) {
       throw inChat(error);
     }
   }
+}
+
+/** Returns the value, and does not hold it afterwards. */
+function once(value: unknown): () => unknown {
+  let held = value;
+  return () => {
+    const given = held;
+    held = undefined;
+    return given;
+  };
 }

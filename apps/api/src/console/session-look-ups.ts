@@ -1,15 +1,17 @@
 import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { isSessionToken, type Session, type SessionStore } from '#accounts/session-store.js';
+import { isSessionToken, SessionStore, type Session } from '#accounts/session-store.js';
 import { SecretLookUps } from '../auth/secret-look-ups.js';
-import type { UnknownKeyLimiter } from '../auth/unknown-key-limiter.js';
+import { UnknownKeyLimiter } from '../auth/unknown-key-limiter.js';
 
 /** Looks up the sessions of cookies; invented tokens are limited like unknown API keys. */
+@Injectable()
 export class SessionLookUps {
   private readonly lookUps: SecretLookUps;
 
   constructor(
-    private readonly sessions: Pick<SessionStore, 'find'>,
+    private readonly sessions: SessionStore,
     limiter: UnknownKeyLimiter,
   ) {
     this.lookUps = new SecretLookUps(limiter);

@@ -1,35 +1,51 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { EgressConfig } from '#egress/egress.config.js';
 import type { OpenCall } from '#tasks/intake/open-call.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
-import type { Intake } from '#tasks/intake/task-intake.js';
-import { CheckRequest, type CheckedRequest, type RequestTraits } from './check-request.js';
+import type { Intake, RequestIdentity } from '#tasks/intake/task-intake.js';
+import { newTaskId } from '#tasks/row/task-id.js';
+import type { TaskCommand } from '#tasks/row/task.js';
+import { taskOwnerOf, type Caller } from '../auth/caller.js';
+import { ApiConfig } from '../common/api.config.js';
+import type { Ask } from './asked.js';
+import { assertExact, decideOrder, type Order } from './decide-order.js';
+import { fingerprintOf } from './fingerprint.js';
+import { ImageModels } from './image-models.js';
+import type { InputUpload } from './input-upload.js';
+import { ReferenceImages } from './reference-images.js';
+
+/** What of a request matters for its response, whether it creates a task or not. */
+interface RequestTraits extends Pick<Order, 'format' | 'streamed' | 'ignored'> {
+  readonly mark: RequestIdentity;
+}
+
+/** A valid request whose images are stored. Nothing is ordered yet. */
+export interface PreparedOrder extends RequestTraits {
+  readonly command: TaskCommand;
+  /** Its images, to be discarded unless a task gets them. */
+  readonly upload: InputUpload;
+}
 
 /** An accepted request: a new task, or the one that it repeats. */
 export interface Accepted extends Intake, RequestTraits {}
 
-/** Creates tasks from image requests. */
+/** Turns image requests into tasks: reads them, decides what they order, stores their images, and submits them. */
 @Injectable()
 export class AcceptImage {
   constructor(
+    private readonly models: ImageModels,
+    private readonly references: ReferenceImages,
     private readonly tasks: SubmitTask,
-    private readonly check: CheckRequest,
+    private readonly config: ApiConfig,
+    private readonly egress: EgressConfig,
   ) {}
 
   /**
-   * Uploads end when the caller disconnects, and nothing is accepted then. Throws AppError or CallerGone, and then
+   * Reading ends when the caller disconnects, and nothing is accepted then. Throws AppError or CallerGone, and then
    * leaves nothing behind.
    */
-  async generation(request: FastifyRequest, asynchronous: boolean, call: OpenCall): Promise<Accepted> {
-    return this.submit(await this.check.generation(request, asynchronous, call.gone), call);
-  }
-
-  /** Like `generation`, for JSON and multipart edits. */
-  async edit(request: FastifyRequest, asynchronous: boolean, call: OpenCall): Promise<Accepted> {
-    return this.submit(await this.check.edit(request, asynchronous, call.gone), call);
-  }
-
-  private async submit({ command, upload, ...traits }: CheckedRequest, call: OpenCall): Promise<Accepted> {
+  async accept(ask: Ask, caller: Caller, call: OpenCall): Promise<Accepted> {
+    const { command, upload, ...traits } = await this.prepare(ask, caller, call.gone);
     try {
       const intake = await this.tasks.submit(command, traits.mark, call);
       // The repeated task already has these images.
@@ -38,6 +54,40 @@ export class AcceptImage {
     } catch (error) {
       // If the task may have been accepted, it needs the images; if it was not, retention collects them.
       if (!this.tasks.mayBeAccepted(upload.taskId)) await upload.discard();
+      throw error;
+    }
+  }
+
+  /** Everything before the order itself. Throws AppError, and then leaves nothing behind. */
+  async prepare(ask: Ask, caller: Caller, gone: AbortSignal): Promise<PreparedOrder> {
+    const upload = this.references.upload(newTaskId(), caller.accountId, gone);
+    try {
+      const asked = await ask(upload);
+      const { catalog } = this.models;
+      const order = decideOrder(asked, caller, { catalog, config: this.config, egress: this.egress });
+      const { images: inputs, mask } = await this.references.store(order.images, upload, caller.accountId);
+      assertExact(order, inputs, mask, catalog);
+      const { action, model, prompt, options, callbackUrl, format, streamed, ignored } = order;
+      const command: TaskCommand = {
+        id: upload.taskId,
+        ...taskOwnerOf(caller),
+        requestId: asked.requestId,
+        action,
+        model,
+        prompt,
+        options,
+        inputs,
+        mask,
+        callbackUrl,
+        asynchronous: asked.answersWithTask,
+        cost: this.models.costOf(model, options),
+      };
+      const mark = { ...asked.mark, fingerprint: await fingerprintOf(action, asked.body, asked.mark) };
+      asked.release();
+      await upload.countInQuota();
+      return { command, upload, mark, format, streamed, ignored };
+    } catch (error) {
+      await upload.discard();
       throw error;
     }
   }

@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AppError } from '#contract/app-error.js';
+import { AppError } from '#contract/app-error.js';
+import { isErrorCode } from '#contract/error-codes.js';
 import { imageResponse } from '#contract/image-response.js';
+import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { pollUrl, submittedResponse, taskAcceptance } from '#contract/task-acceptance.js';
+import { isFinal } from '#tasks/row/task-status.js';
 import type { Task, TaskSummary } from '#tasks/row/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { ApiConfig, publicPathOf } from '../common/api.config.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, stillRunning } from './answer-parts.js';
-import { base64Body, BASE64_PLACE } from './base64-body.js';
-import type { CallMode } from './call-mode.js';
+import { AwaitImage } from './await-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
-import { HeldCalls } from './held-calls.js';
-import { OpenImages } from './open-images.js';
+import type { CallMode } from './image-query.js';
+import { base64Body, BASE64_PLACE, OpenImages } from './open-images.js';
 import { retryCount } from './request-mark.js';
 
 /** Retry delay in ms for OpenAI SDKs while the image is still being generated. */
@@ -26,7 +27,7 @@ export class AnswerImage {
   private readonly publicPath: string;
 
   constructor(
-    private readonly calls: HeldCalls,
+    private readonly calls: AwaitImage,
     private readonly images: OpenImages,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
@@ -110,4 +111,36 @@ export function stillRunningError(request: FastifyRequest, reply: FastifyReply, 
   void reply.header('x-should-retry', String(retries));
   if (retries) void reply.header('retry-after-ms', SDK_RETRY_MS);
   return stillRunning(task.id);
+}
+
+/** Puts the call's task, and the names of ignored fields, in the log and headers. */
+export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
+  const { task, attached, mark, ignored } = accepted;
+  request.taskId = task.id;
+  request.attached = attached;
+  void reply.header('x-task-id', task.id);
+  if (attached && mark.kind === 'key' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
+  const ignoredParams = ignoredParamsHeader(ignored);
+  if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
+}
+
+/** The error for a task that has not ended. */
+export function stillRunning(taskId: string): AppError {
+  return new AppError('still_running', `The image is not ready yet. Poll ${pollUrl(taskId)} to get it.`, { taskId });
+}
+
+/** The error of a task that ended without an image. */
+export function failureOf(task: TaskSummary): AppError {
+  if (task.status === 'cancelled') {
+    return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
+  }
+  const { code, message, param } = task.error ?? {
+    code: null,
+    message: 'The image could not be generated.',
+    param: null,
+  };
+  return new AppError(isErrorCode(code) ? code : 'internal_error', message, {
+    taskId: task.id,
+    ...(param === null ? {} : { param }),
+  });
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
@@ -28,10 +29,17 @@ export interface EditForm {
   readonly texts: Readonly<Record<string, string>>;
   readonly images: readonly TaskInput[];
   readonly mask: TaskInput | null;
+  /** SHA-256 (hex) of the files. */
+  readonly digests: { readonly images: readonly string[]; readonly masks: readonly string[] };
 }
 
-interface ReceivedImage {
+interface ReceivedFile {
   readonly input: TaskInput;
+  /** SHA-256 (hex). */
+  readonly digest: string;
+}
+
+interface ReceivedImage extends ReceivedFile {
   /** The sender's position: N of `image[N]`, or else the order of arrival. */
   readonly position: number;
 }
@@ -53,7 +61,7 @@ class EditParts implements FormParts<EditForm> {
   private arrivals = 0;
   private imageCount = 0;
   private maskCount = 0;
-  private mask: TaskInput | null = null;
+  private mask: ReceivedFile | undefined;
 
   constructor(
     private readonly upload: InputUpload,
@@ -97,9 +105,16 @@ class EditParts implements FormParts<EditForm> {
   }
 
   result(): EditForm {
-    const inputs = this.images.sort((a, b) => a.position - b.position).map(({ input }) => input);
-    const images = inputs.map((input, index) => ({ ...input, param: paramOf(index, inputs.length) }));
-    return { texts: this.texts, images, mask: this.mask };
+    const files = this.images.sort((a, b) => a.position - b.position);
+    return {
+      texts: this.texts,
+      images: files.map(({ input }, index) => ({ ...input, param: paramOf(index, files.length) })),
+      mask: this.mask?.input ?? null,
+      digests: {
+        images: files.map(({ digest }) => digest),
+        masks: this.mask === undefined ? [] : [this.mask.digest],
+      },
+    };
   }
 
   /** Throws AppError for a file that would be left out, except a file input in which nothing was chosen. */
@@ -123,13 +138,18 @@ class EditParts implements FormParts<EditForm> {
       });
     }
     const param = slot === 0 && name === 'image' ? 'image' : `image[${slot}]`;
-    const input = await this.upload.add(bytes, slot, param);
-    this.images.push({ input, position });
+    this.images.push({ ...(await this.store(bytes, slot, param)), position });
   }
 
   private async storeMask(bytes: AsyncIterable<Buffer>): Promise<void> {
     if (this.maskCount++ > 0) throw new AppError('invalid_value', 'Only one mask is allowed.', { param: 'mask' });
-    this.mask = await this.upload.add(bytes, 'mask', 'mask');
+    this.mask = await this.store(bytes, 'mask', 'mask');
+  }
+
+  private async store(bytes: AsyncIterable<Buffer>, slot: number | 'mask', param: string): Promise<ReceivedFile> {
+    const hash = createHash('sha256');
+    const input = await this.upload.add(bytes, slot, param, hash);
+    return { input, digest: hash.digest('hex') };
   }
 }
 

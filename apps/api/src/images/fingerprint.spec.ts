@@ -3,7 +3,7 @@ import { LongText } from '#contract/long-text.js';
 import { fingerprintOf, formBody } from './fingerprint.js';
 
 const COUNTED = { kind: 'attempt', retry: 0, counted: true } as const;
-const hex = async (body: unknown, action: 'generations' | 'edits' = 'generations', mark = COUNTED): Promise<string> =>
+const hex = async (body: unknown, action: 'generation' | 'edit' = 'generation', mark = COUNTED): Promise<string> =>
   (await fingerprintOf(action, body, mark)).toString('hex');
 
 describe('fingerprintOf', () => {
@@ -14,7 +14,7 @@ describe('fingerprintOf', () => {
   it('is the same for every try that is counted, and another one for clients that do not count', async () => {
     const body = { prompt: 'a house' };
     const of = async (retry: number, counted: boolean): Promise<string> =>
-      (await fingerprintOf('generations', body, { kind: 'attempt', retry, counted })).toString('hex');
+      (await fingerprintOf('generation', body, { kind: 'attempt', retry, counted })).toString('hex');
     expect(await of(2, true)).toBe(await hex(body));
     expect(await of(0, false)).not.toBe(await hex(body));
   });
@@ -38,7 +38,7 @@ describe('fingerprintOf', () => {
       { a: `${long}y` },
       { a: [long.slice(0, 262_144), long.slice(262_144)] },
     ];
-    const prints = await Promise.all([...bodies.map((body) => hex(body)), hex({}, 'edits')]);
+    const prints = await Promise.all([...bodies.map((body) => hex(body)), hex({}, 'edit')]);
     expect(new Set(prints).size).toBe(prints.length);
   });
 });
@@ -108,14 +108,11 @@ function canonical(value: unknown): string {
 
 it('formBody tells the images of a form by their bytes and place, and the mask from the images', () => {
   const input = (key: string) => ({ kind: 'object' as const, key, bytes: 1, param: 'image' });
-  const digests = new Map([
-    ['a', 'one'],
-    ['b', 'two'],
-  ]);
-  const form = { texts: { prompt: 'x' }, images: [input('b'), input('a')], mask: null, ignored: ['junk'] };
-  expect(formBody(form, digests)).toEqual({ form: { prompt: 'x' }, images: ['two', 'one'], masks: [] });
-  expect(formBody({ ...form, images: [input('b')], mask: input('a') }, digests)).toMatchObject({
-    images: ['two'],
-    masks: ['one'],
-  });
+  const form = {
+    texts: { prompt: 'x' },
+    images: [input('b'), input('a')],
+    mask: input('c'),
+    digests: { images: ['two', 'one'], masks: ['three'] },
+  };
+  expect(formBody(form)).toEqual({ form: { prompt: 'x' }, images: ['two', 'one'], masks: ['three'] });
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { LongText, piecesOf, type Text } from '#contract/long-text.js';
 import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { TaskCommand } from '#tasks/row/task.js';
 import type { EditForm } from './edit-form.js';
 
 /** Characters of a text that are hashed before other requests get a turn; with escapes, up to 1.5 MB are read for them. */
@@ -12,13 +13,9 @@ const STEP = 262_144;
  * repeated at `/async` orders the same image. Neither does the order of keys. Clients that do not count their retries
  * have separate fingerprints, because their deliveries are not marked.
  */
-export async function fingerprintOf(
-  action: 'generations' | 'edits',
-  body: unknown,
-  mark: RequestMark,
-): Promise<Buffer> {
+export async function fingerprintOf(action: TaskCommand['action'], body: unknown, mark: RequestMark): Promise<Buffer> {
   const isUncounted = mark.kind === 'attempt' && !mark.counted;
-  const hash = createHash('sha256').update(`POST /v1/images/${action}\n${isUncounted ? 'not counted\n' : ''}`);
+  const hash = createHash('sha256').update(`POST /v1/images/${action}s\n${isUncounted ? 'not counted\n' : ''}`);
   for (const part of canonicalParts(body)) {
     if (typeof part === 'string') {
       hash.update(part);
@@ -32,12 +29,9 @@ export async function fingerprintOf(
   return hash.digest();
 }
 
-/** The order in a form, independent of its boundary and the order and names of its parts; `digests`: by object key. */
-export function formBody(form: EditForm, digests: ReadonlyMap<string, string>): unknown {
-  const [images, masks] = [form.images, form.mask === null ? [] : [form.mask]].map((inputs) =>
-    inputs.map((input) => (input.kind === 'object' ? digests.get(input.key) : input.url)),
-  );
-  return { form: form.texts, images, masks };
+/** The order in a form, independent of its boundary and the order and names of its parts. */
+export function formBody({ texts, digests }: EditForm): unknown {
+  return { form: texts, images: digests.images, masks: digests.masks };
 }
 
 /**

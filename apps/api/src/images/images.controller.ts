@@ -2,15 +2,17 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callerOf } from '../auth/api-key.guard.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { ApiConfig } from '../common/api.config.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
-import { ASYNC_PATH, callMode, type CallMode } from './call-mode.js';
+import type { Ask } from './asked.js';
 import { DescribeAsyncEdit, DescribeAsyncGeneration, DescribeEdit, DescribeGeneration } from './images.openapi.js';
-import { readImageQuery } from './image-query.js';
+import { ASYNC_PATH, callMode, readImageQuery, type CallMode, type ImageQuery } from './image-query.js';
 import { QuoteImage } from './quote-image.js';
+import { ReadRequest } from './read-request.js';
 import { StreamImage } from './stream-image.js';
 
 const TAKES_IMAGES = RouteConfig({ largeBody: true, scope: 'images', counted: 'submits' });
@@ -21,6 +23,7 @@ const TAKES_FORMS = RouteConfig({ largeBody: true, multipart: true, scope: 'imag
 @Controller()
 export class ImagesController {
   constructor(
+    private readonly read: ReadRequest,
     private readonly accept: AcceptImage,
     private readonly answer: AnswerImage,
     private readonly streams: StreamImage,
@@ -33,12 +36,10 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeGeneration('generateImage')
   async generate(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    if (caller.submitMode !== 'apimart' || readImageQuery(request).dryRun) {
-      return this.run('generation', this.modeOf(request), request, reply);
-    }
-    const accepted = await this.accept.generation(request, false, this.calls.of(reply));
-    if (accepted.streamed) await this.streams.stream(request, reply, accepted);
-    else this.answer.answerSubmitted(request, reply, accepted);
+    const query = readImageQuery(request);
+    const isSubmitted = caller.submitMode === 'apimart' && !query.dryRun;
+    const mode = isSubmitted ? undefined : this.modeOf(request, query);
+    await this.run(this.read.generation(request, mode?.asynchronous ?? false), query, mode, reply);
   }
 
   @Post('images/generations')
@@ -56,37 +57,42 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeAsyncGeneration()
   async generateAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run('generation', ASYNC_PATH, request, reply);
+    await this.run(this.read.generation(request, true), readImageQuery(request), ASYNC_PATH, reply);
   }
 
   @Post('v1/images/edits')
   @TAKES_FORMS
   @DescribeEdit()
   async edit(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run('edit', this.modeOf(request), request, reply);
+    const query = readImageQuery(request);
+    const mode = this.modeOf(request, query);
+    await this.run(this.read.edit(request, mode.asynchronous), query, mode, reply);
   }
 
   @Post('v1/images/edits/async')
   @TAKES_FORMS
   @DescribeAsyncEdit()
   async editAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run('edit', ASYNC_PATH, request, reply);
+    await this.run(this.read.edit(request, true), readImageQuery(request), ASYNC_PATH, reply);
   }
 
+  /** Without a mode, the caller gets the task's id at once, as the API key says. */
   private async run(
-    form: 'generation' | 'edit',
-    mode: CallMode,
-    request: FastifyRequest,
+    ask: Ask,
+    { dryRun }: Pick<ImageQuery, 'dryRun'>,
+    mode: CallMode | undefined,
     reply: FastifyReply,
   ): Promise<void> {
-    if (readImageQuery(request).dryRun) return this.quotes.quote(form, request, reply, mode.asynchronous);
-    const accepted = await this.accept[form](request, mode.asynchronous, this.calls.of(reply));
+    const { request } = reply;
+    const caller = callerOf(request);
+    if (dryRun) return this.quotes.quote(ask, caller, reply);
+    const accepted = await this.accept.accept(ask, caller, this.calls.of(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
+    else if (mode === undefined) this.answer.answerSubmitted(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);
   }
 
-  private modeOf(request: FastifyRequest): CallMode {
-    const { asynchronous } = readImageQuery(request);
-    return callMode({ asynchronous, prefer: request.headers.prefer }, this.config.syncWaitMs);
+  private modeOf({ headers }: FastifyRequest, { asynchronous }: ImageQuery): CallMode {
+    return callMode({ asynchronous, prefer: headers.prefer }, this.config.syncWaitMs);
   }
 }

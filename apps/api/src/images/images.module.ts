@@ -9,15 +9,15 @@ import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
+import { AwaitImage } from './await-image.js';
 import { CallerPresence } from './caller-presence.js';
-import { CheckRequest } from './check-request.js';
 import { DeliveryMarks } from './delivery-marks.js';
-import { HeldCalls } from './held-calls.js';
+import { ImageModels } from './image-models.js';
 import { ImagesController } from './images.controller.js';
 import { OpenImages } from './open-images.js';
 import { QuoteImage } from './quote-image.js';
 import { ReferenceImages } from './reference-images.js';
-import { RequestRules } from './request-rules.js';
+import { ReadRequest } from './read-request.js';
 import { StreamImage } from './stream-image.js';
 import { WaitForTask } from './wait-for-task.js';
 
@@ -36,19 +36,19 @@ import { WaitForTask } from './wait-for-task.js';
   ],
   controllers: [ImagesController],
   providers: [
-    AcceptImage,
-    CheckRequest,
+    ReadRequest,
+    ImageModels,
     ReferenceImages,
-    RequestRules,
+    AcceptImage,
     QuoteImage,
     AnswerImage,
     StreamImage,
-    HeldCalls,
+    AwaitImage,
     OpenImages,
     WaitForTask,
     DeliveryMarks,
     CallerPresence,
   ],
-  exports: [AcceptImage, DeliveryMarks, HeldCalls, QuoteImage, RequestRules],
+  exports: [ReadRequest, AcceptImage, ImageModels, QuoteImage, DeliveryMarks, AwaitImage],
 })
 export class ImagesModule {}

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, ReferenceTotal } from '#images/limits.js';
 import { isConverted } from '#images/sniff.js';
@@ -19,8 +19,6 @@ interface InputQuota {
 
 /** The images of one request: stored as they arrive, and deleted if the request is not accepted. */
 export class InputUpload {
-  /** SHA-256 (hex) of the stored images, by object key; empty unless requested. */
-  readonly digests = new Map<string, string>();
   private readonly keys: string[] = [];
   /** All images of the request, also those that are not stored here. */
   private readonly total = new ReferenceTotal();
@@ -32,17 +30,15 @@ export class InputUpload {
     private readonly store: ObjectStore,
     readonly taskId: string,
     private readonly signal: AbortSignal,
-    private readonly digesting = false,
     private readonly quota?: InputQuota,
   ) {}
 
   /**
-   * Stores one image under the task's id. Throws as storeInput does, and AppError when the images of the request are
-   * too large together, or the account's quota is used up.
+   * Stores one image under the task's id, and updates `hash` with its bytes. Throws as storeInput does, and AppError when
+   * the images of the request are too large together, or the account's quota is used up.
    */
-  async add(bytes: Bytes, slot: number | 'mask', param: string): Promise<TaskInput> {
+  async add(bytes: Bytes, slot: number | 'mask', param: string, hash?: Hash): Promise<TaskInput> {
     const key = inputKey(this.taskId, slot);
-    const hash = this.digesting ? createHash('sha256') : undefined;
     const limit = slot === 'mask' ? maskLimit(param) : fileLimit(param);
     this.room ??= this.quota?.assertRoom();
     await this.room;
@@ -50,7 +46,6 @@ export class InputUpload {
     const watch = new PixelWatch(param, this.total, slot === 'mask');
     const stored = await storeInput(this.store, bytes, { key, param, limit, hash, signal: this.signal, watch });
     this.stored += stored.bytes;
-    if (hash !== undefined) this.digests.set(key, hash.digest('hex'));
     const { bytes: size, type } = stored;
     const known = { ...(watch.pixels && { pixels: watch.pixels }), ...(isConverted(type) && { convert: type }) };
     return { kind: 'object', key, bytes: size, param, ...known };

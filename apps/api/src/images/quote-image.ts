@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { quoteResponse, type QuoteResponse } from '#contract/cost-view.js';
 import { ignoredParamsHeader } from '#contract/request-fields.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { remainingOf } from '#billing/budgets.js';
 import { billedTier, type PricedOptions, type TaskCost } from '#billing/quote.js';
-import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { goneSignal } from '../common/gone-signal.js';
-import { CheckRequest } from './check-request.js';
+import { AcceptImage } from './accept-image.js';
+import type { Ask } from './asked.js';
 
 /** The account and key whose budgets apply. */
 type Payer = Pick<Caller, 'accountId' | 'keyId'>;
@@ -26,26 +26,21 @@ export interface PricedOrder {
 @Injectable()
 export class QuoteImage {
   constructor(
-    private readonly check: CheckRequest,
+    private readonly orders: AcceptImage,
     private readonly budgets: BudgetRepository,
     private readonly source: CatalogSource,
   ) {}
 
   /** Throws the AppErrors of the request itself, except `insufficient_quota`, which the quote reports. */
-  async quote(
-    form: 'generation' | 'edit',
-    request: FastifyRequest,
-    reply: FastifyReply,
-    asynchronous: boolean,
-  ): Promise<void> {
-    const checked = await this.check[form](request, asynchronous, goneSignal(reply));
-    await checked.upload.discard();
-    const ignored = ignoredParamsHeader(checked.ignored);
-    if (ignored !== undefined) void reply.header('x-ignored-params', ignored);
+  async quote(ask: Ask, caller: Caller, reply: FastifyReply): Promise<void> {
+    const { command, upload, ignored } = await this.orders.prepare(ask, caller, goneSignal(reply));
+    await upload.discard();
+    const ignoredParams = ignoredParamsHeader(ignored);
+    if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
     void reply
       .header('cache-control', 'no-store')
       .code(200)
-      .send(await this.of(callerOf(request), checked.command));
+      .send(await this.of(caller, command));
   }
 
   /** The current cost of an order for the caller, and whether the budgets allow it. */

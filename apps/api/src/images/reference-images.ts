@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { addressOf, dataUriStart } from '#contract/image-reference.js';
-import type { Text } from '#contract/long-text.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { contentTypeOf, CONVERTED_TYPES } from '#images/sniff.js';
@@ -12,12 +11,14 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import { UploadRepository, type KnownUpload } from '#uploads/upload.repository.js';
 import { UploadsConfig } from '../common/uploads.config.js';
+import type { StoredFiles } from './asked.js';
 import { decodeDataUri } from './data-uri.js';
+import type { Order, Reference } from './decide-order.js';
 import { InputUpload } from './input-upload.js';
 import type { Bytes } from './store-input.js';
 
 /** A checked reference: a finished input, or bytes that are not stored as an input yet. */
-export interface FoundReference {
+interface FoundReference {
   readonly param: string;
   readonly input?: TaskInput;
   readonly open?: () => Bytes | Promise<Bytes>;
@@ -38,12 +39,22 @@ export class ReferenceImages {
   ) {}
 
   /** A new upload for the images of a task's request; they count in the quota of its account. */
-  upload(taskId: string, accountId: string, signal: AbortSignal, digesting = false): InputUpload {
-    return new InputUpload(this.objects, taskId, signal, digesting, {
+  upload(taskId: string, accountId: string, signal: AbortSignal): InputUpload {
+    return new InputUpload(this.objects, taskId, signal, {
       assertRoom: () => this.uploads.assertRoom(accountId, this.limits),
       count: (id, bytes) => this.uploads.countInputs({ taskId: id, accountId, bytes }, this.limits),
       forget: (id) => this.uploads.forgetInputs(id),
     });
+  }
+
+  /** The images of an order as inputs of its task. Throws AppError like `find` and `InputUpload.add`. */
+  async store(images: Order['images'], upload: InputUpload, accountId: string): Promise<StoredFiles> {
+    if (!('references' in images)) return images;
+    const found = await this.find(images.references, accountId);
+    const foundMask = images.mask === undefined ? [] : await this.find([images.mask], accountId);
+    const inputs = await storeReferences(found, upload);
+    const [mask = null] = await storeReferences(foundMask, upload, 'mask');
+    return { images: inputs, mask };
   }
 
   /**
@@ -51,21 +62,16 @@ export class ReferenceImages {
    * to. Throws AppError: `invalid_image_url`, or `failed_to_download_image` for anything wrong with one of our links,
    * so that it reveals nothing about other accounts' images.
    */
-  async find(
-    references: readonly Text[],
-    accountId: string,
-    paramOf: (index: number) => string,
-  ): Promise<FoundReference[]> {
-    const addresses = references.map((reference) =>
+  private async find(references: readonly Reference[], accountId: string): Promise<FoundReference[]> {
+    const addresses = references.map(({ reference }) =>
       dataUriStart(reference) === undefined ? addressOf(reference) : undefined,
     );
     const named = addresses.map((address) => (address === undefined ? undefined : this.signer.uploadNamedBy(address)));
     const ids = named.filter((id) => typeof id === 'string');
     const kept = ids.length === 0 ? undefined : await this.uploads.find(accountId, ids);
-    return references.map((reference, index) => {
+    return references.map(({ reference, param }, index) => {
       const address = addresses[index];
       const id = named[index];
-      const param = paramOf(index);
       if (address === undefined) return { param, open: () => decodeDataUri(reference, param) };
       if (id !== undefined) return { param, input: keptInput(id, kept, param) };
       const result = this.signer.resultNamedBy(address);
@@ -95,7 +101,7 @@ export class ReferenceImages {
  * Stores data URIs and results one after the other, after the uploads among the references were counted; URLs stay URLs,
  * which the worker downloads. Throws AppError like `InputUpload.add`.
  */
-export async function storeReferences(
+async function storeReferences(
   found: readonly FoundReference[],
   upload: InputUpload,
   slot?: 'mask',

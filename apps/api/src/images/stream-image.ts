@@ -9,11 +9,10 @@ import { errorBody } from '../common/error-reply.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, stillRunning } from './answer-parts.js';
-import { base64Body, BASE64_PLACE } from './base64-body.js';
+import { failureOf, nameTask, stillRunning } from './answer-image.js';
+import { AwaitImage } from './await-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
-import { HeldCalls } from './held-calls.js';
-import { OpenImages } from './open-images.js';
+import { base64Body, BASE64_PLACE, OpenImages } from './open-images.js';
 
 /** By how long a task may end after its deadline when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
@@ -22,7 +21,7 @@ const DEADLINE_SLACK_MS = 60_000;
 @Injectable()
 export class StreamImage {
   constructor(
-    private readonly calls: HeldCalls,
+    private readonly calls: AwaitImage,
     private readonly partials: TaskPartialsListener,
     private readonly images: OpenImages,
     private readonly marks: DeliveryMarks,

@@ -1,5 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { AccountLimits } from '#accounts/account-store.js';
+import {
+  ACCOUNT_LIMIT_NAMES,
+  ACCOUNT_LIMITS,
+  type AccountLimitColumn,
+  type AccountLimitName,
+} from '#contract/account-limits.js';
 
 const MAX_LIMIT = 1_000_000_000;
 const MAX_WEIGHT = 100;
@@ -7,41 +13,28 @@ const MAX_WEIGHT = 100;
 /** Values of the options; undefined = not given. */
 export type LimitOptions = { readonly [name in keyof AccountLimits]?: number | 'default' };
 
+/** Limits that keys have, too. */
+const OF_KEYS: readonly AccountLimitName[] = ['submits_per_minute', 'polls_per_minute', 'tasks_in_flight'];
+
 /** Options that set a key's limits. */
 export function keyLimitOptions(): Option[] {
-  return [
-    new Option('--weight <number>', "queue share relative to the account's other keys, 1 to 100").argParser(
-      limitOf(1, MAX_WEIGHT),
-    ),
-    ...sharedOptions(),
-  ];
+  return [weight("the account's other keys"), ...OF_KEYS.map(limit)];
 }
 
 /** Options that set an account's limits. */
 export function accountLimitOptions(): Option[] {
-  return [
-    new Option('--weight <number>', 'queue share relative to other accounts, 1 to 100').argParser(
-      limitOf(1, MAX_WEIGHT),
-    ),
-    ...sharedOptions(),
-    limit('--chats-per-minute <number>', 'chats per minute; same values'),
-    limit('--max-keys <number>', "maximum active keys; 0 = unlimited, default = the deployment's default"),
-  ];
+  return [weight('other accounts'), ...ACCOUNT_LIMIT_NAMES.map(limit)];
 }
 
-function sharedOptions(): Option[] {
-  return [
-    limit(
-      '--submits-per-minute <number>',
-      "image requests per minute; 0 = unlimited, default = the deployment's default",
-    ),
-    limit('--polls-per-minute <number>', 'task reads per minute; same values'),
-    limit('--tasks-in-flight <number>', 'tasks in flight (waiting or running); same values'),
-  ];
+function weight(others: string): Option {
+  const description = `queue share relative to ${others}, 1 to ${MAX_WEIGHT}`;
+  return new Option('--weight <number>', description).argParser(limitOf(1, MAX_WEIGHT));
 }
 
-function limit(flags: string, description: string): Option {
-  return new Option(flags, description).argParser(limitOf(0, MAX_LIMIT));
+function limit(name: AccountLimitName, index: number): Option {
+  const values = index === 0 ? "0 = unlimited, default = the deployment's default" : 'same values';
+  const description = `${ACCOUNT_LIMITS[name].option}; ${values}`;
+  return new Option(`--${name.replaceAll('_', '-')} <number>`, description).argParser(limitOf(0, MAX_LIMIT));
 }
 
 function limitOf(least: number, most: number): (given: string) => number | 'default' {
@@ -53,15 +46,14 @@ function limitOf(least: number, most: number): (given: string) => number | 'defa
   };
 }
 
-const LIMITS = {
+const WORDS: Readonly<Record<keyof AccountLimits, string>> = {
   weight: 'weight',
-  submitsPerMinute: 'submits/min',
-  pollsPerMinute: 'polls/min',
-  chatsPerMinute: 'chats/min',
-  tasksInFlight: 'in flight',
-  maxKeys: 'keys',
-} as const satisfies Record<keyof AccountLimits, string>;
-const NAMES = Object.keys(LIMITS) as (keyof AccountLimits)[];
+  ...(Object.fromEntries(Object.values(ACCOUNT_LIMITS).map(({ column, short }) => [column, short])) as Record<
+    AccountLimitColumn,
+    string
+  >),
+};
+const NAMES = Object.keys(WORDS) as (keyof AccountLimits)[];
 
 /** The limits that were given. */
 export function limitsIn(options: LimitOptions): Partial<AccountLimits> {
@@ -83,6 +75,6 @@ export function limitChanges(limits: Partial<AccountLimits>): Record<string, unk
 /** `weight 1, submits/min default, ...`; only limits that are present. */
 export function limitsText(limits: Partial<AccountLimits>): string {
   return NAMES.filter((name) => limits[name] !== undefined)
-    .map((name) => `${LIMITS[name]} ${limits[name] === 0 ? 'any' : (limits[name] ?? 'default')}`)
+    .map((name) => `${WORDS[name]} ${limits[name] === 0 ? 'any' : (limits[name] ?? 'default')}`)
     .join(', ');
 }

@@ -12,7 +12,7 @@ export class PublicPath {
   private readonly own = new Set<string>();
 
   /** `path` is empty or begins with a slash, without one at the end. */
-  constructor(private readonly path: string) {}
+  constructor(readonly path: string) {}
 
   /** Learns the routes; must be called before any is registered. */
   watch(server: FastifyInstance): void {

@@ -7,7 +7,7 @@ import { SubmitTask } from '#tasks/intake/submit-task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskOptions } from '#tasks/row/task.js';
 import { taskOwnerOf } from '../../auth/caller.js';
-import { RequestRules } from '../../images/request-rules.js';
+import { ImageModels } from '../../images/image-models.js';
 import type { Session } from '#accounts/session-store.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
 
@@ -41,14 +41,14 @@ export class ProviderTest {
   constructor(
     private readonly source: CatalogSource,
     private readonly tasks: SubmitTask,
-    private readonly rules: RequestRules,
+    private readonly models: ImageModels,
     private readonly callers: ConsoleCaller,
   ) {}
 
   /** The image models that a provider serves, in the catalog's order. */
   trials(provider: string): Trial[] {
     return this.modelsOf(provider).map((model) => {
-      const cost = this.rules.costOf(model, OPTIONS);
+      const cost = this.models.costOf(model, OPTIONS);
       return { model, cost: cost && costView('pending', cost) };
     });
   }
@@ -80,7 +80,7 @@ export class ProviderTest {
       callbackUrl: null,
       asynchronous: false,
       deadlineMs: DEADLINE_MS,
-      cost: this.rules.costOf(model, options),
+      cost: this.models.costOf(model, options),
     });
     return id;
   }

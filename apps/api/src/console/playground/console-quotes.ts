@@ -5,8 +5,8 @@ import { assertFields } from '#contract/field-rule.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { taskOwnerOf } from '../../auth/caller.js';
 import { QuoteImage } from '../../images/quote-image.js';
-import { RequestRules } from '../../images/request-rules.js';
-import { frameOf } from '../../images/submit-command.js';
+import { frameOf } from '../../images/decide-order.js';
+import { ImageModels } from '../../images/image-models.js';
 import { ConsoleCaller } from '../tasks/console-caller.js';
 import type { ConsoleQuoteView } from './dto/playground-views.dto.js';
 import type { QuoteBody } from './dto/quote-body.dto.js';
@@ -15,7 +15,7 @@ import type { QuoteBody } from './dto/quote-body.dto.js';
 @Injectable()
 export class ConsoleQuotes {
   constructor(
-    private readonly rules: RequestRules,
+    private readonly models: ImageModels,
     private readonly quotes: QuoteImage,
     private readonly callers: ConsoleCaller,
     private readonly estimates: TaskEstimates,
@@ -23,14 +23,14 @@ export class ConsoleQuotes {
 
   /** Throws the AppErrors of the order itself: `model_not_found`, `invalid_value`, `integer_above_max_value`. */
   async quote(session: Session, asked: QuoteBody): Promise<ConsoleQuoteView> {
-    const { name = asked.model, accepts = BASE_VALUES } = this.rules.modelOf(asked) ?? {};
+    const { name = asked.model, accepts = BASE_VALUES } = this.models.modelOf(asked) ?? {};
     assertFields(asked, (field, value) => valueProblem(accepts, asked.action, field, value));
     const { resolution, quality = null, n = 1 } = asked;
     const frame = frameOf(asked.size ?? usualValues(accepts, asked.action).size, resolution ? { resolution } : {});
     const order = { model: name, options: { ...frame, quality, n } };
     const caller = await this.callers.of(session);
     const [quote, ms] = await Promise.all([
-      this.quotes.of(caller, { ...order, cost: this.rules.costOf(name, order.options) }),
+      this.quotes.of(caller, { ...order, cost: this.models.costOf(name, order.options) }),
       this.estimates.forecast(taskOwnerOf(caller), order),
     ]);
     return { ...quote, ...(ms === undefined ? {} : { estimated_time: Math.max(1, Math.ceil(ms / 1_000)) }) };

@@ -5,7 +5,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { OpenCalls } from '../../common/open-calls.js';
-import { AcceptImage, type Accepted } from '../../images/accept-image.js';
+import { callerOf } from '../../auth/api-key.guard.js';
+import { AcceptImage } from '../../images/accept-image.js';
+import type { Ask } from '../../images/asked.js';
+import { ReadRequest } from '../../images/read-request.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { Session } from '../session.decorator.js';
@@ -21,6 +24,7 @@ import { PlaygroundModels } from './playground-models.js';
 @Allow('tasks.create')
 export class PlaygroundController {
   constructor(
+    private readonly read: ReadRequest,
     private readonly accept: AcceptImage,
     private readonly models: PlaygroundModels,
     private readonly quotes: ConsoleQuotes,
@@ -54,8 +58,8 @@ export class PlaygroundController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AcceptedTaskView> {
-    request.body = withPartials(request.body);
-    return await this.answer(session, await this.accept.generation(request, false, this.calls.of(reply)));
+    const ask = this.read.generation(request, false, () => withPartials(request.body));
+    return await this.accepted(session, request, reply, ask);
   }
 
   @Post('edits')
@@ -69,11 +73,17 @@ export class PlaygroundController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AcceptedTaskView> {
-    return await this.answer(session, await this.accept.edit(request, false, this.calls.of(reply)));
+    return await this.accepted(session, request, reply, this.read.edit(request, false));
   }
 
   /** Always responds with the task, whatever the request says; its events have a URL of their own. */
-  private async answer(session: Session, { task, attached }: Accepted): Promise<AcceptedTaskView> {
+  private async accepted(
+    session: Session,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ask: Ask,
+  ): Promise<AcceptedTaskView> {
+    const { task, attached } = await this.accept.accept(ask, callerOf(request), this.calls.of(reply));
     // A repeated request has created nothing.
     if (!attached) await this.audit.record(session, 'task.made', task.id, { model: task.model });
     return { task_id: task.id };

@@ -9,7 +9,7 @@ import { OwnTasks } from './own-tasks.js';
 import { RetryFailedTasks, type NotRetried } from './retry-failed-tasks.js';
 import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskRow } from './dto/task-views.dto.js';
-import { RequestRules } from '../../images/request-rules.js';
+import { ImageModels } from '../../images/image-models.js';
 
 /** Maximum number of tasks that one bulk action changes. */
 const MAX_AT_ONCE = 100;
@@ -52,7 +52,7 @@ export class ManyTasks {
     private readonly own: OwnTasks,
     private readonly failed: FailedTasks,
     private readonly retries: RetryFailedTasks,
-    private readonly rules: RequestRules,
+    private readonly models: ImageModels,
   ) {}
 
   /** Returns at most the newest rows. Throws AppError `server_is_overloaded` when a search takes too long. */
@@ -86,7 +86,7 @@ export class ManyTasks {
   async retry(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
     const { ids: open, hasMore } = await this.openFailures(scope, filter);
     const { orders, refused } = await this.retries.preview(open);
-    const costs = orders.map(({ model, options }) => this.rules.costOf(model, options));
+    const costs = orders.map(({ model, options }) => this.models.costOf(model, options));
     const cost = costs.reduce((sum, one) => sum + (one?.reserved ?? 0), 0);
     const unpriced = costs.filter((one) => one?.reserved === null).length;
     const ids = orders.map(({ id }) => id);

@@ -11,7 +11,7 @@ import type { Intake, RequestIdentity, RequestMark } from '#tasks/intake/task-in
 import type { TaskCommand, TaskInput, TaskOptions, TaskOrder } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { taskOwnerOf, type Caller } from '../../auth/caller.js';
-import { RequestRules } from '../../images/request-rules.js';
+import { ImageModels } from '../../images/image-models.js';
 import { RequestLimits } from '../../limits/limit-requests.js';
 import { UploadsConfig } from '../../common/uploads.config.js';
 
@@ -40,7 +40,7 @@ export class RetryTask {
     private readonly details: TaskDetails,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly tasks: SubmitTask,
-    private readonly rules: RequestRules,
+    private readonly models: ImageModels,
     private readonly limits: RequestLimits,
     private readonly uploads: UploadRepository,
     private readonly config: UploadsConfig,
@@ -69,12 +69,12 @@ export class RetryTask {
   async order(order: TaskOrder, payer: Payer, terms: RetryFields, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, ...images } = order;
     await this.limits.admit('submits', payer);
-    const { name: model = order.model } = this.rules.modelOf(order) ?? {};
+    const { name: model = order.model } = this.models.modelOf(order) ?? {};
     const id = newTaskId();
     try {
       const { inputs, mask } = await this.copyInputs(id, payer.accountId, images);
       const options = withoutProvider(old);
-      const cost = this.rules.costOf(model, options);
+      const cost = this.models.costOf(model, options);
       const command = { ...terms, ...taskOwnerOf(payer), id, action, model, prompt, options, inputs, mask, cost };
       const intake = await this.tasks.submit(command, identity);
       if (intake.attached) await this.forgetCopies(id);

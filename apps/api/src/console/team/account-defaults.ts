@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore, type AccountLimits } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
+import { eachAccountLimit } from '#contract/account-limits.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import type { AccountDefaultsView, AccountLimitsView } from './dto/account-views.dto.js';
@@ -37,12 +38,5 @@ export class AccountDefaults {
 
 /** The limits that an operator has set for an account. */
 export function limitsView(limits: AccountLimits): AccountLimitsView {
-  return {
-    weight: limits.weight,
-    submits_per_minute: limits.submitsPerMinute,
-    polls_per_minute: limits.pollsPerMinute,
-    chats_per_minute: limits.chatsPerMinute,
-    tasks_in_flight: limits.tasksInFlight,
-    max_keys: limits.maxKeys,
-  };
+  return { weight: limits.weight, ...eachAccountLimit((_name, column) => limits[column]) };
 }

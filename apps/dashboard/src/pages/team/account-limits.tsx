@@ -1,6 +1,12 @@
 import { SimpleGrid, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
+import {
+  ACCOUNT_LIMITS,
+  ACCOUNT_LIMIT_NAMES,
+  eachAccountLimit,
+  type AccountLimitName,
+} from '#contract/account-limits.js';
 import type { AccountChange, AccountRow } from '../../api/team-types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
@@ -12,16 +18,8 @@ interface AccountLimitsProps {
   readonly onClose: () => void;
 }
 
-const LIMITS = [
-  ['submits_per_minute', 'Requests per minute'],
-  ['polls_per_minute', 'Status checks per minute'],
-  ['chats_per_minute', 'Chats per minute'],
-  ['tasks_in_flight', 'Concurrent tasks'],
-  ['max_keys', 'Keys'],
-] as const;
-type Limit = (typeof LIMITS)[number][0];
 /** A blank field is ''. */
-type Fields = Record<Limit | 'weight', number | string> & { default_response_format: ResponseFormatChoice };
+type Fields = Record<AccountLimitName | 'weight', number | string> & { default_response_format: ResponseFormatChoice };
 
 /** Limits across all keys of an account. */
 export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) {
@@ -29,7 +27,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
   const form = useForm<Fields>({
     initialValues: {
       weight: limits.weight,
-      ...limitsOf((name) => limits[name] ?? ''),
+      ...eachAccountLimit((name) => limits[name] ?? ''),
       default_response_format: account.default_response_format ?? '',
     },
   });
@@ -53,8 +51,13 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
         can’t exceed these.
       </Text>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        {LIMITS.map(([name, label]) => (
-          <LimitField key={name} field={form.getInputProps(name)} label={label} usual={defaults[name]} />
+        {ACCOUNT_LIMIT_NAMES.map((name) => (
+          <LimitField
+            key={name}
+            field={form.getInputProps(name)}
+            label={ACCOUNT_LIMITS[name].label}
+            usual={defaults[name]}
+          />
         ))}
         <WeightField field={form.getInputProps('weight')} others="other accounts" />
         <ResponseFormatField field={form.getInputProps('default_response_format')} usual="installation" />
@@ -68,14 +71,10 @@ function changesOf({ limits, default_response_format }: AccountRow, fields: Fiel
   const before = { ...limits, default_response_format };
   const after = {
     weight: fields.weight === '' ? 1 : Number(fields.weight),
-    ...limitsOf((name) => (fields[name] === '' ? null : Number(fields[name]))),
+    ...eachAccountLimit((name) => (fields[name] === '' ? null : Number(fields[name]))),
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
   };
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => value !== before[name as keyof typeof before]),
   );
-}
-
-function limitsOf<T>(value: (name: Limit) => T): Record<Limit, T> {
-  return Object.fromEntries(LIMITS.map(([name]) => [name, value(name)])) as Record<Limit, T>;
 }

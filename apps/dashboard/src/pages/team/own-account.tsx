@@ -1,6 +1,7 @@
 import { Box, Button, Group, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { ACCOUNT_LIMITS, ACCOUNT_LIMIT_NAMES } from '#contract/account-limits.js';
 import { useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { OwnAccount as Account } from '../../api/team-types.ts';
@@ -10,14 +11,6 @@ import { Rows, Trouble } from '../../parts/page.tsx';
 import { Spend } from '../../parts/spend.tsx';
 import { RenameAccount } from './rename-account.tsx';
 import { RequireTwoFactor } from './require-two-factor.tsx';
-
-const LIMITS = [
-  ['submits_per_minute', 'requests/min'],
-  ['polls_per_minute', 'status checks/min'],
-  ['chats_per_minute', 'chats/min'],
-  ['tasks_in_flight', 'concurrent tasks'],
-  ['max_keys', 'keys'],
-] as const;
 
 /** The team's account. */
 export function OwnAccount() {
@@ -77,7 +70,7 @@ export function OwnAccount() {
 
 /** The limits across all keys of the account. */
 function limitsOf({ limits, defaults }: Account): string {
-  const set = LIMITS.map(([name, unit]) => [limits[name] ?? defaults[name], unit] as const);
+  const set = ACCOUNT_LIMIT_NAMES.map((name) => [limits[name] ?? defaults[name], ACCOUNT_LIMITS[name].unit] as const);
   const bound = set.filter(([limit]) => limit > 0).map(([limit, unit]) => `${limit.toLocaleString('en')} ${unit}`);
   return bound.length === 0 ? 'None' : bound.join(' · ');
 }

@@ -1,32 +1,21 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
 import type { AccountLimits } from '#accounts/account-store.js';
+import { eachAccountLimit } from '#contract/account-limits.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
 import { IsName } from '../../dto/name-body.dto.js';
 import { IsNewEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
+import { AccountLimitFields, type AccountLimitField } from './account-limit-fields.js';
+
+type Limits = Partial<Record<AccountLimitField, number | null>>;
 
 /** Operators' settings for all keys of an account together. */
-class AccountSettingsBody extends BudgetBody {
-  @IsWeight()
-  weight?: number | null;
-
-  @IsLimit()
-  submits_per_minute?: number | null;
-
-  @IsLimit()
-  polls_per_minute?: number | null;
-
-  @IsLimit()
-  chats_per_minute?: number | null;
-
-  @IsLimit()
-  tasks_in_flight?: number | null;
-
-  @IsLimit()
-  max_keys?: number | null;
-}
+class AccountSettingsBody extends AccountLimitFields<BudgetBody & Limits>(
+  (name) => (name === 'weight' ? IsWeight() : IsLimit()),
+  BudgetBody,
+) {}
 
 /** A new account, and the email address that its owner is invited with. */
 export class NewAccountBody extends AccountSettingsBody {
@@ -88,13 +77,7 @@ export class AccountChangeBody extends AccountSettingsBody {
 
 /** The limits that a body changes; null resets one to its default. */
 export function accountLimits(body: AccountSettingsBody): Partial<AccountLimits> {
-  const given = {
-    weight: body.weight === null ? 1 : body.weight,
-    submitsPerMinute: body.submits_per_minute,
-    pollsPerMinute: body.polls_per_minute,
-    chatsPerMinute: body.chats_per_minute,
-    tasksInFlight: body.tasks_in_flight,
-    maxKeys: body.max_keys,
-  };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const given = eachAccountLimit((name, column) => [column, body[name]] as const);
+  const columns = Object.fromEntries(Object.values(given).filter(([, value]) => value !== undefined));
+  return { ...columns, ...(body.weight !== undefined && { weight: body.weight ?? 1 }) };
 }

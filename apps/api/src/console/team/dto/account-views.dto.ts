@@ -1,52 +1,26 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ACCOUNT_LIMITS, type AccountLimitName, type AccountLimitRow } from '#contract/account-limits.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { BudgetView, SpentView } from '../../dto/budget-view.dto.js';
+import { AccountLimitFields, type AccountLimitField } from './account-limit-fields.js';
 import { LinkView } from './team-views.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
-const Limit = () => ApiProperty({ type: 'integer', nullable: true });
-const Default = () => ApiProperty({ type: 'integer' });
+type Limits = { weight: number } & Record<AccountLimitName, number | null>;
+type Defaults = Record<AccountLimitField, number>;
 
 /** Operators' limits for all keys of an account together: null = the default, 0 = unlimited. */
-export class AccountLimitsView {
-  @ApiProperty({ type: 'integer', description: 'Share of the queue relative to other accounts.' })
-  weight!: number;
-
-  @Limit()
-  submits_per_minute!: number | null;
-
-  @Limit()
-  polls_per_minute!: number | null;
-
-  @Limit()
-  chats_per_minute!: number | null;
-
-  @Limit()
-  tasks_in_flight!: number | null;
-
-  @ApiProperty({ type: 'integer', nullable: true, description: 'Maximum active keys.' })
-  max_keys!: number | null;
-}
+export class AccountLimitsView extends AccountLimitFields<Limits>((name) =>
+  name === 'weight'
+    ? ApiProperty({ type: 'integer', description: 'Share of the queue relative to other accounts.' })
+    : ApiProperty({ type: 'integer', nullable: true, ...described(ACCOUNT_LIMITS[name]) }),
+) {}
 
 /** Defaults where nothing is set; 0 = unlimited. */
-export class AccountDefaultsView {
-  @Default()
-  weight!: number;
+export class AccountDefaultsView extends AccountLimitFields<Defaults>(() => ApiProperty({ type: 'integer' })) {}
 
-  @Default()
-  submits_per_minute!: number;
-
-  @Default()
-  polls_per_minute!: number;
-
-  @Default()
-  chats_per_minute!: number;
-
-  @Default()
-  tasks_in_flight!: number;
-
-  @Default()
-  max_keys!: number;
+function described({ description }: AccountLimitRow): { description?: string } {
+  return description === undefined ? {} : { description };
 }
 
 /** An account as its own admins see it. */

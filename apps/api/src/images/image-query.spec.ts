@@ -1,4 +1,4 @@
-import { callMode } from './call-mode.js';
+import { callMode } from './image-query.js';
 
 const mode = (prefer?: string | string[], asynchronous = false) => callMode({ prefer, asynchronous }, 100_000);
 

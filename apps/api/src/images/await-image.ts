@@ -11,7 +11,7 @@ import { WaitForTask } from './wait-for-task.js';
 
 /** Holds a call until its task has ended. */
 @Injectable()
-export class HeldCalls {
+export class AwaitImage {
   constructor(
     private readonly wait: WaitForTask,
     private readonly draining: Draining,

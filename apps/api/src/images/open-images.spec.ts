@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { base64Body, BASE64_PLACE } from './base64-body.js';
+import { base64Body, BASE64_PLACE } from './open-images.js';
 
 describe('base64Body', () => {
   it('is the JSON of the whole image, of exactly the announced length, however the bytes arrive', async () => {

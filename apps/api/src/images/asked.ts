@@ -1,0 +1,49 @@
+import type { ImageOptions, ImageReference } from '#contract/image-request.js';
+import type { Text } from '#contract/long-text.js';
+import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { TaskCommand, TaskInput } from '#tasks/row/task.js';
+import type { InputUpload } from './input-upload.js';
+
+/** The fields of a request, in any form. */
+export type ImageFields = ImageOptions & {
+  model?: string;
+  prompt: string;
+  size?: string;
+  quality?: string;
+  callback_url?: string;
+  /** Of generations. */
+  image_urls?: readonly Text[];
+  /** Of JSON edits. */
+  images?: readonly ImageReference[];
+  mask?: ImageReference;
+};
+
+/** The files of a form, which are stored as they arrive. */
+export interface StoredFiles {
+  readonly images: readonly TaskInput[];
+  readonly mask: TaskInput | null;
+}
+
+/** What somebody asks for, whichever way it came: as JSON, a form, a chat, or from the console. No rule is checked yet. */
+export interface Asked {
+  readonly action: TaskCommand['action'];
+  /** An instance of the request class. */
+  readonly fields: ImageFields;
+  /** Names of what was sent besides, and has no effect. */
+  readonly ignored: readonly string[];
+  /** Undefined: the images are in the fields. */
+  readonly files: StoredFiles | undefined;
+  /** What the request's fingerprint covers. */
+  readonly body: unknown;
+  readonly mark: RequestMark;
+  /** Whether the caller asked for a task, to which some options do not apply. */
+  readonly asynchronous: boolean;
+  /** Whether the response is the task: it was asked for, or the API key says so. */
+  readonly answersWithTask: boolean;
+  readonly requestId: string;
+  /** Releases the memory of the body, once its images are stored. */
+  readonly release: () => void;
+}
+
+/** Reads a request. The files of a form go into `upload` on the way. Throws AppError. */
+export type Ask = (upload: InputUpload) => Promise<Asked>;

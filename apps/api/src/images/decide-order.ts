@@ -1,0 +1,257 @@
+import { adaptationsFor } from '#catalog/adaptations.js';
+import { findModel, type Catalog, type ModelEntry } from '#catalog/catalog.js';
+import {
+  BASE_VALUES,
+  usualValues,
+  valueProblem,
+  type AcceptedValues,
+  type DefaultResponseFormat,
+  type OutputFormat,
+} from '#contract/accepted-values.js';
+import { AppError } from '#contract/app-error.js';
+import { assertFields } from '#contract/field-rule.js';
+import { optionsOf, wellFormed } from '#contract/image-options.js';
+import { DEFAULT_IMAGE_MODEL, type ImageOptions } from '#contract/image-request.js';
+import type { Text } from '#contract/long-text.js';
+import {
+  DEFAULT_RESOLUTION,
+  isImageSize,
+  parsePixelSize,
+  pixelsFor,
+  type Pixels,
+  type Resolution,
+} from '#contract/pixel-table.js';
+import { shownNames, whyIgnored } from '#contract/request-fields.js';
+import type { EgressConfig } from '#egress/egress.config.js';
+import { publicUrlProblem } from '#egress/public-url.js';
+import { notConverted } from '#images/conversion.js';
+import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/row/task.js';
+import { mayUseModel, type Caller } from '../auth/caller.js';
+import type { ApiConfig } from '../common/api.config.js';
+import type { Asked, ImageFields, StoredFiles } from './asked.js';
+import { namedModel, servedModel } from './image-models.js';
+import { plainName } from './image-query.js';
+
+/** An image that a request refers to, and the field that does so, for errors. */
+export interface Reference {
+  readonly reference: Text;
+  readonly param: string;
+}
+
+/** A request that breaks no rule, with everything that the model and the API key say in place of what it leaves open. */
+export interface Order extends Pick<TaskCommand, 'action' | 'model' | 'prompt' | 'options' | 'callbackUrl'> {
+  /** Files that are stored already, or images that are yet to be found. */
+  readonly images: StoredFiles | { readonly references: readonly Reference[]; readonly mask: Reference | undefined };
+  /** How images are returned. */
+  readonly format: DefaultResponseFormat;
+  /** Whether the response is an event stream. */
+  readonly streamed: boolean;
+  /** Names of fields and files without an effect. */
+  readonly ignored: readonly string[];
+}
+
+/** What decides besides the request and its caller. */
+export interface Terms {
+  readonly catalog: Catalog;
+  readonly config: Pick<ApiConfig, 'allowPixelSize' | 'defaultResponseFormat'>;
+  readonly egress: EgressConfig;
+}
+
+/** What the rules look at. */
+interface Draft {
+  readonly asked: Asked;
+  readonly caller: Caller;
+  readonly terms: Terms;
+  /** Undefined for an unknown one, until a rule has refused that. */
+  readonly model: ModelEntry | undefined;
+  readonly accepts: AcceptedValues;
+  /** As asked for, or what is usual for the model. */
+  readonly size: string;
+  readonly outputFormat: OutputFormat;
+}
+
+/** Throws AppError for a draft that breaks it. */
+type Rule = (draft: Draft) => void;
+
+/** In the order in which they are reported. */
+const RULES: readonly Rule[] = [
+  nothingIgnoredThatChangesTheImage,
+  pixelSizesWhereAllowed,
+  servedModelOnly,
+  validFields,
+  modelOfTheKey,
+  transparencyInItsFormats,
+  noStreamOfTasks,
+  streamsInBase64,
+  tasksInLinks,
+  publicCallback,
+  editsHaveAnImage,
+];
+
+/** Decides what a request orders. Throws the AppError of the first rule that it breaks. */
+export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
+  const { action, fields } = asked;
+  const model = namedModel(terms.catalog, fields.model);
+  const accepts = model?.accepts ?? BASE_VALUES;
+  const usual = usualValues(accepts, action);
+  const size = fields.size ?? usual.size;
+  const outputFormat = fields.output_format ?? usual.outputFormat;
+  const draft: Draft = { asked, caller, terms, model, accepts, size, outputFormat };
+  for (const rule of RULES) rule(draft);
+  const ignored = [...asked.ignored, ...withoutEffect(draft)];
+  return {
+    action,
+    model: model?.name ?? DEFAULT_IMAGE_MODEL,
+    prompt: wellFormed(fields.prompt),
+    options: taskOptions(draft, ignored),
+    callbackUrl: fields.callback_url ?? null,
+    images: asked.files ?? referencesIn(fields),
+    format: fields.response_format ?? caller.defaultResponseFormat ?? terms.config.defaultResponseFormat,
+    streamed: fields.stream === true,
+    ignored,
+  };
+}
+
+/**
+ * The rule that needs the stored images. Throws AppError `unsupported_parameter` when a strict request has unknown
+ * fields, or none of the model's routes can fulfill it exactly; `invalid_value` when that is because of its size,
+ * `unsupported_image_media_type` when one of its images would be converted.
+ */
+export function assertExact(
+  { options, action, model }: Order,
+  inputs: readonly TaskInput[],
+  mask: TaskInput | null,
+  catalog: Catalog,
+): void {
+  if (options.strict !== true) return;
+  const [unknown] = options.ignored ?? [];
+  if (unknown !== undefined) throw notExact(`${whyIgnored(unknown)}.`, unknown);
+  for (const input of inputs) {
+    if (input.kind !== 'object' || input.convert === undefined) continue;
+    const { code, message } = notConverted(input.convert);
+    throw new AppError(code, message, { param: input.param });
+  }
+  const ask = { ...options, action, images: inputs.length, mask: mask !== null };
+  const routes = findModel(catalog, model)?.ranks.flat() ?? [];
+  const found = routes.map((route) => adaptationsFor(route, catalog.providers.get(route.provider), ask));
+  // Reports the problem of the route with the fewest problems.
+  const [fewest] = found.sort((a, b) => a.length - b.length);
+  if (fewest?.[0] !== undefined) throw notExact(fewest[0].what, fewest[0].param);
+}
+
+/**
+ * By plain name. If these were ignored, the caller would pay for a different image, or for one that was only to be
+ * quoted.
+ */
+const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
+  markup: 'markup is not supported yet, and ignoring it would change the image.',
+  dryrun: 'dry_run belongs in the query: add ?dry_run=true to the URL.',
+  strict: 'Unknown field. Did you mean strict?',
+};
+
+function nothingIgnoredThatChangesTheImage({ asked }: Draft): void {
+  for (const param of asked.ignored) {
+    const name = plainName(param);
+    const text = Object.hasOwn(NOT_TO_IGNORE, name) ? NOT_TO_IGNORE[name] : undefined;
+    if (text !== undefined) throw new AppError('unsupported_parameter', text, { param });
+  }
+}
+
+/** Of generations; a value that is not a string is left to other rules. */
+function pixelSizesWhereAllowed({ asked, caller, accepts: { sizes }, terms: { config } }: Draft): void {
+  if (asked.action === 'edit' || (caller.allowPixelSize ?? config.allowPixelSize)) return;
+  const size: unknown = asked.fields.size;
+  if (typeof size !== 'string' || sizes.some((one) => one === size)) return;
+  throw invalid('size', `size must be one of ${sizes.join(', ')}; this API key does not accept sizes in pixels`);
+}
+
+function servedModelOnly({ asked, terms: { catalog } }: Draft): void {
+  servedModel(catalog, asked.fields.model);
+}
+
+/** The rules of the request class, and the values that the model accepts. */
+function validFields({ asked: { action, fields }, accepts }: Draft): void {
+  assertFields(fields, (field, value) => valueProblem(accepts, action, field, value));
+}
+
+function modelOfTheKey({ caller, model }: Draft): void {
+  if (model === undefined || mayUseModel(caller, model)) return;
+  throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
+}
+
+function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): void {
+  if (fields.background !== 'transparent' || outputFormat !== 'jpeg') return;
+  throw invalid('background', 'background transparent needs output_format png or webp.');
+}
+
+function noStreamOfTasks({ asked: { fields, asynchronous } }: Draft): void {
+  if (fields.stream !== true || !asynchronous) return;
+  throw invalid('stream', 'stream cannot be true: this request returns a task.');
+}
+
+function streamsInBase64({ asked: { fields } }: Draft): void {
+  if (fields.stream !== true || fields.response_format !== 'url') return;
+  throw invalid('response_format', 'response_format must be b64_json if stream is true.');
+}
+
+function tasksInLinks({ asked: { fields, asynchronous } }: Draft): void {
+  if (!asynchronous || fields.response_format !== 'b64_json') return;
+  throw invalid('response_format', 'response_format must be url: tasks return links.');
+}
+
+function publicCallback({ asked: { fields }, terms: { egress } }: Draft): void {
+  const problem = fields.callback_url && publicUrlProblem(fields.callback_url, egress, { httpsOnly: true });
+  if (problem) throw invalid('callback_url', problem);
+}
+
+/** Of JSON, the request class says so. */
+function editsHaveAnImage({ asked: { files } }: Draft): void {
+  if (files?.images.length !== 0) return;
+  throw new AppError('missing_required_parameter', "Missing required parameter: 'image'.", { param: 'image' });
+}
+
+/** Formats to which `output_compression` applies. */
+const COMPRESSED: readonly OutputFormat[] = ['jpeg', 'webp'];
+
+/** Names of valid fields that have no effect together with the others. */
+function withoutEffect({ asked: { fields }, outputFormat }: Draft): string[] {
+  const isLost = fields.output_compression !== undefined && !COMPRESSED.includes(outputFormat);
+  return isLost ? ['output_compression'] : [];
+}
+
+function taskOptions({ asked: { fields }, size, outputFormat }: Draft, ignored: readonly string[]): TaskOptions {
+  return {
+    ...frameOf(size, fields),
+    ...optionsOf({ ...fields, output_format: outputFormat }),
+    ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
+    ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
+    ...(fields.strict === true ? { strict: true } : {}),
+    ...(ignored.length === 0 ? {} : { ignored: shownNames(ignored) }),
+  };
+}
+
+type Frame = Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null };
+
+/** The frame for a valid size; a size in pixels needs no resolution. */
+export function frameOf(size: string, fields: Pick<ImageOptions, 'resolution'>): Frame {
+  if (!isImageSize(size)) return { size, resolution: null, pixels: parsePixelSize(size) ?? null };
+  const resolution = (fields.resolution ?? DEFAULT_RESOLUTION) as Resolution;
+  return { size, resolution, pixels: pixelsFor(size, resolution) };
+}
+
+/** A generation names its images in `image_urls`, an edit in `images` and `mask`. */
+function referencesIn({ image_urls: urls, images = [], mask }: ImageFields): Exclude<Order['images'], StoredFiles> {
+  const references =
+    urls?.map((reference, index) => ({ reference, param: `image_urls[${index}]` })) ??
+    images.map(({ image_url: reference }, index) => ({ reference, param: `images[${index}].image_url` }));
+  return { references, mask: mask && { reference: mask.image_url, param: 'mask.image_url' } };
+}
+
+function notExact(what: string, param: string): AppError {
+  const text = `${what} With strict: true, nothing is adapted or ignored: change the field, or omit strict.`;
+  return new AppError(param === 'size' ? 'invalid_value' : 'unsupported_parameter', text, { param });
+}
+
+function invalid(param: string, text: string): AppError {
+  return new AppError('invalid_value', text, { param });
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import {
+  AsyncImageEditForm,
+  AsyncImageEditRequest,
+  AsyncImageGenerationRequest,
+  ImageEditForm,
+  ImageEditRequest,
+  ImageGenerationRequest,
+} from '#contract/image-request.js';
+import { inOwnNames } from '#contract/other-names.js';
+import { parsePixelSize } from '#contract/pixel-table.js';
+import { fieldsOf, readFields } from '#contract/request-fields.js';
+import type { RequestMark } from '#tasks/intake/task-intake.js';
+import { callerOf } from '../auth/api-key.guard.js';
+import { ApiConfig } from '../common/api.config.js';
+import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
+import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
+import { discardRest } from '../common/request-stream.js';
+import type { Ask, Asked, ImageFields } from './asked.js';
+import { coerceTexts, readEditForm } from './edit-form.js';
+import { formBody } from './fingerprint.js';
+import type { InputUpload } from './input-upload.js';
+import { requestMark } from './request-mark.js';
+
+/** Reads image requests from HTTP: a generation or an edit in JSON, or an edit in a form. What they say is the same. */
+@Injectable()
+export class ReadRequest {
+  constructor(
+    private readonly config: ApiConfig,
+    private readonly memory: BodyMemory,
+  ) {}
+
+  /** `bodyOf` replaces the body that was sent. It is called once, so that nothing holds a body that has been released. */
+  generation(request: FastifyRequest, asynchronous: boolean, bodyOf = (): unknown => request.body): Ask {
+    return async () => {
+      const body = bodyOf();
+      // Keys of submit mode `apimart` get the task on the sync path too.
+      const answersWithTask = asynchronous || (callerOf(request).submitMode === 'apimart' && !isStreamed(body));
+      const requestClass = answersWithTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
+      const mark = requestMark(request.headers);
+      return {
+        action: 'generation',
+        ...readJson(requestClass, body),
+        mark,
+        ...sentBy(request, asynchronous),
+        answersWithTask,
+      };
+    };
+  }
+
+  /** A JSON or multipart edit. */
+  edit(request: FastifyRequest, asynchronous: boolean): Ask {
+    const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
+    if (isForm) return (upload) => this.form(request, asynchronous, upload);
+    return async () => {
+      const mark = requestMark(request.headers);
+      const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
+      return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asynchronous) };
+    };
+  }
+
+  private async form(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {
+    const mark = formMark(request);
+    const limit = this.config.multipartBodyLimit;
+    if (Number(request.headers['content-length'] ?? 0) > limit) {
+      throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
+    }
+    const hold = new BodyReservation(this.memory, sourceOf(request));
+    const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
+    const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
+    const texts = inOwnNames(fieldsOf(requestClass), form.texts) as Readonly<Record<string, unknown>>;
+    const read = readNamed(requestClass, coerceTexts(texts));
+    return { action: 'edit', ...read, files: form, body: formBody(form), mark, ...sentBy(request, asynchronous) };
+  }
+}
+
+type Read = Pick<Asked, 'fields' | 'ignored'>;
+
+/** Throws AppError when the body is not a JSON object, or has an image in an unknown field. */
+function readJson(requestClass: new () => ImageFields, body: unknown): Read & Pick<Asked, 'files' | 'body'> {
+  return { ...readNamed(requestClass, inOwnNames(fieldsOf(requestClass), body)), files: undefined, body };
+}
+
+/** Accepted spellings become ours, and a resolution beside a size in pixels is ignored. */
+function readNamed(requestClass: new () => ImageFields, body: unknown): Read {
+  const { request: fields, ignored } = readFields(requestClass, body);
+  if (typeof fields.resolution === 'string') fields.resolution = fields.resolution.toLowerCase();
+  if (fields.resolution === undefined || !isPixelSize(fields.size)) return { fields, ignored };
+  delete fields.resolution;
+  return { fields, ignored: [...ignored, 'resolution'] };
+}
+
+function isPixelSize(size: unknown): boolean {
+  return typeof size === 'string' && parsePixelSize(size) !== undefined;
+}
+
+function isStreamed(body: unknown): boolean {
+  return (body as { stream?: unknown } | null | undefined)?.stream === true;
+}
+
+function sentBy(
+  request: FastifyRequest,
+  asynchronous: boolean,
+): Pick<Asked, 'asynchronous' | 'answersWithTask' | 'requestId' | 'release'> {
+  return { asynchronous, answersWithTask: asynchronous, requestId: request.id, release: () => releaseBody(request) };
+}
+
+/** Even a form with invalid headers is read, so that its sender sees the response. */
+function formMark(request: FastifyRequest): RequestMark {
+  try {
+    return requestMark(request.headers);
+  } catch (error) {
+    discardRest(request.raw);
+    throw error;
+  }
+}
