@@ -12,7 +12,7 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { inputKey, uploadKey } from '#storage/object-key.js';
 import { newUploadId } from '#tasks/row/task-id.js';
 import type { TaskInput, TaskCommand } from '#tasks/row/task.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { TaskMemory } from '../../apps/worker/src/images/task-memory.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { allTasksOf } from '#tasks/row/task.js';

@@ -5,7 +5,7 @@ import { sniffImageType } from '#images/sniff.js';
 import { whiteMask } from '#images/white-mask.js';
 import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from './provider-registry.js';
+import { ProviderRegistry } from '../providers/provider-registry.js';
 import { imageJobId } from '#queue/job-catalog.js';
 import { LIMITER, type CallOutcome, type CallPermit, type CallRejection, type Limiter } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';

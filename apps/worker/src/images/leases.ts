@@ -5,7 +5,7 @@ import { TaskTransitions, type ClaimedTask } from '#tasks/states/task-transition
 import type { Lease } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
-import { ShutdownGrace } from './shutdown-grace.js';
+import { ShutdownGrace } from '../providers/shutdown-grace.js';
 
 /** A missed cancel event is noticed at the next renewal, so renewals are frequent, however long the lease is. */
 const RENEW_MS = 2_000;

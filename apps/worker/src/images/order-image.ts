@@ -3,7 +3,7 @@ import { findModel, modelOf, type Catalog } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { mayStartAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from './provider-registry.js';
+import { ProviderRegistry } from '../providers/provider-registry.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { endOf, type Attempt } from './attempt.js';

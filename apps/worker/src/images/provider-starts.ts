@@ -11,7 +11,7 @@ import { Logger } from '#telemetry/logger.js';
 import { identity, type Attempt } from './attempt.js';
 import { startsUsedUp, StartNotCounted } from './failure-verdict.js';
 import { LeaseLost, type LeasedTask } from './leases.js';
-import { ProviderRegistry } from './provider-registry.js';
+import { ProviderRegistry } from '../providers/provider-registry.js';
 import { TaskMeter } from './task-meter.js';
 
 /** Delay between two writes of a provider's job id, when the database fails. */
