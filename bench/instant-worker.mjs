@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { Logger, NestLogger } from '#telemetry/logger.js';
-import { ProviderRegistry } from '../dist/apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../dist/apps/worker/src/providers/provider-registry.js';
 import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
 import { instantProvider } from './instant-provider.mjs';
 

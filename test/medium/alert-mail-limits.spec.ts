@@ -2,7 +2,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { AttemptLimiter } from '#limits/attempt-limiter.js';
 import { RateCounter } from '#limits/rate-counter.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { ALERT_MAIL_SECONDS, AlertMailLimits } from '../../apps/worker/src/webhooks/alert-mail-limits.js';
+import { admitAlertMail, ALERT_MAIL_SECONDS } from '../../apps/worker/src/webhooks/alert-mails.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { createTestRedis } from '../support/redis.js';
 import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
@@ -11,7 +11,7 @@ import { openTaskRoom, type TaskRoom } from '../support/task-room.js';
 describe('the limits of alerts by email', () => {
   let line: FaultProxy;
   let room: TaskRoom;
-  let limits: AlertMailLimits;
+  let limits: AttemptLimiter;
   beforeAll(async () => {
     line = await FaultProxy.start(createTestRedis().url);
     room = await openTaskRoom(line.url, 20_000);
@@ -30,7 +30,7 @@ describe('the limits of alerts by email', () => {
   /** How many of an account's emails to an address pass. */
   const passed = async (account: string, address: string, count: number): Promise<number> => {
     let good = 0;
-    for (let mail = 0; mail < count; mail++) good += (await limits.admit(account, address)) ? 1 : 0;
+    for (let mail = 0; mail < count; mail++) good += (await admitAlertMail(limits, account, address)) ? 1 : 0;
     return good;
   };
 
@@ -41,7 +41,7 @@ describe('the limits of alerts by email', () => {
     line.fault = fault;
     expect(await waitUntil(async () => (await away()) === (fault === 'reset'), { timeoutMs: 20_000 })).toBe(true);
     const config = { ...new RedisConfig(), redisPrefix: `${room.prefix}-${fault}` };
-    limits = new AlertMailLimits(new AttemptLimiter(new RateCounter(room.redis, config), ALERT_MAIL_SECONDS));
+    limits = new AttemptLimiter(new RateCounter(room.redis, config), ALERT_MAIL_SECONDS);
     // One account to one address, however it spells the domain.
     expect(await passed('a', 'team@example.org', 15)).toBe(10 * share);
     expect(await passed('a', 'team@example.org.', 5)).toBe(0);

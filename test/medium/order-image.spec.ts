@@ -9,7 +9,7 @@ import { parseCatalog } from '#catalog/parse-catalog.js';
 import type { ImageProvider, ProviderCallContext } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { exactAvif } from '#images/sample-images.fixture.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import type { CallOutcome, Limiter, CallRejection } from '#routing/limiter.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';

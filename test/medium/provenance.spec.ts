@@ -9,7 +9,7 @@ import type { ImageProvider } from '#providers/image-provider.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { imageOf, imageWorker, vendor } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 

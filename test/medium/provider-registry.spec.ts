@@ -9,7 +9,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { adapterProblems, loadAdapters, type MakeProvider } from '#providers/descriptors.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
 import { openAiSettings } from '#providers/openai/openai-settings.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { Logger } from '#telemetry/logger.js';
 
 const ENV = { KEY_A: 'secret-a', KEY_B: 'secret-b' };

@@ -12,7 +12,7 @@ import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import type { Lease, TaskImage, TaskOptions, TaskSummary } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { allTasksOf } from '#tasks/row/task.js';

@@ -2,12 +2,12 @@ import { loadConfig } from '#config/load-config.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import type { Task } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
-import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
-import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
+import { ShutdownGrace } from '../../apps/worker/src/providers/shutdown-grace.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
@@ -33,8 +33,8 @@ describe('estimates', () => {
     const [tasks, config] = loadConfig([TasksConfig, WorkerConfig], { WORKER_CONCURRENCY: String(concurrency) });
     const grace = new ShutdownGrace(config, ProviderRegistry.of(new Map()));
     const leases = new Leases(room.transitions, tasks, room.listener, room.logger, grace);
-    const worker = new ThisWorker(config, leases, owner);
-    return new ServiceReport(room.times, new TaskFigures(room.database), worker, room.logger);
+    const figures = new TaskFigures(room.database);
+    return new ServiceReport(room.times, figures, config, leases, new Metrics(), room.logger, owner);
   }
 
   async function measured(report: ServiceReport, ms: number, count: number): Promise<void> {

@@ -12,7 +12,8 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { inputKey, uploadKey } from '#storage/object-key.js';
 import { newUploadId } from '#tasks/row/task-id.js';
 import type { TaskInput, TaskCommand } from '#tasks/row/task.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { TaskMemory } from '../../apps/worker/src/images/task-memory.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
@@ -42,7 +43,7 @@ describe('the memory of a worker for inputs and results', () => {
   /** So much memory that one account may have 40 MB of inputs, which are counted twice. */
   function memory(): TaskMemory {
     const [config] = loadConfig([WorkerConfig], { IMAGE_MEMORY: String(168 * MEGABYTE) });
-    return new TaskMemory(config, room.queue);
+    return new TaskMemory(config, room.queue, new Metrics());
   }
 
   function worker(provider: ImageProvider, shared: TaskMemory, objects: ObjectStore = store) {

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';

@@ -13,7 +13,7 @@ import { submitPollProvider } from '#providers/submit-poll/from-entry.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { Logger } from '#telemetry/logger.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { FakeComfyUi } from '../support/comfyui-server.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { imageWorker } from '../support/image-worker.js';

@@ -28,9 +28,7 @@ import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
 import { WebhookGauges } from '#webhooks/webhook-gauges.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import { AlertMailLimits } from '../../apps/worker/src/webhooks/alert-mail-limits.js';
 import { AlertMails } from '../../apps/worker/src/webhooks/alert-mails.js';
-import { AttemptDelivery } from '../../apps/worker/src/webhooks/attempt-delivery.js';
 import { DeliverWebhook } from '../../apps/worker/src/webhooks/deliver-webhook.js';
 import { WebhookMessages } from '../../apps/worker/src/webhooks/webhook-message.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
@@ -91,10 +89,11 @@ describe('webhooks', () => {
       new WorkerConfig(),
     );
     const counter = new RateCounter(room.redis, { ...new RedisConfig(), redisPrefix: room.prefix });
-    const limits = new AlertMailLimits(new AttemptLimiter(counter, 3_600));
+    const limits = new AttemptLimiter(counter, 3_600);
     const mails = new AlertMails(new Mailer(new MailConfig(), room.logger), limits, new WorkerConfig());
-    const attempts = new AttemptDelivery(messages, new PublicPoster(egressConfig, network), config, mails, room.logger);
-    return new DeliverWebhook(room.deliveryTransitions, room.deliveries, attempts, config, room.logger);
+    const poster = new PublicPoster(egressConfig, network);
+    const { deliveryTransitions, deliveries, logger } = room;
+    return new DeliverWebhook(deliveryTransitions, deliveries, messages, poster, mails, config, logger);
   }
 
   /** A task of an asynchronous call that has just been completed. */

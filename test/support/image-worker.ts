@@ -3,7 +3,7 @@ import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
-import type { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import type { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import type { Limiter } from '#routing/limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { DropInputs } from '#tasks/retention/drop-inputs.js';
@@ -13,25 +13,19 @@ import { TaskPartials } from '#tasks/states/task-partials.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
-import { ClaimTask } from '../../apps/worker/src/images/claim-task.js';
-import { CompleteTask } from '../../apps/worker/src/images/complete-task.js';
-import { FinishAsOrdered } from '../../apps/worker/src/images/finish-as-ordered.js';
-import { DeliverImage } from '../../apps/worker/src/images/deliver-image.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
 import { KeepThumbnail } from '../../apps/worker/src/images/keep-thumbnail.js';
 import { LoadInputs } from '../../apps/worker/src/images/load-inputs.js';
 import { OrderImage } from '../../apps/worker/src/images/order-image.js';
 import { ProviderStarts } from '../../apps/worker/src/images/provider-starts.js';
-import { RequeueTask } from '../../apps/worker/src/images/requeue-task.js';
-import { RunImageTask } from '../../apps/worker/src/images/run-image-task.js';
+import { RunTask } from '../../apps/worker/src/images/run-task.js';
 import { ServiceReport } from '../../apps/worker/src/images/service-report.js';
 import { SettleAttempt } from '../../apps/worker/src/images/settle-attempt.js';
-import { ShutdownGrace } from '../../apps/worker/src/images/shutdown-grace.js';
+import { ShutdownGrace } from '../../apps/worker/src/providers/shutdown-grace.js';
 import { StoreResults } from '../../apps/worker/src/images/store-results.js';
 import { TaskMemory } from '../../apps/worker/src/images/task-memory.js';
 import { TaskMeter } from '../../apps/worker/src/images/task-meter.js';
 import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
-import { ThisWorker } from '../../apps/worker/src/images/this-worker.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import type { TaskRoom } from './task-room.js';
 
@@ -73,35 +67,21 @@ export function imageWorker(
   const grace = new ShutdownGrace(workerConfig, registry);
   const leases = new Leases(transitions, config, room.listener, logger, grace);
   const metrics = new Metrics();
-  const report = new ServiceReport(
-    room.times,
-    new TaskFigures(room.database),
-    new ThisWorker(workerConfig, leases),
-    logger,
-  );
-  const meter = new TaskMeter(metrics, report);
-  const starts = new ProviderStarts(transitions, meter, config, registry, logger);
+  const figures = new TaskFigures(room.database);
+  const meter = new TaskMeter(metrics, new ServiceReport(room.times, figures, workerConfig, leases, metrics, logger));
+  const starts = new ProviderStarts(transitions, config, registry, logger);
   const progress = new TaskProgress(transitions, events, logger);
   const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers, room.redis);
   const partials = new TaskPartials(room.redis, room.redisConfig);
-  const calls = new CallProvider(starts, progress, registry, limiter, partials);
+  const calls = new CallProvider(starts, progress, registry, limiter, partials, meter);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const thumbnails = new KeepThumbnail(transitions, thumbnailStore, leases, logger);
-  const images = new StoreResults(store, new FinishAsOrdered(workerConfig), progress, thumbnails);
-  const run = new RunImageTask(
-    new ClaimTask(leases, events, meter, starts, logger),
-    new OrderImage(starts, registry, calls, inputs, images, memory ?? new TaskMemory(workerConfig, queue)),
-    new DeliverImage(images, new CompleteTask(transitions, ends, meter, logger), thumbnails),
-    new SettleAttempt(
-      transitions,
-      new RequeueTask(queue, events),
-      ends,
-      config,
-      logger,
-      new DropInputs(room.database, store, logger),
-    ),
-    thumbnails,
-  );
+  const images = new StoreResults(store, workerConfig, progress, thumbnails);
+  const held = memory ?? new TaskMemory(workerConfig, queue, metrics);
+  const orders = new OrderImage(starts, registry, calls, inputs, images, held);
+  const drop = new DropInputs(room.database, store, logger);
+  const settle = new SettleAttempt(transitions, ends, queue, events, drop, config, logger);
+  const run = new RunTask(leases, starts, orders, images, thumbnails, settle, events, meter, logger);
   return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }
 

@@ -1,11 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CatalogModule } from '#catalog/catalog.module.js';
 import { ConfigModule } from '#config/config.module.js';
-import type { ProviderRegistry } from './images/provider-registry.js';
+import type { ProviderRegistry } from './providers/provider-registry.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ImagesModule } from './images/images.module.js';
-import { ProviderRegistryModule } from './images/provider-registry.module.js';
+import { ProviderRegistryModule } from './providers/provider-registry.module.js';
 import { MaintenanceModule } from './maintenance/maintenance.module.js';
 import { WebhookDeliveryModule } from './webhooks/webhook-delivery.module.js';
 import { WORKER_CONFIGS } from './worker-configs.js';

@@ -1,23 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { readCapped, TooManyBytes } from '#bytes/bytes.js';
 import { errorKind } from '#contract/error-codes.js';
+import { requestedOptions } from '#contract/image-options.js';
+import { pixelsFor } from '#contract/pixel-table.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { sniffImageType } from '#images/sniff.js';
 import { whiteMask } from '#images/white-mask.js';
-import type { ImageProvider, ProviderImageResult, ProviderPending } from '#providers/image-provider.js';
+import type {
+  ImageProvider,
+  ProviderImageRequest,
+  ProviderImageResult,
+  ProviderPending,
+} from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from './provider-registry.js';
 import { imageJobId } from '#queue/job-catalog.js';
 import { LIMITER, type CallOutcome, type CallPermit, type CallRejection, type Limiter } from '#routing/limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
-import { inSpan, traceparentForProvider, type OpenSpan } from '#telemetry/spans.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
+import { inSpan, traceparentForProvider, type OpenSpan } from '#telemetry/spans.js';
+import { ProviderRegistry } from '../providers/provider-registry.js';
 import { successOf, type Attempt } from './attempt.js';
-import { unusable } from './finish-as-ordered.js';
+import { unusable } from './failure-verdict.js';
 import type { LoadedInputs } from './load-inputs.js';
-import { toProviderRequest } from './provider-request.js';
 import { ProviderStarts } from './provider-starts.js';
-import { readCapped, TooManyBytes } from './read-capped.js';
+import { TaskMeter } from './task-meter.js';
 import { TaskProgress } from './task-progress.js';
 
 /** A parked call keeps its slot this much longer than its wait, to cover the time back in the queue. */
@@ -49,6 +56,7 @@ export class CallProvider {
     private readonly providers: ProviderRegistry,
     @Inject(LIMITER) private readonly limiter: Limiter,
     private readonly partials: TaskPartials,
+    private readonly meter: TaskMeter,
   ) {}
 
   /** Throws whatever `generate` and `ProviderStarts.start` throw. */
@@ -99,7 +107,7 @@ export class CallProvider {
       onProgress: (percent) => progress.provider(percent),
       onPartial: (image, index) => this.passOn(claimed, image, index),
     });
-    const answer = await this.starts.called(lease, provider.name, call);
+    const answer = await this.meter.call(provider.name, call, lease.signal);
     if ('pending' in answer) {
       span.set({ outcome: 'pending', delayMs: answer.pending.checkAfterMs });
       if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
@@ -130,6 +138,25 @@ function callSpan({ claimed, starts }: Attempt, { candidate: { provider, model }
 async function inMaskForm({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
   if (inputs.mask === undefined || maskForm !== 'white' || resume) return inputs;
   return { ...inputs, mask: await whiteMask(inputs.mask) };
+}
+
+/** Translates a task into the request that every adapter takes. */
+function toProviderRequest(claimed: ClaimedTask, candidate: Candidate, inputs: LoadedInputs): ProviderImageRequest {
+  const { action, options } = claimed.task;
+  return {
+    action,
+    model: candidate.model,
+    sizes: candidate.sizes,
+    prompt: claimed.prompt,
+    n: options.n ?? 1,
+    width: options.pixels?.width,
+    height: options.pixels?.height,
+    squareEdge: options.resolution === null ? undefined : pixelsFor('1:1', options.resolution)?.width,
+    images: inputs.images,
+    mask: inputs.mask,
+    ...requestedOptions(options),
+    partialImages: options.partialImages ?? 0,
+  };
 }
 
 /** Reads at most as many images as the caller requested. Skips one that is too large, unless it is the only one. */

@@ -44,6 +44,18 @@ export function startsUsedUp(): AppError {
   );
 }
 
+/**
+ * The provider returned something that is not a usable image. It charges all the same, so only free providers are
+ * retried.
+ */
+export function unusable(cause: Error): ProviderError {
+  return new ProviderError('upstream_invalid_response', 'The provider did not return a usable image.', {
+    retryable: true,
+    charged: 'yes',
+    cause,
+  });
+}
+
 /** What to do with a task after an attempt that produced no image. */
 export type Verdict =
   /** Writes nothing: this worker no longer holds the task, or the outcome of its last write is unknown. */

@@ -9,7 +9,7 @@ import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job
 import { JOBS_REDIS } from '#redis/redis.module.js';
 import { Logger } from '#telemetry/logger.js';
 import { Leases } from './leases.js';
-import { RunImageTask } from './run-image-task.js';
+import { RunTask } from './run-task.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** Retry delay of a job when the database did not answer. */
@@ -24,7 +24,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
   private readonly next = new WeakMap<Job, Promise<NextTask | undefined>>();
 
   constructor(
-    private readonly tasks: RunImageTask,
+    private readonly tasks: RunTask,
     private readonly leases: Leases,
     private readonly config: WorkerConfig,
     private readonly queue: ImageQueue,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { FirstCalls } from '#tasks/row/provider-call.js';
 import { TaskEventListener } from '#tasks/states/task-events.js';
@@ -5,7 +6,7 @@ import { TaskTransitions, type ClaimedTask } from '#tasks/states/task-transition
 import type { Lease } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
-import { ShutdownGrace } from './shutdown-grace.js';
+import { ShutdownGrace } from '../providers/shutdown-grace.js';
 
 /** A missed cancel event is noticed at the next renewal, so renewals are frequent, however long the lease is. */
 const RENEW_MS = 2_000;
@@ -39,6 +40,8 @@ interface Entry extends Lease {
 /** Renews the leases of all tasks of this process in one statement. */
 @Injectable()
 export class Leases implements OnModuleInit {
+  /** This process, as the rows that it leases name it. */
+  private readonly owner = randomUUID();
   private readonly entries = new Set<Entry>();
   private readonly timer: NodeJS.Timeout;
   private readonly stop = new AbortController();
@@ -72,19 +75,19 @@ export class Leases implements OnModuleInit {
    * Claims a task; undefined when it can't be claimed. `firstCalls` as in TaskTransitions. Throws when the database
    * does not answer.
    */
-  async claim(taskId: string, owner: string, firstCalls: FirstCalls): Promise<ClaimedTask | undefined> {
-    return this.transitions.claim(taskId, owner, this.leaseMs, firstCalls);
+  async claim(taskId: string, firstCalls: FirstCalls): Promise<ClaimedTask | undefined> {
+    return this.transitions.claim(taskId, this.owner, this.leaseMs, firstCalls);
   }
 
-  /** Starts renewing a new lease. `remainingMs`: time until the task's deadline. */
-  keep(lease: Lease, remainingMs: number): LeasedTask {
+  /** Starts renewing the lease of a task that was just claimed. */
+  keep({ task: { id }, attempt, remainingMs }: ClaimedTask): LeasedTask {
     const abort = new AbortController();
-    const entry: Entry = { id: lease.id, attempt: lease.attempt, abort, renewedAt: Date.now() };
+    const entry: Entry = { id, attempt, abort, renewedAt: Date.now() };
     this.entries.add(entry);
     const deadline = setTimeout(() => abort.abort(new DeadlinePassed()), remainingMs);
     return {
-      id: lease.id,
-      attempt: lease.attempt,
+      id,
+      attempt,
       signal: abort.signal,
       release: () => {
         clearTimeout(deadline);

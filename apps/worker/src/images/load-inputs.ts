@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sha256Of } from '#bytes/bytes.js';
+import { readCapped, sha256Of } from '#bytes/bytes.js';
 import { AppError } from '#contract/app-error.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { conversionText, mostPngBytes, notConverted } from '#images/conversion.js';
@@ -11,7 +11,6 @@ import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import type { TaskInput } from '#tasks/row/task.js';
-import { readCapped } from './read-capped.js';
 import { bytesOfInput, nameOfInput, type TaskHold } from './task-memory.js';
 
 /** A task's input images for the provider's adapter, all in memory. */

@@ -1,18 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Catalog } from '#catalog/catalog.js';
-import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { NOT_CALLED, unknownEnd, type CallStart, type FirstCalls } from '#tasks/row/provider-call.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
+import { ProviderRegistry } from '../providers/provider-registry.js';
 import { identity, type Attempt } from './attempt.js';
 import { startsUsedUp, StartNotCounted } from './failure-verdict.js';
-import { LeaseLost, type LeasedTask } from './leases.js';
-import { ProviderRegistry } from './provider-registry.js';
-import { TaskMeter } from './task-meter.js';
+import { LeaseLost } from './leases.js';
 
 /** Delay between two writes of a provider's job id, when the database fails. */
 const RETRY_MS = 500;
@@ -27,7 +25,6 @@ export class ProviderStarts {
 
   constructor(
     private readonly transitions: TaskTransitions,
-    private readonly meter: TaskMeter,
     private readonly config: TasksConfig,
     private readonly providers: ProviderRegistry,
     private readonly logger: Logger,
@@ -70,15 +67,6 @@ export class ProviderStarts {
       });
     if (!counted) throw new LeaseLost();
     attempt.starts += 1;
-  }
-
-  /** Waits for a provider call and counts its outcome. */
-  async called(
-    lease: LeasedTask,
-    provider: string,
-    call: ReturnType<ImageProvider['generate']>,
-  ): ReturnType<ImageProvider['generate']> {
-    return this.meter.call(provider, call, lease.signal);
   }
 
   /** Retries until the row has the job id or the lease is lost: without the id, a paid job can't be fetched. */

@@ -1,10 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Injectable,
+  Optional,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { VERSION } from '#config/package.js';
 import { ServiceTimes, WORKER_TTL_MS, type ServiceSample, type WorkerSlots } from '#queue/service-times.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { Logger } from '#telemetry/logger.js';
-import { VERSION } from '#config/package.js';
-import { ThisWorker } from './this-worker.js';
+import { Metrics } from '#telemetry/metrics.js';
+import { WorkerConfig } from '../worker.config.js';
+import { Leases } from './leases.js';
 
 /** How often a worker reports its slots and measurements. */
 const REPORT_EVERY_MS = 2_000;
@@ -13,7 +22,7 @@ const MAX_SAMPLES = 500;
 
 /** Reports service times and this worker's slots to all processes, with one command for many tasks. */
 @Injectable()
-export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
+export class ServiceReport implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
   private samples: ServiceSample[] = [];
   private timer: NodeJS.Timeout | undefined;
   private reporting: Promise<unknown> = Promise.resolve();
@@ -22,9 +31,22 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     private readonly times: ServiceTimes,
     private readonly figures: TaskFigures,
-    private readonly worker: ThisWorker,
+    private readonly config: WorkerConfig,
+    private readonly leases: Leases,
+    private readonly metrics: Metrics,
     private readonly logger: Logger,
+    /** Names this worker; set by tests to tell workers apart. */
+    @Optional() private readonly worker: string = randomUUID(),
   ) {}
+
+  onModuleInit(): void {
+    this.metrics.gauge(
+      'worker_slots',
+      'Maximum number of tasks this worker processes at once.',
+      () => this.config.concurrency,
+    );
+    this.metrics.gauge('worker_tasks', 'Tasks this worker is processing.', () => this.leases.size);
+  }
 
   onApplicationBootstrap(): void {
     this.start();
@@ -61,7 +83,7 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Never fails; samples that could not be sent go with the next report. */
   async report(): Promise<void> {
-    const known = await this.send(this.worker.slots);
+    const known = await this.send(this.config.concurrency);
     if (known === false) await this.restore();
   }
 
@@ -81,16 +103,15 @@ export class ServiceReport implements OnApplicationBootstrap, OnModuleDestroy {
   private async restore(): Promise<void> {
     try {
       const samples = await this.figures.serviceTimes();
-      if (samples.length > 0) await this.times.restore(this.told(this.worker.slots), samples);
+      if (samples.length > 0) await this.times.restore(this.told(this.config.concurrency), samples);
     } catch (error) {
       this.logger.debug('service_times.not_restored', { error });
     }
   }
 
   private told(slots: number): WorkerSlots {
-    const { id, running } = this.worker;
-    const { startedAt } = this;
-    const facts = { host: hostname(), pid: process.pid, version: VERSION, startedAt, running };
-    return { worker: id, slots, facts };
+    const { worker, startedAt } = this;
+    const running = this.leases.size;
+    return { worker, slots, facts: { host: hostname(), pid: process.pid, version: VERSION, startedAt, running } };
   }
 }

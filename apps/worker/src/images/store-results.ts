@@ -1,22 +1,28 @@
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
+import { VERSION } from '#config/package.js';
 import { AppError } from '#contract/app-error.js';
-import type { FinishedImage } from '#images/steps/finish-image.js';
+import { ImageError } from '#images/image-error.js';
+import { finishImage, type FinishedImage } from '#images/steps/finish-image.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
+import type { TaskImage, TaskOptions } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
-import type { TaskImage } from '#tasks/row/task.js';
 import { inSpan } from '#telemetry/spans.js';
-import { unmetOptions, sizesOf } from './unmet-options.js';
+import { WorkerConfig } from '../worker.config.js';
 import type { Attempt } from './attempt.js';
 import type { CallResult } from './call-provider.js';
-import { ImageNotStored } from './failure-verdict.js';
-import { FinishAsOrdered } from './finish-as-ordered.js';
+import { ImageNotStored, unusable } from './failure-verdict.js';
 import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
-import { putWithRetries } from './put-with-retries.js';
 import { TaskProgress } from './task-progress.js';
+
+/** How often an image is sent to a store that fails. */
+const TRIES = 4;
+/** The pause before the second time; it doubles. */
+const FIRST_DELAY_MS = 500;
 
 /** The images of an attempt, one object each. They belong to the task once its row names them. */
 export interface StoredImages {
@@ -34,7 +40,7 @@ export interface StoredImages {
 export class StoreResults {
   constructor(
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
-    private readonly finish: FinishAsOrdered,
+    private readonly config: WorkerConfig,
     private readonly progress: TaskProgress,
     private readonly thumbnails: KeepThumbnail,
   ) {}
@@ -76,16 +82,56 @@ export class StoreResults {
   private async next(files: Buffer[], attempt: Attempt, { isEmpty }: Stored): Promise<FinishedImage | undefined> {
     const file = files.shift();
     const start = { name: 'image.finish', parent: attempt.claimed.task.id, fields: { bytes: file?.length } };
-    return file && (await inSpan(start, () => this.finish.run(file, attempt, isEmpty)));
+    return file && (await inSpan(start, () => this.finish(file, attempt, isEmpty)));
   }
 
+  /**
+   * Turns a provider's bytes into the image that the task ordered, with a thumbnail of its first image, if thumbnails are
+   * enabled. Throws ProviderError when the bytes are not a usable image, and the abort reason of the attempt's signal.
+   */
+  private async finish(bytes: Buffer, { claimed: { task }, lease }: Attempt, isFirst: boolean): Promise<FinishedImage> {
+    const { pixels, outputFormat, outputCompression, background } = task.options;
+    const mark = { taskId: task.id, action: task.action, tool: `Darkroom ${VERSION}` };
+    const order = {
+      target: pixels ?? undefined,
+      format: outputFormat,
+      compression: outputCompression ?? undefined,
+      background: background ?? undefined,
+      mark: this.config.provenance === 'on' ? mark : undefined,
+      thumbnail: isFirst && this.config.thumbnails,
+    };
+    return finishImage(bytes, order, lease.signal).catch((error: unknown) => {
+      throw error instanceof ImageError ? unusable(error) : error;
+    });
+  }
+
+  /** Throws ImageNotStored, or the signal's abort reason. */
   private async keep(key: string, image: FinishedImage, signal: AbortSignal): Promise<void> {
     try {
-      await putWithRetries(this.store, key, () => Readable.from([image.bytes]), image.contentType, signal);
+      await this.putWithRetries(key, image, signal);
     } catch (error) {
       // The store may have written the object before the abort reached it; retention finds what remains.
       if (signal.aborted) await this.store.delete(key).catch(() => undefined);
       throw error instanceof StorageError ? new ImageNotStored('not stored', { cause: error }) : error;
+    }
+  }
+
+  /**
+   * Stores paid-for bytes, with retries, so that a short outage of the store does not cost a second image. Throws
+   * StorageError after the last attempt, or the signal's abort reason.
+   */
+  private async putWithRetries(key: string, { bytes, contentType }: FinishedImage, signal: AbortSignal): Promise<void> {
+    for (let failures = 0; ;) {
+      signal.throwIfAborted();
+      try {
+        await this.store.put(key, Readable.from([bytes]), { contentType, signal });
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        failures += 1;
+        if (!(error instanceof StorageError) || failures === TRIES) throw error;
+        await delay(FIRST_DELAY_MS * 2 ** (failures - 1), undefined, { signal });
+      }
     }
   }
 }
@@ -149,4 +195,26 @@ function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void
     'upstream_invalid_response',
     `The request is strict, and the provider did not generate exactly what was requested: ${warnings.join(' ')}`,
   );
+}
+
+/** Describes, in plain words, how a provider's image was changed to match the order. */
+function unmetOptions({ received, width, height, format, isAnimated }: FinishedImage): string[] {
+  const found: string[] = [];
+  if (received.width !== width || received.height !== height) {
+    found.push(`The provider's image of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`);
+  }
+  if (received.format !== format) found.push(`The provider's ${received.format} was encoded as ${format}.`);
+  if (received.isAnimated && !isAnimated) found.push("Only the first frame of the provider's animation was kept.");
+  return found;
+}
+
+/** The size sent to the provider and the size received, `<w>x<h>` or `auto`. */
+function sizesOf(
+  options: TaskOptions,
+  sentSize: string | undefined,
+  { received }: FinishedImage,
+): { sent: string; received: string } {
+  const { pixels } = options;
+  const ordered = pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`;
+  return { sent: sentSize ?? ordered, received: `${received.width}x${received.height}` };
 }

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { pixelsFor } from '#contract/pixel-table.js';
 import { mostPngBytes } from '#images/conversion.js';
@@ -9,6 +9,7 @@ import { ImageQueue } from '#queue/image-queue.js';
 import { imageJobId } from '#queue/job-catalog.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { WorkerConfig } from '../worker.config.js';
 import { NoMemoryFree } from './failure-verdict.js';
 
@@ -111,7 +112,7 @@ export class TaskHold {
  * later wait is for a turn to decode (`withImageSlot`), and a task that has it waits for nothing.
  */
 @Injectable()
-export class TaskMemory {
+export class TaskMemory implements OnModuleInit {
   readonly bytes: FairBudget;
   readonly decoded = new FairBudget(DECODED_PIXELS);
   private readonly waiting = new Map<string, WaitingTask>();
@@ -119,8 +120,21 @@ export class TaskMemory {
   constructor(
     { imageMemory }: WorkerConfig,
     private readonly queue: ImageQueue,
+    private readonly metrics: Metrics,
   ) {
     this.bytes = new FairBudget(imageMemory);
+  }
+
+  onModuleInit(): void {
+    const { metrics, bytes, decoded } = this;
+    metrics.gauge('worker_image_bytes', 'Bytes of inputs and results this worker holds.', () => bytes.held);
+    metrics.gauge('worker_image_bytes_limit', 'IMAGE_MEMORY of this worker.', () => bytes.limit);
+    metrics.gauge('worker_decoded_pixels', 'Pixels of references this worker decodes.', () => decoded.held);
+    metrics.gauge(
+      'worker_tasks_without_memory',
+      'Tasks in the queue that found no memory free for their account at this worker.',
+      () => this.waitingTasks,
+    );
   }
 
   /** Tasks that found no room and come back. */

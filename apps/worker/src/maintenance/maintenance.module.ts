@@ -12,14 +12,8 @@ import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
-import { AlertEvaluation } from './alert-evaluation.js';
-import { LedgerRetention } from './ledger-retention.js';
-import { LogRetention } from './log-retention.js';
-import { ObjectRetention } from './object-retention.js';
-import { Retention } from './retention.js';
-import { StrayObjectRetention } from './stray-object-retention.js';
-import { KeyAndSessionRetention } from './key-and-session-retention.js';
-import { UsageRollups } from './usage-rollups.js';
+import { Maintenance } from './maintenance.js';
+import { Schedules } from './schedules.js';
 
 /** Each room removes its own expired rows. Only workers need these classes, so they are provided here. */
 const owners = [
@@ -32,19 +26,9 @@ const owners = [
   AuditLog,
 ];
 
-const schedules = [
-  ObjectRetention,
-  StrayObjectRetention,
-  LogRetention,
-  LedgerRetention,
-  KeyAndSessionRetention,
-  UsageRollups,
-  AlertEvaluation,
-];
-
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({
   imports: [AlertEvaluationModule, BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
-  providers: [Retention, ...schedules, CollectOrphans, ...owners],
+  providers: [Maintenance, Schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

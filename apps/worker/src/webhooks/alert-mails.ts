@@ -1,9 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { mailboxOf } from '#accounts/person-rules.js';
+import { AppError } from '#contract/app-error.js';
 import type { AlertMessage } from '#contract/alert-message.js';
+import { AttemptLimiter, hashed } from '#limits/attempt-limiter.js';
 import { MailNotSent, Mailer } from '#mail/mailer.js';
 import type { AttemptResult } from '#webhooks/next-step.js';
 import { WorkerConfig } from '../worker.config.js';
-import { AlertMailLimits } from './alert-mail-limits.js';
+
+/** Length of a window of the limits below. */
+export const ALERT_MAIL_SECONDS = 3_600;
+/** Emails in an hour: from an account to one address, to one address from all accounts, and from an account. */
+const PER_RECIPIENT = 10;
+/** Three times the first, so that no account silences the alerts of another to the same address. */
+const PER_MAILBOX = 30;
+const PER_ACCOUNT = 100;
 
 /** Reply code of an SMTP server that accepted an email. */
 const TAKEN = 250;
@@ -30,7 +40,7 @@ interface AttemptLimits {
 export class AlertMails {
   constructor(
     private readonly mailer: Mailer,
-    private readonly limits: AlertMailLimits,
+    private readonly limits: AttemptLimiter,
     private readonly config: WorkerConfig,
   ) {}
 
@@ -40,7 +50,7 @@ export class AlertMails {
     { id, data }: AlertMessage,
     { timeoutMs, signal }: AttemptLimits,
   ): Promise<AttemptResult> {
-    if (this.mailer.enabled && !(await this.limits.admit(accountId, to))) return { error: 'email_limit' };
+    if (this.mailer.enabled && !(await admitAlertMail(this.limits, accountId, to))) return { error: 'email_limit' };
     const mail = {
       // The address is not confirmed, so subjects contain no text that the account chose.
       id,
@@ -58,6 +68,23 @@ export class AlertMails {
       if (error instanceof MailNotSent) return resultOf(error);
       throw error;
     }
+  }
+}
+
+/**
+ * Counts an email, so that no mailbox is flooded: channels take any address. False above a limit; what one limit stops
+ * does not count in the next.
+ */
+export async function admitAlertMail(limits: AttemptLimiter, accountId: string, address: string): Promise<boolean> {
+  const mailbox = hashed(mailboxOf(address));
+  try {
+    await limits.admit(`alert:to:${mailbox}:${accountId}`, PER_RECIPIENT);
+    await limits.admit(`alert:to:${mailbox}`, PER_MAILBOX);
+    await limits.admit(`alert:account:${accountId}`, PER_ACCOUNT);
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
   }
 }
 

@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { WEBHOOK_TEST, webhookEventId } from '#contract/webhook-event.js';
+import { PublicPoster } from '#egress/post-public-url.js';
+import { UnreadableSecret } from '#secrets/sealed-text.js';
 import { Logger } from '#telemetry/logger.js';
 import { openSpan, type OpenSpan } from '#telemetry/spans.js';
+import { channelAddress } from '#webhooks/channel-store.js';
 import { DeliveryTransitions, type ClaimedDelivery } from '#webhooks/delivery-transitions.js';
-import { nextStep } from '#webhooks/next-step.js';
+import { nextStep, type AttemptResult } from '#webhooks/next-step.js';
 import { SendDeliveries } from '#webhooks/send-deliveries.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
-import { AttemptDelivery } from './attempt-delivery.js';
+import { AlertMails } from './alert-mails.js';
+import { WebhookMessages } from './webhook-message.js';
 
 /** Lease time beyond the request timeout, for reading the task and secrets and saving the result. */
 const MARGIN_MS = 10_000;
@@ -15,12 +19,15 @@ const MARGIN_MS = 10_000;
 @Injectable()
 export class DeliverWebhook {
   private readonly retrySeconds: readonly number[];
+  private readonly stopping = new AbortController();
   private running = 0;
 
   constructor(
     private readonly transitions: DeliveryTransitions,
     private readonly deliveries: SendDeliveries,
-    private readonly attempts: AttemptDelivery,
+    private readonly messages: WebhookMessages,
+    private readonly poster: PublicPoster,
+    private readonly mails: AlertMails,
     private readonly config: WebhooksConfig,
     private readonly logger: Logger,
   ) {
@@ -45,6 +52,11 @@ export class DeliverWebhook {
     }
   }
 
+  /** Aborts running attempts, which another process will repeat. */
+  stop(): void {
+    this.stopping.abort(new Error('the process is stopping'));
+  }
+
   private async attempt(deliveryId: string): Promise<void> {
     const claimed = await this.transitions.claim(deliveryId, this.config.timeoutMs + MARGIN_MS);
     if (claimed === undefined) return;
@@ -58,16 +70,51 @@ export class DeliverWebhook {
       fields: { deliveryId, taskId: taskId ?? undefined, attempt },
     });
     try {
-      await this.deliver(claimed, begun, span);
+      const result = await this.send(claimed, span.traceparent);
+      await this.settle(claimed, result, Math.round(performance.now() - begun), span);
     } finally {
       span.end();
     }
   }
 
-  private async deliver(claimed: ClaimedDelivery, begun: number, span: OpenSpan): Promise<void> {
+  /** Returns the result; sends the traceparent to the receiver. Throws only when the database does not answer. */
+  private async send(claimed: ClaimedDelivery, traceparent?: string): Promise<AttemptResult> {
+    const { id, accountId, url, disabled } = claimed;
+    const { signal } = this.stopping;
+    const { timeoutMs } = this.config;
+    if (url === undefined) return { error: 'removed' };
+    if (disabled) return { error: 'endpoint_disabled' };
+    if (claimed.channel === 'email' && claimed.message !== null) {
+      const alert = this.messages.alert(claimed.message);
+      return await this.mails.send({ accountId, address: channelAddress(url) }, alert, { timeoutMs, signal });
+    }
+    const message = await this.messages.of(claimed).catch((error: unknown) => {
+      if (error instanceof UnreadableSecret) return error;
+      throw error;
+    });
+    if (message === undefined) return { error: 'removed' };
+    if (message instanceof UnreadableSecret) {
+      this.logger.error('webhook.secret_unreadable', { deliveryId: id, error: message });
+      return { error: 'secret_unreadable' };
+    }
+    const headers = traceparent === undefined ? message.headers : { ...message.headers, traceparent };
+    const answer = await this.poster
+      .post(url, { headers, body: message.body, timeoutMs, signal })
+      .catch(() => undefined);
+    if (answer === undefined) return { error: 'interrupted' };
+    if ('status' in answer) return answer;
+    this.logger.debug('webhook.no_answer', { deliveryId: id, reason: answer.failure, error: answer.cause });
+    return { error: answer.failure };
+  }
+
+  /** Writes down what follows from the result, and queues the next attempt. */
+  private async settle(
+    claimed: ClaimedDelivery,
+    result: AttemptResult,
+    durationMs: number,
+    span: OpenSpan,
+  ): Promise<void> {
     const { id: deliveryId } = claimed;
-    const result = await this.attempts.attempt(claimed, span.traceparent);
-    const durationMs = Math.round(performance.now() - begun);
     // Tests are not retried: the user sees the response and can repeat the test.
     const isTest = claimed.event === WEBHOOK_TEST || claimed.event === 'alert.test';
     const step = nextStep(result, claimed.tries, isTest ? [] : this.retrySeconds);
@@ -88,10 +135,5 @@ export class DeliverWebhook {
     });
     if (entry !== undefined && step.state === 'pending') await this.deliveries.enqueue(entry);
     await this.deliveries.follow(claimed.accountId);
-  }
-
-  /** Aborts running attempts. */
-  stop(): void {
-    this.attempts.stop();
   }
 }

@@ -12,9 +12,7 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { WebhooksModule } from '#webhooks/webhooks.module.js';
 import { WorkerConfig } from '../worker.config.js';
-import { ALERT_MAIL_SECONDS, AlertMailLimits } from './alert-mail-limits.js';
-import { AlertMails } from './alert-mails.js';
-import { AttemptDelivery } from './attempt-delivery.js';
+import { ALERT_MAIL_SECONDS, AlertMails } from './alert-mails.js';
 import { DeliverWebhook } from './deliver-webhook.js';
 import { WebhookMessages } from './webhook-message.js';
 import { WebhookProcessor } from './webhook.processor.js';
@@ -33,9 +31,7 @@ const signer = {
   providers: [
     WebhookProcessor,
     DeliverWebhook,
-    AttemptDelivery,
     AlertMails,
-    AlertMailLimits,
     AttemptLimiter,
     RateCounter,
     { provide: ATTEMPT_WINDOW_SECONDS, useValue: ALERT_MAIL_SECONDS },

@@ -6,7 +6,7 @@ import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job
 import { Logger } from '#telemetry/logger.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { DeliverWebhook } from './deliver-webhook.js';
-import { ShutdownGrace } from '../images/shutdown-grace.js';
+import { ShutdownGrace } from '../providers/shutdown-grace.js';
 
 /** Retry delay of a job when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;

@@ -6,9 +6,8 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { adapterProblems, loadAdapters } from '#providers/descriptors.js';
-import { GraceWarning } from './grace-warning.js';
 import { ProviderRegistry } from './provider-registry.js';
-import { ShutdownGrace } from './shutdown-grace.js';
+import { GraceWarning, ShutdownGrace } from './shutdown-grace.js';
 
 /** Provides the image providers and the shutdown grace that they need. */
 @Module({})

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { ProgressWriter } from './progress-writer.js';
+import { ProgressWriter } from './task-progress.js';
 
 /** Each write is a transaction and a version of the row, and a task has two of those anyway: its start and its end. */
 describe('the progress that is written', () => {

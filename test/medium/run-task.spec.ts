@@ -9,7 +9,7 @@ import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { ProviderRegistry } from '../../apps/worker/src/images/provider-registry.js';
+import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { withImageTurnsOf } from '#images/sharp.js';
+import { TaskEvents } from '#tasks/states/task-events.js';
+import { Logger } from '#telemetry/logger.js';
+import { Attempt, attemptSpan, identity, successOf } from './attempt.js';
+import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
+import { Leases } from './leases.js';
+import { OrderImage, type OrderedImages } from './order-image.js';
+import { ProviderStarts } from './provider-starts.js';
+import { SettleAttempt } from './settle-attempt.js';
+import { StoreResults } from './store-results.js';
+import { TaskMeter } from './task-meter.js';
+
+/** Runs a task from claim to event: its images are generated, stored, and saved. */
+@Injectable()
+export class RunTask {
+  constructor(
+    private readonly leases: Leases,
+    private readonly starts: ProviderStarts,
+    private readonly orders: OrderImage,
+    private readonly images: StoreResults,
+    private readonly thumbnails: KeepThumbnail,
+    private readonly settle: SettleAttempt,
+    private readonly events: TaskEvents,
+    private readonly meter: TaskMeter,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * When it returns, the task is settled, released, parked, or claimed by another worker; false when it could not be
+   * claimed at all. Throws only when the database does not answer. `queuedAt`: when its job was added, in ms since the
+   * epoch, if known.
+   */
+  async run(taskId: string, queuedAt?: number): Promise<boolean> {
+    const attempt = await this.claim(taskId, queuedAt);
+    if (attempt === undefined) return false;
+    let late: Thumbnail | undefined;
+    try {
+      const owner = { source: attempt.claimed.task.accountId, ticket: taskId };
+      const order = await withImageTurnsOf(owner, () => this.orders.run(attempt));
+      if ('pending' in order) await this.settle.parked(attempt, order.pending.checkAfterMs);
+      else late = await this.deliver(attempt, order);
+    } catch (error) {
+      await this.settle.failed(attempt, error);
+    } finally {
+      attempt.lease.release();
+      attempt.span.end();
+    }
+    // The task is complete and no caller is waiting, so a failure here changes nothing.
+    if (late !== undefined) await this.thumbnails.recordLate(attempt.lease, late);
+    return true;
+  }
+
+  /** Undefined when the task could not be claimed. Throws when the database does not answer. */
+  private async claim(taskId: string, queuedAt?: number): Promise<Attempt | undefined> {
+    const claimed = await this.leases.claim(taskId, this.starts.firstCalls());
+    if (claimed === undefined) {
+      this.logger.debug('task.not_claimed', { taskId });
+      return undefined;
+    }
+    const span = attemptSpan(claimed, queuedAt);
+    this.events.publishChanged(taskId);
+    this.meter.claimed(claimed);
+    this.logger.info('task.claimed', { ...identity(claimed), attempt: claimed.attempt });
+    return new Attempt(claimed, this.leases.keep(claimed), span);
+  }
+
+  /**
+   * Completes the task with its stored images. Returns the thumbnail that is still to be recorded, if the task was
+   * completed before that was stored. When the task had already ended, the stored objects are deleted. Throws
+   * ImageNotStored.
+   */
+  private async deliver(attempt: Attempt, { result, stored }: OrderedImages): Promise<Thumbnail | undefined> {
+    const { images, thumbnail, warnings } = stored;
+    const hasThumbnail = thumbnail !== undefined && (await this.thumbnails.isStored(thumbnail));
+    const contents = { images, usage: result.usage, warnings, hasThumbnail };
+    if (!(await this.settle.completed(attempt, contents, successOf(result.provider.free)))) {
+      await this.images.delete(stored);
+      return undefined;
+    }
+    this.meter.completed(attempt.claimed, result.provider.name, images.length);
+    return hasThumbnail ? undefined : thumbnail;
+  }
+}

@@ -1,0 +1,151 @@
+import { Injectable } from '@nestjs/common';
+import { AuditLog } from '#accounts/audit-log.js';
+import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
+import { AlertEventRepository } from '#alerts/alert-event.repository.js';
+import { AlertsConfig } from '#alerts/alerts.config.js';
+import { EvaluateAlerts } from '#alerts/evaluate-alerts.js';
+import { ExpireChatUsage, ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
+import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { StorageConfig } from '#storage/storage.config.js';
+import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
+import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { CollectOrphans } from '#uploads/collect-orphans.js';
+import { ExpireUploads } from '#uploads/expire-uploads.js';
+import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { WorkerConfig } from '../worker.config.js';
+
+/** How often expired data is removed. */
+const EXPIRE_EVERY_MS = 10 * 60_000;
+/** Less often than anything else, because it lists every object of the store. */
+const WALK_EVERY_MS = 24 * 3_600_000;
+/** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
+const ROLL_UP_EVERY_MS = 5_000;
+/** A rule is due slightly before its interval ends, so that a single worker never evaluates it one interval late. */
+const DUE_SHARE = 0.75;
+
+interface Schedule {
+  /** Names the job in the log when it fails. */
+  readonly name: string;
+  readonly everyMs: number;
+  readonly run: () => Promise<unknown>;
+  /** For each kind that the job removes, since when its oldest expired item is due, if there is one. */
+  readonly dueSince?: Readonly<Record<string, () => Promise<Date | undefined>>>;
+}
+
+/** What every worker does at intervals: each room removes its own expired rows, sums up usage, or evaluates alerts. */
+@Injectable()
+export class Schedules {
+  readonly table: readonly Schedule[];
+
+  constructor(
+    tasks: ExpireObjects,
+    uploads: ExpireUploads,
+    orphans: CollectOrphans,
+    idempotencyKeys: ExpireIdempotencyKeys,
+    signIns: ExpireSignIns,
+    chats: ExpireChatUsage,
+    deliveries: ExpireWebhooks,
+    ledger: ExpireLedger,
+    ledgerLag: LedgerLag,
+    auditEntries: AuditLog,
+    alertEvents: AlertEventRepository,
+    alerts: EvaluateAlerts,
+    usage: RollUpUsage,
+    config: WorkerConfig,
+    tasksConfig: TasksConfig,
+    storageConfig: StorageConfig,
+    alertsConfig: AlertsConfig,
+  ) {
+    const { imageRetentionHours } = storageConfig;
+    const { taskRetentionHours, idempotencyKeyRetentionHours } = tasksConfig;
+    const { chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays } = config;
+    const hours = { imageRetentionHours, taskRetentionHours };
+    const evaluateMs = alertsConfig.evaluateSeconds * 1_000;
+    this.table = [
+      {
+        name: 'tasks',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => tasks.run(hours),
+        dueSince: {
+          images: () => tasks.imagesDueSince(hours),
+          tasks: () => tasks.rowsDueSince(hours, idempotencyKeyRetentionHours),
+        },
+      },
+      {
+        name: 'uploads',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => uploads.run(),
+        dueSince: { uploads: () => uploads.dueSince() },
+      },
+      strayObjects(orphans),
+      {
+        name: 'idempotency_keys',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => idempotencyKeys.run(),
+        dueSince: { idempotency_keys: () => idempotencyKeys.dueSince() },
+      },
+      {
+        name: 'sign_ins',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => signIns.run(),
+        dueSince: { sign_ins: () => signIns.dueSince() },
+      },
+      {
+        name: 'chats',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => chats.run(config),
+        dueSince: { chats: () => chats.dueSince(config) },
+      },
+      {
+        name: 'deliveries',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => deliveries.run(tasksConfig),
+        dueSince: { deliveries: () => deliveries.dueSince(tasksConfig) },
+      },
+      {
+        name: 'ledger',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => ledger.run(config),
+        dueSince: {
+          charges: () => ledgerLag.charges(chargeRetentionDays),
+          usage_hours: () => ledgerLag.usage('hour', usageHourRetentionDays),
+          usage_days: () => ledgerLag.usage('day', usageDayRetentionDays),
+        },
+      },
+      {
+        name: 'audit_entries',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => auditEntries.expire(config),
+        dueSince: { audit_entries: () => auditEntries.dueSince(config) },
+      },
+      {
+        name: 'alerts',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => alertEvents.expire(config),
+        dueSince: { alerts: () => alertEvents.dueSince(config) },
+      },
+      { name: 'alert_evaluation', everyMs: evaluateMs, run: () => alerts.run(evaluateMs * DUE_SHARE) },
+      { name: 'usage_rollup', everyMs: ROLL_UP_EVERY_MS, run: () => usage.run() },
+    ];
+  }
+}
+
+/**
+ * Removes objects without a row, in each worker at its own time of the day. Stays due when it fails, so that it is tried
+ * again in ten minutes.
+ */
+function strayObjects(orphans: CollectOrphans): Schedule {
+  /** When the next walk through the store is due, in ms since 1970. */
+  let walkAt = Date.now() + Math.random() * WALK_EVERY_MS;
+  return {
+    name: 'stray_objects',
+    everyMs: EXPIRE_EVERY_MS,
+    run: async () => {
+      if (Date.now() < walkAt) return;
+      await orphans.run(Date.now());
+      walkAt = Date.now() + WALK_EVERY_MS;
+    },
+    dueSince: { stray_objects: () => Promise.resolve(new Date(walkAt)) },
+  };
+}
