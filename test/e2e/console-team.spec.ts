@@ -1,3 +1,4 @@
+import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { Browser, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
@@ -241,6 +242,8 @@ describe('the people of an account', () => {
     const client = await platform.pool.connect();
     try {
       await client.query('BEGIN');
+      // As every change of the product does: otherwise, it depends on the order of the rows whether one sees the other.
+      await client.query(`SELECT 1 FROM accounts WHERE id = $1 FOR NO KEY UPDATE`, [DEFAULT_ACCOUNT]);
       await client.query(`UPDATE people SET role = 'member' WHERE email = 'ada@example.org'`);
       const answer = patch(ada, id, { role: 'member' });
       await waitForLockWait(platform.pool);
