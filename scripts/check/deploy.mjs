@@ -1,4 +1,5 @@
-// Checks the production files against the compose schema and our own rules.
+// Checks the production files against the compose schema and our own rules: those whose violation no test and no build of
+// the image would find.
 // usage: node scripts/check/deploy.mjs [root ...]
 import 'reflect-metadata';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -8,13 +9,7 @@ import { settingsOf } from '#config/setting.js';
 import { API_CONFIGS } from '../../dist/apps/api/src/api-configs.js';
 import { ChatConfig } from '../../dist/apps/api/src/chat/chat.config.js';
 import { WORKER_CONFIGS } from '../../dist/apps/worker/src/worker-configs.js';
-import {
-  balancerProblems,
-  environmentProblems,
-  makerProblems,
-  postgresProblems,
-  redisProblems,
-} from './deploy-rules/companions.mjs';
+import { balancerProblems, environmentProblems, postgresProblems, redisProblems } from './deploy-rules/companions.mjs';
 import { composeProblems, readCompose } from './deploy-rules/compose.mjs';
 import { dockerfileProblems } from './deploy-rules/dockerfile.mjs';
 
@@ -55,17 +50,10 @@ function problemsOf(root) {
         isFile: (file) => existsSync(join(root, file)),
       }),
     ]),
-    ...named(
-      'deploy/Dockerfile',
-      dockerfileProblems(read('deploy/Dockerfile'), {
-        ignore: read('.dockerignore'),
-        isFile: (file) => existsSync(join(home, file)),
-      }),
-    ),
+    ...named('deploy/Dockerfile', dockerfileProblems(read('deploy/Dockerfile'))),
     ...named('deploy/haproxy.cfg', balancerProblems(read('deploy/haproxy.cfg'), document)),
     ...named('deploy/postgres.sql', postgresProblems(read('deploy/postgres.sql'), document)),
     ...named('deploy/redis.conf', redisProblems(read('deploy/redis.conf'), document, redisRights)),
-    ...named('deploy/make-env.sh', makerProblems(read('deploy/make-env.sh'), text)),
     ...named('deploy/env.example', environmentProblems(read('deploy/env.example'), text)),
   ];
 }

@@ -9,7 +9,6 @@ const COMPOSE = 'docker-compose.yml';
 const DOCKERFILE = 'deploy/Dockerfile';
 const BUILD = 'build: { context: ., dockerfile: deploy/Dockerfile }\n  ';
 const BUILT = '      migrate: { condition: service_completed_successfully }\n';
-const MAKER = 'deploy/make-env.sh';
 const BALANCER = 'deploy/haproxy.cfg';
 const POSTGRES = 'deploy/postgres.sql';
 const REDIS = 'deploy/redis.conf';
@@ -94,12 +93,9 @@ const faults: readonly Fault[] = [
   [COMPOSE, BUILD, `${BUILD}  pull_policy: build\n  `, 'migrate: pull_policy must be never'],
   [COMPOSE, `${BUILT}      store:`, '      store:', 'bucket: it must wait for the service that builds'],
   [COMPOSE, 'store: { condition', 'shop: { condition', 'api: it depends on shop, which is not there'],
-  [DOCKERFILE, 'WORKDIR /app', 'WORKDIRR /app', 'Unknown instruction: WORKDIRR'],
   [DOCKERFILE, 'node:22.23.2-bookworm-slim', 'node:22-slim', 'the image node:22-slim is not pinned'],
   [DOCKERFILE, 'USER node\n', '', 'the last USER must not be root'],
   [DOCKERFILE, 'USER node\n', 'USER node\nUSER 0:0\n', 'the last USER must not be root'],
-  [DOCKERFILE, /ENTRYPOINT .*/, 'ENTRYPOINT ["npm", "start"]', 'ENTRYPOINT must be ["node", ...]'],
-  [DOCKERFILE, /ENTRYPOINT .*/, 'ENTRYPOINT node bin/darkroom.mjs', 'ENTRYPOINT must be ["node", ...]'],
   [DOCKERFILE, 'CMD ["api"]', 'CMD node dist/bin/api.js', 'CMD must be the role alone'],
   [DOCKERFILE, /HEALTHCHECK.*/, '', 'it needs a HEALTHCHECK'],
   [DOCKERFILE, /LABEL (.|\n)*1\.0\.0"\n/, '', 'it needs OCI labels'],
@@ -114,46 +110,30 @@ const faults: readonly Fault[] = [
     'RUN curl -O https://host.test/x',
     'nothing is fetched past a package manager',
   ],
-  [DOCKERFILE, 'COPY apps apps', 'COPY apps app/missing apps/', 'app/missing does not exist'],
-  [DOCKERFILE, 'COPY apps apps', 'COPY apps test apps/', '.dockerignore keeps test out'],
-  ['.dockerignore', '!prisma\n', '', '.dockerignore keeps prisma out'],
-  ['.dockerignore', '\n*\n', '\n', '.dockerignore keeps libs out'],
   [BALANCER, 'timeout server 130s', 'timeout server 60s', 'timeout server must exceed SYNC_WAIT_MS'],
   [BALANCER, 'timeout client 130s', 'timeout client 60s', 'timeout client must exceed SYNC_WAIT_MS'],
   [BALANCER, 'timeout server 130s', 'timeout server 300s', 'the stop_grace_period of the balancer'],
   [COMPOSE, 'WAIT_MS:-100000', 'WAIT_MS:-125000', 'timeout client must exceed SYNC_WAIT_MS'],
-  [BALANCER, /http-error status 503 .*\n/, '', "its own 503 must have the API's error body"],
   [BALANCER, /http-error status 504 .*\n/, '', 'its own 504 must carry x-should-retry: true'],
-  [BALANCER, /(?<=status 503 .*) hdr x-should-retry true/, '', 'its own 503 must carry x-should-retry: true'],
   [BALANCER, /(?<=status 504 .*) hdr x-should-retry true/, '', 'its own 504 must carry x-should-retry: true'],
   [BALANCER, /(?<=status 502 .*)retry true/, 'retry false', 'its own 502 must carry x-should-retry: true'],
-  [BALANCER, 'hdr Retry-After 2 ', '', 'its own 503 must say when to come back'],
   [BALANCER, '"type":"timeout_error"', '"type":"api_error"', "its own 504 must have the API's error body"],
-  [BALANCER, '"code":"server_is_overloaded"', '"code":"overloaded"', "its own 503 must have the API's error body"],
   [BALANCER, /(?<=status 502 .*),"param":null/, '', "its own 502 must have the API's error body"],
   [BALANCER, 'status 408 content-type "application/json"', 'status 408 content-type "text/html"', 'its own 408 must'],
   [BALANCER, 'retry-on conn-failure', 'retry-on all-retryable-errors', 'may buy a picture twice'],
   [BALANCER, /option http-server-close\n/, '', 'option http-server-close is needed'],
   [BALANCER, 'option redispatch', 'option redispatch\n    option http-buffer-request', 'must pass unbuffered'],
   [BALANCER, 'gt 230686720', 'gt 1048576', 'bodies of 220 MiB must pass'],
-  [BALANCER, 'option disable-h2-upgrade', '', 'option disable-h2-upgrade is needed'],
-  [BALANCER, 'ipmask(32,64)', 'ipmask(32,128)', 'sources must be counted by IPv4 address and by IPv6 /64'],
-  [BALANCER, 'ipmask(24,48)', 'ipmask(24,64)', 'wider networks must be counted'],
   [BALANCER, 'reject if crowded { sc0', 'reject if { sc0', 'a source that has many must get no more'],
   [BALANCER, 'reject if crowded { sc1', 'reject if { sc1', 'a network that has many must get no more'],
   [BALANCER, 'http-request 10s', 'http-request 15s', 'a half-sent head holds a connection'],
   [BALANCER, 'presetenv NETWORK_CONNECTIONS 800', '', 'NETWORK_CONNECTIONS needs a default'],
+  [BALANCER, / if \{ sc1_conn_cur gt .*/, '', 'who exceeds NETWORK_CONNECTIONS must be told'],
   [BALANCER, 'presetenv SOURCE_REQUESTS 2000', 'presetenv SOURCE_REQUESTS 0', 'SOURCE_REQUESTS needs a default'],
-  [BALANCER, / if \{ sc0_conn_cur gt .*/, '', 'who exceeds SOURCE_CONNECTIONS must be told'],
-  [BALANCER, 'hdr Retry-After 10', '', 'who exceeds SOURCE_REQUESTS must be told'],
   [BALANCER, 'GET /readyz', 'GET /', 'instances must be checked by /readyz'],
   [BALANCER, 'fall 2', 'fall 1', 'fall must be 2 at least'],
   [BALANCER, 'server-template api 100', 'server-template api 10', 'server-template must have room for 100'],
   [BALANCER, ':8080" v4v6', ':8080"', 'every bind must take IPv6 and IPv4'],
-  [BALANCER, /log-format .*/, 'option httplog', 'the log must hold no query'],
-  [BALANCER, '"path":"%[var(txn.path)]"', '"path":"%HU"', 'the log must hold no query'],
-  [BALANCER, /log-format .*/, '', 'requests must be logged'],
-  [BALANCER, /.*prometheus-exporter.*/, '', 'the Prometheus exporter is missing'],
   [COMPOSE, 'networks: [front, back]', 'networks: [front]', 'a scraper on the network back must reach the exporter'],
   [COMPOSE, ":8080']", ":8080', '8405:8405']", 'only port 8080 is published'],
   [REDIS, 'noeviction', 'allkeys-lru', 'it lacks: maxmemory-policy noeviction'],
@@ -177,8 +157,6 @@ const faults: readonly Fault[] = [
   [POSTGRES, /$/, 'GRANT pg_execute_server_program TO darkroom;\n', 'its statements must be'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', '', 'REDIS_PASSWORD is needed and not listed'],
   ['deploy/env.example', 'REDIS_PASSWORD=\n', 'REDIS_PASSWORD=redis\n', 'REDIS_PASSWORD is a secret and must be empty'],
-  [MAKER, ' REDIS_PASSWORD', '', 'it must fill REDIS_PASSWORD'],
-  [MAKER, "SECRETS='", "SECRETS='OPENAI_API_KEY ", 'it fills OPENAI_API_KEY, which is no secret of ours'],
   ['deploy/env.example', 'HTTP_PORT', 'HTTP_PROT', 'HTTP_PROT is read by nobody'],
 ];
 
@@ -186,8 +164,7 @@ const faults: readonly Fault[] = [
 function makeRoot(name: string, fault?: Fault): string {
   const root = join(folder, name);
   mkdirSync(root);
-  for (const file of [COMPOSE, 'deploy', '.dockerignore'])
-    cpSync(join(home, file), join(root, file), { recursive: true });
+  for (const file of [COMPOSE, 'deploy']) cpSync(join(home, file), join(root, file), { recursive: true });
   if (fault === undefined) return root;
   const [file, from, to] = fault;
   const before = readFileSync(join(root, file), 'utf8');
