@@ -1,4 +1,5 @@
 // npm run test:faults [-- --minutes N --seed S --record]: random faults for minutes; see test/faults/long.
+// npm run test:quick [-- jest arguments]: the unit and the medium tests, for daily work.
 // npm test [-- jest arguments]: installs, builds, starts real services, runs all tests, stops the services.
 // To use your own services: TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_S3_ENDPOINT with the other TEST_S3_* variables.
 // TEST_SLOWNESS=5 makes time limits five times as long, instead of what was measured; TEST_PROPERTY_RUNS=20 runs
