@@ -1,4 +1,4 @@
-import { requireTool } from './scripts/prepare.mjs';
+import { requireTool } from './scripts/build/prepare.mjs';
 
 const js = requireTool('@eslint/js');
 const { defineConfig, globalIgnores } = requireTool('eslint/config');

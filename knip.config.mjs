@@ -6,7 +6,7 @@ const tools = JSON.parse(readFileSync(new URL('tools/package.json', import.meta.
 export default {
   entry: [
     'apps/*/src/{main,openapi}.ts',
-    'scripts/*.mjs',
+    'scripts/*/*.mjs',
     // What is started by hand, what bench/main.mjs names, or starts as a process of its own.
     'bench/{main,fill-tasks,instant-worker,ledger-upstream,load-generator,probe,retention-worker}.mjs',
     'bench/{floor,measures}/*.mjs',
@@ -19,7 +19,7 @@ export default {
   ignoreDependencies: [
     // Those of tools/ are found in other ways than Node's (docs/decisions, 2026-11-22-tools-apart).
     ...Object.keys(tools.dependencies),
-    // Published clients, each in a folder of its own with its own lock file (scripts/client-packages.mjs).
+    // Published clients, each in a folder of its own with its own lock file (scripts/run/client-packages.mjs).
     ...['ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@langchain/openai', '@openai/agents'],
     // Imported by the generated client.
     '@prisma/client',

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { cellsOf, rewritePart } from '../scripts/marked-part.mjs';
+import { cellsOf, rewritePart } from '../scripts/run/marked-part.mjs';
 import { megabytes, milliseconds } from './figures.mjs';
 
 const DOCS = join(import.meta.dirname, '..', 'docs');

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { requireTool } from '../../scripts/prepare.mjs';
+import { requireTool } from '../../scripts/build/prepare.mjs';
 import { sameImage } from './cases.mjs';
 
 const CALLS = 50;

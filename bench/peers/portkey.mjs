@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ensureInstalled, ROOT } from '../../scripts/prepare.mjs';
+import { ensureInstalled, ROOT } from '../../scripts/build/prepare.mjs';
 import lock from './package.json' with { type: 'json' };
 
 /** Portkey's gateway (npm): one Node process, its only mode. It stores no keys, so callers send the provider's. */

@@ -41,7 +41,7 @@ export class AlertReadings {
   async ofQueue(): Promise<AlertReading[]> {
     const [predicted, measured] = await Promise.all([
       this.wait.predictedSeconds().catch(() => 0),
-      this.wait.measuredSeconds(),
+      this.tasks.oldestWaitingSeconds(),
     ]);
     return [waitReading(predicted, measured)];
   }

@@ -122,7 +122,7 @@ const python = (name: string, interpreter: string): Client => {
   };
 };
 
-/** The interpreters of test/clients/python/*.txt, by file; scripts/client-packages.mjs says so where they are left out. */
+/** The interpreters of test/clients/python/*.txt, by file; scripts/run/client-packages.mjs says so where they are left out. */
 export function installedPythons(): Readonly<Record<string, string>> {
   return JSON.parse(process.env['TEST_CLIENT_PYTHONS'] ?? '{}') as Record<string, string>;
 }

@@ -52,7 +52,7 @@ describe('help of a command', () => {
   });
 
   it('npm start only prints its usage', async () => {
-    const { code, text } = await run(['--help'], {}, 'scripts/start.mjs');
+    const { code, text } = await run(['--help'], {}, 'scripts/run/start.mjs');
     expect([code, text]).toEqual([0, expect.stringContaining('Usage: darkroom start [options]')]);
     expect(await readdir(folder)).toEqual([]);
   });

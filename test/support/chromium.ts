@@ -54,7 +54,7 @@ afterAll(async () => {
   await (await browser)?.close();
 });
 
-/** Opens Debian's Chromium, as found by scripts/test.mjs. */
+/** Opens Debian's Chromium, as found by scripts/run/test.mjs. */
 export async function openScreen(url: string): Promise<Screen> {
   const folder = process.env['TEST_SCREENSHOTS'];
   if (folder !== undefined) mkdirSync(folder, { recursive: true });

@@ -6,7 +6,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 
 const START_MS = 60_000;
 
-/** How to run the container image instead of this folder's build; scripts/image/drills.mjs writes it. */
+/** How to run the container image instead of this folder's build; scripts/check/image/drills.mjs writes it. */
 export interface ImageRun {
   /** The engine's own environment. */
   readonly env: Readonly<Record<string, string>>;

@@ -3,13 +3,13 @@
 // of jest, whose context is a proxy object: V8 asks it, through Node, each time code uses a global, which takes 185 ns
 // for `Math` and prevents optimization.
 import vm from 'node:vm';
-import { requireTool } from '../../scripts/prepare.mjs';
+import { requireTool } from '../../scripts/build/prepare.mjs';
 
 const { TestEnvironment } = requireTool('jest-environment-node');
 const { installCommonGlobals } = requireTool('jest-util');
 
 let lasting;
-/** By what time limits of tests and hooks are multiplied: scripts/machine-speed.mjs. */
+/** By what time limits of tests and hooks are multiplied: scripts/run/machine-speed.mjs. */
 const SLOWNESS = Math.max(1, Number(process.env.TEST_SLOWNESS ?? 1));
 
 export default class LastingEnvironment extends TestEnvironment {

@@ -1,6 +1,6 @@
 // jest's module registry without packages: those load once per jest worker, in the context that all of its files share
 // (lasting-environment.mjs). Our own modules still load separately for every file.
-import { requireTool } from '../../scripts/prepare.mjs';
+import { requireTool } from '../../scripts/build/prepare.mjs';
 
 const { default: Runtime } = requireTool('jest-runtime');
 /**

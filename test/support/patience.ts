@@ -8,7 +8,7 @@ const SLOWNESS = Math.max(1, Number(process.env['TEST_SLOWNESS'] ?? 1));
 
 /**
  * A time limit in ms that only ends what hangs, for this machine: so many times longer as `npm test` found it slower
- * (scripts/machine-speed.mjs). Jest's limits and those of `waitUntil` need no call of this.
+ * (scripts/run/machine-speed.mjs). Jest's limits and those of `waitUntil` need no call of this.
  */
 export function patient(milliseconds: number): number {
   return Math.ceil(milliseconds * SLOWNESS);

@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { freePort } from '#embedded/free-port.js';
-import { requireTool } from '../../scripts/prepare.mjs';
+import { requireTool } from '../../scripts/build/prepare.mjs';
 
 const run = promisify(execFile);
 const SWIFT = '/usr/bin/swift-proxy-server';

@@ -4,6 +4,7 @@ import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { QueueWait } from './queue-wait.js';
+import { TaskFigures } from './task-figures.js';
 
 /** Metrics of the queue that all processes share, read at each scrape. */
 @Injectable()
@@ -13,6 +14,7 @@ export class QueueGauges implements OnModuleInit {
     private readonly line: QueueLine,
     private readonly health: QueueHealth,
     private readonly wait: QueueWait,
+    private readonly figures: TaskFigures,
     private readonly times: ServiceTimes,
   ) {}
 
@@ -24,7 +26,7 @@ export class QueueGauges implements OnModuleInit {
       'queue_oldest_waiting_seconds',
       'Age of the oldest task waiting to start; the same on every process.',
       'phase',
-      async () => ({ queued: await this.wait.measuredSeconds() }),
+      async () => ({ queued: await this.figures.oldestWaitingSeconds() }),
     );
     this.metrics.gauge(
       'predicted_wait_seconds',

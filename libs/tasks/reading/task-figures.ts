@@ -27,13 +27,11 @@ const PROVIDER_FAULTS = Object.keys(ERROR_KINDS).filter((code) => isErrorCode(co
 export class TaskFigures {
   constructor(private readonly prisma: PrismaService) {}
 
-  /** Age of the oldest task that waits to be started, in seconds; 0 when none does. */
-  async oldestWaitingSeconds(): Promise<number> {
-    return await this.oldestSeconds();
-  }
-
-  /** With `dueAt`, skips tasks whose next try is later. */
-  private async oldestSeconds(dueAt?: Date): Promise<number> {
+  /**
+   * Age of the oldest task that waits to be started, in seconds; 0 when none does. With `dueAt`, skips tasks whose next
+   * try is later.
+   */
+  async oldestWaitingSeconds(dueAt?: Date): Promise<number> {
     const oldest = await this.prisma.task.findFirst({
       where: {
         finishedAt: null,
@@ -52,7 +50,7 @@ export class TaskFigures {
     const lastHour = new Date(Date.now() - 3_600_000);
     const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
       // Tasks that wait for their next try are counted separately.
-      this.oldestSeconds(new Date()),
+      this.oldestWaitingSeconds(new Date()),
       task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
       task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
     ]);

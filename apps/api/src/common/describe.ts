@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiBearerAuth, ApiHeader, ApiResponse, type ApiResponseOptions } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExtension, ApiHeader, ApiResponse, type ApiResponseOptions } from '@nestjs/swagger';
 import { ErrorResponse } from '#contract/error-response.js';
 
 type Headers = NonNullable<ApiResponseOptions['headers']>;
@@ -68,6 +68,14 @@ export function DescribeErrors(...statuses: readonly number[]): MethodDecorator 
       return ApiResponse({ status, type: ErrorResponse, description, headers: { ...REQUEST_ID_HEADER, ...headers } });
     }),
   );
+}
+
+/** Holds the bodies of an operation until the document is finished. */
+export const BODIES = 'x-bodies';
+
+/** A body with a schema per media type, which the generator can't express. */
+export function DescribeBodies(content: Readonly<Record<string, object>>): MethodDecorator {
+  return ApiExtension(BODIES, content);
 }
 
 /** A file in a form, as OpenAPI 3.1 describes it: a string would be wrong for generated clients. */

@@ -1,8 +1,6 @@
-import { ApiExtension, type OpenAPIObject } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { ChatCompletionBody, ChatMessageView } from '#contract/chat-request-view.js';
-
-/** Holds the bodies of an operation until the document is finished. */
-const BODIES = 'x-bodies';
+import { BODIES } from '../common/describe.js';
 
 /** Bodies whose unknown fields are passed on; without this, typed clients could not send them. */
 const OPEN: readonly string[] = [ChatCompletionBody.name, ChatMessageView.name];
@@ -14,11 +12,6 @@ type Property = {
   description?: string;
 };
 type Schema = { properties?: Record<string, Property>; required?: string[]; additionalProperties?: boolean };
-
-/** A body with a schema per media type, which the generator can't express. */
-export function DescribeBodies(content: Readonly<Record<string, object>>): MethodDecorator {
-  return ApiExtension(BODIES, content);
-}
 
 /** Adds what the generator omits: bodies by media type, and optional, nullable, or unknown fields of requests. */
 export function finishDocument(document: OpenAPIObject): OpenAPIObject {

@@ -20,8 +20,14 @@ import {
   ImageGenerationRequest,
 } from '#contract/image-request.js';
 import { SubmittedResponse, TaskAcceptance } from '#contract/task-acceptance.js';
-import { DescribeBodies } from '../docs/finish-document.js';
-import { DescribeErrors, DescribeProtected, FILE, REQUEST_ID_HEADER, TASK_HEADERS } from '../common/describe.js';
+import {
+  DescribeBodies,
+  DescribeErrors,
+  DescribeProtected,
+  FILE,
+  REQUEST_ID_HEADER,
+  TASK_HEADERS,
+} from '../common/describe.js';
 
 const FILES =
   'PNG, JPEG, WebP, or still AVIF (up to 24 megapixels) or GIF, which are converted to PNG; up to 50 MB each. At least one here or in `image[]`.';

@@ -1,8 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiOperation, ApiParam, ApiResponse } from '@nestjs/swagger';
 import { UploadResponse } from '#contract/upload-response.js';
-import { DescribeBodies } from '../docs/finish-document.js';
-import { DescribeErrors, DescribeProtected, FILE, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
+import {
+  DescribeBodies,
+  DescribeErrors,
+  DescribeProtected,
+  FILE,
+  PUBLIC,
+  REQUEST_ID_HEADER,
+} from '../common/describe.js';
 
 /** Documents a form with one file. */
 export function DescribeUpload(): MethodDecorator {

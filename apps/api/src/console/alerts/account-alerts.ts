@@ -50,13 +50,9 @@ export class AccountAlerts {
     return { before, after };
   }
 
-  async channels(accountId: string): Promise<AlertChannel[]> {
-    return await this.channelRows.list(accountId);
-  }
-
   /** Throws AppError `not_found`. */
   async channel(accountId: string, id: string): Promise<AlertChannel> {
-    const found = (await this.channels(accountId)).find((channel) => channel.id === id);
+    const found = (await this.channelRows.list(accountId)).find((channel) => channel.id === id);
     if (found === undefined) throw new AppError('not_found', 'Channel not found.');
     return found;
   }
@@ -96,7 +92,7 @@ export class AccountAlerts {
 
   private async knownChannels(accountId: string, ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
-    const known = (await this.channels(accountId)).map(({ id }) => id);
+    const known = (await this.channelRows.list(accountId)).map(({ id }) => id);
     if (ids.every((id) => known.includes(id))) return [...new Set(ids)];
     throw new AppError('invalid_value', 'Channel not found.', { param: 'channels' });
   }

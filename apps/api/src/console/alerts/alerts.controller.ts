@@ -4,6 +4,7 @@ import { ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { may } from '#accounts/person-rules.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
+import { AlertChannelStore } from '#webhooks/channel-store.js';
 import { AccountAlerts } from './account-alerts.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
@@ -34,6 +35,7 @@ class KindParam {
 export class AlertsController {
   constructor(
     private readonly alerts: AccountAlerts,
+    private readonly channelRows: AlertChannelStore,
     private readonly newChannels: NewChannels,
     private readonly audit: AuditLog,
   ) {}
@@ -77,7 +79,7 @@ export class AlertsController {
   @Get('channels')
   @ApiResponse({ status: 200, type: ChannelListView })
   async channels(@Session() { accountId }: Session): Promise<ChannelListView> {
-    return { data: (await this.alerts.channels(accountId)).map(channelView), kinds: this.newChannels.kinds };
+    return { data: (await this.channelRows.list(accountId)).map(channelView), kinds: this.newChannels.kinds };
   }
 
   @Post('channels')

@@ -60,7 +60,7 @@ export class PasswordSignIn {
    * if the user has signed in there before. Throws AppError `sign_in_failed`.
    */
   async signIn(address: string, { email, password }: SignInBody, browser?: string): Promise<Person> {
-    await this.admit(address, email, browser);
+    await this.limits.admit(address, email, browser);
     const people = await this.people.forSignIn(email);
     const hashes = people.map(({ passwordHash }) => passwordHash);
     const matching = await this.passwords.matching(networkOf(address), password, hashes);
@@ -90,7 +90,7 @@ export class PasswordSignIn {
     { signInId, email }: Pick<Session, 'signInId' | 'email'>,
     password: string,
   ): Promise<string> {
-    await this.admit(address, email, signedIn(signInId));
+    await this.limits.admit(address, email, signedIn(signInId));
     const person = (await this.people.forSignIn(email)).find((one) => one.id === signInId);
     const hashes = person === undefined ? [] : [person.passwordHash];
     const [matching] = await this.passwords.matching(networkOf(address), password, hashes);
@@ -98,16 +98,12 @@ export class PasswordSignIn {
     return matching;
   }
 
-  private async admit(address: string, email?: string, browser?: string): Promise<void> {
-    await this.limits.admit(address, email, browser);
-  }
-
   /**
    * Checking a password's strength takes 10 ms of the event loop, so it requires a valid link first. Throws AppError
    * `link_used`.
    */
   private async admitLink(address: string, token: string, purpose: LinkPurpose): Promise<void> {
-    await this.admit(address);
+    await this.limits.admit(address);
     if ((await this.links.findOpen(token, purpose)) === undefined) await this.refuse(token, purpose);
   }
 

@@ -78,14 +78,6 @@ export class Accounts {
     return id;
   }
 
-  async rename(id: string, name: string): Promise<void> {
-    await this.accounts.rename(id, name);
-  }
-
-  async requireTwoFactor(id: string, required: boolean): Promise<void> {
-    await this.accounts.requireTwoFactor(id, required);
-  }
-
   /** Throws AppError `invalid_value` for invalid values, before anything is changed. */
   async change(
     { id }: Account,
@@ -100,7 +92,7 @@ export class Accounts {
     }
     await this.accounts.setLimits(id, accountLimits(body));
     if (format !== undefined) await this.accounts.setResponseFormat(id, format);
-    if (typeof name === 'string') await this.rename(id, name);
+    if (typeof name === 'string') await this.accounts.rename(id, name);
     if (typeof disabled === 'boolean') await this.accounts.setDisabled(id, disabled);
     return await this.view(id);
   }

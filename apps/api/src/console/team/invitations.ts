@@ -28,10 +28,6 @@ export class Invitations {
     private readonly config: ApiConfig,
   ) {}
 
-  async list(accountId: string): Promise<Invitation[]> {
-    return await this.links.invitations(accountId);
-  }
-
   /**
    * Creates a link for a new user; an older one for them ends. An email address that another account knows is treated
    * the same. Throws AppError `already_exists` when the account has this user, `account_limit_reached` when it has too
@@ -43,7 +39,7 @@ export class Invitations {
         param: 'email',
       });
     }
-    const others = (await this.list(accountId)).filter((invitation) => invitation.email !== email);
+    const others = (await this.links.invitations(accountId)).filter((invitation) => invitation.email !== email);
     if (others.length >= MAX_OPEN) {
       const text = `The account has ${MAX_OPEN} open invitations. Withdraw one before you invite someone else.`;
       throw new AppError('account_limit_reached', text);
@@ -53,7 +49,7 @@ export class Invitations {
 
   /** Creates a new link in place of a lost or expired one. */
   async renew(accountId: string, id: string, madeBy: string): Promise<{ link: NewLink; invitation: Invitation }> {
-    const invitation = (await this.list(accountId)).find((one) => one.id === id);
+    const invitation = (await this.links.invitations(accountId)).find((one) => one.id === id);
     if (invitation === undefined) throw noInvitation();
     return { link: await this.send(accountId, invitation, madeBy), invitation };
   }

@@ -1,5 +1,6 @@
 import { Body, Get, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
+import { AccountStore } from '#accounts/account-store.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { OwnAccountChangeBody } from './dto/account-bodies.dto.js';
 import { OwnAccountView } from './dto/account-views.dto.js';
@@ -13,6 +14,7 @@ import { Session } from '../session.decorator.js';
 export class OwnAccountController {
   constructor(
     private readonly accounts: Accounts,
+    private readonly store: AccountStore,
     private readonly audit: AuditLog,
   ) {}
 
@@ -35,14 +37,14 @@ export class OwnAccountController {
 
   private async rename(session: Session, name: string): Promise<void> {
     const { accountId, accountName: from } = session;
-    await this.accounts.rename(accountId, name);
+    await this.store.rename(accountId, name);
     await this.audit.record(session, 'account.renamed', accountId, { name, from });
   }
 
   private async requireTwoFactor(session: Session, required: boolean): Promise<void> {
     const { accountId } = session;
     if ((await this.accounts.find(accountId)).requireTwoFactor === required) return;
-    await this.accounts.requireTwoFactor(accountId, required);
+    await this.store.requireTwoFactor(accountId, required);
     const action = required ? 'account.two_factor_required' : 'account.two_factor_optional';
     await this.audit.record(session, action, accountId, { name: session.accountName });
   }

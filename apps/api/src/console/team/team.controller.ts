@@ -4,6 +4,7 @@ import { ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { LinkStore } from '#accounts/link-store.js';
 import { isAbove } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { SecondFactorStore } from '#accounts/second-factor-store.js';
@@ -25,6 +26,7 @@ export class TeamController {
     private readonly people: PersonStore,
     private readonly keys: ApiKeyRepository,
     private readonly invitations: Invitations,
+    private readonly links: LinkStore,
     private readonly factors: SecondFactorStore,
     private readonly audit: AuditLog,
     private readonly changes: SignInChanges,
@@ -131,7 +133,7 @@ export class TeamController {
   @Get('invitations')
   @ApiResponse({ status: 200, type: InvitationListView })
   async invited(@Session() session: Session): Promise<InvitationListView> {
-    return { data: (await this.invitations.list(session.accountId)).map(invitationView) };
+    return { data: (await this.links.invitations(session.accountId)).map(invitationView) };
   }
 
   @Post('invitations/:id/renew')
