@@ -17,8 +17,6 @@ import {
 } from './fair-scripts.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
 
-export { FIRST_PRIORITY } from './fair-scripts.js';
-
 /** Whose turn a job takes. */
 export interface QueueCaller {
   readonly accountId: string;

@@ -5,7 +5,6 @@ import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import {
   FairOrder,
-  FIRST_PRIORITY,
   type NextTask,
   type QueueCaller,
   type Slot,
@@ -13,6 +12,7 @@ import {
   type Turn,
   type TurnOffer,
 } from './fair-order.js';
+import { FIRST_PRIORITY } from './fair-scripts.js';
 import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
 

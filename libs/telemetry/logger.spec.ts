@@ -1,4 +1,5 @@
-import { Logger, redact, type LogFields } from './logger.js';
+import { Logger, type LogFields } from './logger.js';
+import { redact } from './redact.js';
 
 function linesOf(write: (logger: Logger) => void): Record<string, unknown>[] {
   const lines: string[] = [];

@@ -4,78 +4,51 @@ import { redact } from './redact.js';
 import { traceIdOf } from './spans.js';
 import { standardOutput } from './standard-output.js';
 
-export { redact };
+const text = undefined as string | undefined;
+const number = undefined as number | undefined;
 
 /**
  * The fields of a log line. Other fields do not compile, and the serializer drops any that slip through, so no prompt,
  * key or image byte reaches a log.
  */
-export interface LogFields {
-  requestId?: string | undefined;
-  taskId?: string | undefined;
+const FIELDS = {
+  requestId: text,
+  taskId: text,
   /** The request repeats an earlier one and returns its task. */
-  attached?: boolean | undefined;
-  jobId?: string | undefined;
-  deliveryId?: string;
+  attached: undefined as boolean | undefined,
+  jobId: text,
+  deliveryId: text,
   /** The webhook-id of a delivery. */
-  eventId?: string;
-  accountId?: string | undefined;
-  keyId?: string | undefined;
+  eventId: text,
+  accountId: text,
+  keyId: text,
   /** The client's network: an IPv4 address, or the /64 of an IPv6 address. */
-  network?: string;
-  method?: string;
+  network: text,
+  method: text,
   /** Route pattern, never the requested URL: links carry signatures. */
-  route?: string;
-  status?: number | undefined;
-  code?: string | undefined;
-  phase?: string;
-  provider?: string | undefined;
-  model?: string;
-  attempt?: number;
-  durationMs?: number;
-  bytes?: number;
-  count?: number;
-  pid?: number;
-  port?: number;
-  signal?: string;
-  setting?: string;
-  meant?: string;
-  reason?: string;
-  clientRequestId?: string | undefined;
+  route: text,
+  status: number,
+  code: text,
+  phase: text,
+  provider: text,
+  model: text,
+  attempt: number,
+  durationMs: number,
+  bytes: number,
+  count: number,
+  pid: number,
+  port: number,
+  signal: text,
+  setting: text,
+  meant: text,
+  reason: text,
+  clientRequestId: text,
   /** Class, message and stack of an Error, with its causes but never a response body. */
-  error?: unknown;
-}
+  error: undefined as unknown,
+};
 
-const FIELDS: ReadonlySet<string> = new Set<keyof LogFields>([
-  'requestId',
-  'taskId',
-  'attached',
-  'jobId',
-  'deliveryId',
-  'eventId',
-  'accountId',
-  'keyId',
-  'network',
-  'method',
-  'route',
-  'status',
-  'code',
-  'phase',
-  'provider',
-  'model',
-  'attempt',
-  'durationMs',
-  'bytes',
-  'count',
-  'pid',
-  'port',
-  'signal',
-  'setting',
-  'meant',
-  'reason',
-  'clientRequestId',
-  'error',
-]);
+/** The fields of a log line: those of FIELDS, and no others. */
+export type LogFields = { -readonly [Name in keyof typeof FIELDS]?: (typeof FIELDS)[Name] };
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
@@ -127,7 +100,7 @@ export class Logger {
 function permitted(fields: LogFields): Record<string, unknown> {
   const line: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
-    if (!FIELDS.has(name) || value === undefined) continue;
+    if (!Object.hasOwn(FIELDS, name) || value === undefined) continue;
     line[name] = name === 'error' ? describeError(value) : typeof value === 'string' ? redact(value) : value;
   }
   const traceId = traceIdOf(fields.taskId, fields.requestId, fields.deliveryId);

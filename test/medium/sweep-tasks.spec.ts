@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { waitUntil } from '#embedded/wait-until.js';
-import { FIRST_PRIORITY } from '#queue/fair-order.js';
+import { FIRST_PRIORITY } from '#queue/fair-scripts.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';

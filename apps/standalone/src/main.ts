@@ -10,96 +10,77 @@ const EXPECTED: ReadonlySet<string> = new Set([
   'StorageError',
 ]);
 
-const COMMANDS = 'api, worker, start, doctor, keys, admin, webhooks, providers, objects, restored, migrate, bucket';
+/** Runs a command with its arguments, and returns its exit code; 0 if it returns none. */
+type Command = (args: readonly string[]) => Promise<number | void>;
 
-const ROLES = {
-  api: 'Serves the API and the console. The environment contains its settings (docs/operations.md).',
-  worker: 'Runs image tasks and sends webhooks. The environment contains its settings (docs/operations.md).',
+/** Each loads only what it needs. The order is that of the help. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  // Only to describe them: bin/darkroom.mjs runs them as programs of their own.
+  api: (args) => described('api', 'Serves the API and the console.', args),
+  worker: (args) => described('worker', 'Runs image tasks and sends webhooks.', args),
+  start: async (args) => {
+    // Before the rest is loaded, so that no signal is missed.
+    const signals = listenForStop();
+    const { start } = await import('./commands/start.js');
+    await runPlain('start', 'Runs the whole product on this machine until it is stopped.', args, () =>
+      start(process.env, signals, say),
+    );
+  },
+  doctor: async (args) => {
+    const { doctor } = await import('./commands/doctor.js');
+    const { planOptions } = await import('./commands/plan-options.js');
+    const { runTerminalCommand, terminalCommand } = await import('./commands/terminal-command.js');
+    let code = 0;
+    const checks = terminalCommand('doctor', 'Checks the setup and prints one line per check.', say);
+    for (const option of planOptions()) checks.addOption(option);
+    checks.action(async (plan: PlanOptions) => {
+      code = (await doctor(process.env, say, plan)) ? 0 : 1;
+    });
+    await runTerminalCommand(checks, args);
+    return code;
+  },
+  keys: async (args) => (await import('./commands/keys.js')).keys(args, process.env, say),
+  admin: async (args) => (await import('./commands/admin.js')).admin(args, process.env, say),
+  webhooks: async (args) => (await import('./commands/webhooks.js')).webhooks(args, process.env, say),
+  providers: async (args) => (await import('./commands/providers.js')).providers(args, process.env, say),
+  objects: async (args) => failed(await (await import('./commands/objects.js')).objects(args, process.env, say)),
+  restored: async (args) => failed(await (await import('./commands/restored.js')).restored(args, process.env, say)),
+  migrate: async (args) => {
+    const { migrateDatabase } = await import('./commands/migrate-database.js');
+    await runPlain('migrate', 'Applies pending migrations to the database.', args, () =>
+      migrateDatabase(process.env, say),
+    );
+  },
+  bucket: async (args) => {
+    const { createBucket } = await import('./commands/create-bucket.js');
+    await runPlain('bucket', 'Creates the bucket of the storage settings unless it exists.', args, () =>
+      createBucket(process.env, say),
+    );
+  },
 };
+const NAMES = Object.keys(COMMANDS).join(', ');
+const HELP: readonly string[] = ['--help', '-h', 'help'];
 
-/** Runs one command and returns the exit code. Loads only that command. */
-async function run(command: string, args: readonly string[]): Promise<number> {
-  switch (command) {
-    case 'start': {
-      // Before the rest is loaded, so that no signal is missed.
-      const signals = listenForStop();
-      const { start } = await import('./commands/start.js');
-      await runPlain('start', 'Runs the whole product on this machine until it is stopped.', args, () =>
-        start(process.env, signals, say),
-      );
-      return 0;
-    }
-    case 'doctor': {
-      const { doctor } = await import('./commands/doctor.js');
-      const { planOptions } = await import('./commands/plan-options.js');
-      const { runTerminalCommand, terminalCommand } = await import('./commands/terminal-command.js');
-      const exit = { code: 0 };
-      const checks = terminalCommand('doctor', 'Checks the setup and prints one line per check.', say);
-      for (const option of planOptions()) checks.addOption(option);
-      checks.action(async (plan: PlanOptions) => {
-        exit.code = (await doctor(process.env, say, plan)) ? 0 : 1;
-      });
-      await runTerminalCommand(checks, args);
-      return exit.code;
-    }
-    case 'keys': {
-      const { keys } = await import('./commands/keys.js');
-      await keys(args, process.env, say);
-      return 0;
-    }
-    case 'admin': {
-      const { admin } = await import('./commands/admin.js');
-      await admin(args, process.env, say);
-      return 0;
-    }
-    case 'webhooks': {
-      const { webhooks } = await import('./commands/webhooks.js');
-      await webhooks(args, process.env, say);
-      return 0;
-    }
-    case 'providers': {
-      const { providers } = await import('./commands/providers.js');
-      await providers(args, process.env, say);
-      return 0;
-    }
-    case 'bucket': {
-      const { createBucket } = await import('./commands/create-bucket.js');
-      await runPlain('bucket', 'Creates the bucket of the storage settings unless it exists.', args, () =>
-        createBucket(process.env, say),
-      );
-      return 0;
-    }
-    case 'objects': {
-      const { objects } = await import('./commands/objects.js');
-      return (await objects(args, process.env, say)) === 0 ? 0 : 1;
-    }
-    case 'restored': {
-      const { restored } = await import('./commands/restored.js');
-      return (await restored(args, process.env, say)) === 0 ? 0 : 1;
-    }
-    case 'migrate': {
-      const { migrateDatabase } = await import('./commands/migrate-database.js');
-      await runPlain('migrate', 'Applies pending migrations to the database.', args, () =>
-        migrateDatabase(process.env, say),
-      );
-      return 0;
-    }
-    // Only to describe them: bin/darkroom.mjs runs them as programs of their own.
-    case 'api':
-    case 'worker':
-      await runPlain(command, ROLES[command], args, () => Promise.resolve());
-      return 0;
-    case '--help':
-    case '-h':
-    case 'help':
-      say(`Usage: darkroom <command> [options]\n\nCommands: ${COMMANDS}. Run a command with --help for its options.`);
-      return 0;
-    default:
-      process.stderr.write(
-        `${command === '' ? 'Specify a command' : `There is no command "${command}"`}. Commands: ${COMMANDS}.\n`,
-      );
-      return 1;
+async function run(name: string, args: readonly string[]): Promise<number> {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command !== undefined) return (await command(args)) ?? 0;
+  if (HELP.includes(name)) {
+    say(`Usage: darkroom <command> [options]\n\nCommands: ${NAMES}. Run a command with --help for its options.`);
+    return 0;
   }
+  const problem = name === '' ? 'Specify a command' : `There is no command "${name}"`;
+  process.stderr.write(`${problem}. Commands: ${NAMES}.\n`);
+  return 1;
+}
+
+/** The exit code for a number of problems. */
+function failed(problems: number): number {
+  return problems === 0 ? 0 : 1;
+}
+
+async function described(name: string, what: string, args: readonly string[]): Promise<void> {
+  const description = `${what} The environment contains its settings (docs/operations.md).`;
+  await runPlain(name, description, args, () => Promise.resolve());
 }
 
 /** Runs a command that has no options, or prints its help. Throws SetupError for arguments. */

@@ -6,18 +6,7 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 export const TASK_PHASES = ['queued', 'running', 'storing', 'done'] as const;
 export type TaskPhase = (typeof TASK_PHASES)[number];
 
-/**
- * The legal transitions. Each is one UPDATE whose WHERE names the state it leaves, so a final state never changes and
- * one of two racing writers matches zero rows. A running task goes back to `queued` when its worker is lost.
- */
-const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
-  pending: ['pending', 'completed', 'failed', 'cancelled'],
-  completed: [],
-  failed: [],
-  cancelled: [],
-};
-
-/** Whether a task in this state can still change. */
+/** Whether a task in this state can never change again: only `pending` has transitions, each of them one UPDATE. */
 export function isFinal(status: TaskStatus): boolean {
-  return TASK_MOVES[status].length === 0;
+  return status !== 'pending';
 }

@@ -6,7 +6,7 @@ import { errorText, errorWords, fieldsOf, messageOf, parsedError, unwrapped } fr
 import { statusOfError } from '#providers/http/failures.js';
 import { isModeration, isModerationCode } from '#providers/http/moderation.js';
 import { secondsToWait as secondsIn } from '#providers/http/retry-after.js';
-import { redact } from '#telemetry/logger.js';
+import { redact } from '#telemetry/redact.js';
 import { passedHeaders } from './answer-headers.js';
 
 /** Characters of its message that are passed on. */
