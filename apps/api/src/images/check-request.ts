@@ -24,7 +24,7 @@ import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
-import { ApiConfig } from '../common/api.config.js';
+import { ApiConfig, MULTIPART_BODY_LIMIT } from '../common/api.config.js';
 import { BodyReservation, BodyMemory } from '../common/fastify/body-memory.js';
 import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
 import { discardRest } from '../common/request-stream.js';
@@ -138,14 +138,13 @@ export class CheckRequest {
   private async editForm(request: FastifyRequest, asynchronous: boolean, signal: AbortSignal): Promise<CheckedRequest> {
     const caller = callerOf(request);
     const mark = formMark(request);
-    const limit = this.config.multipartBodyLimit;
-    if (Number(request.headers['content-length'] ?? 0) > limit) {
-      throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
+    if (Number(request.headers['content-length'] ?? 0) > MULTIPART_BODY_LIMIT) {
+      throw new AppError('request_too_large', `The form is larger than ${MULTIPART_BODY_LIMIT} bytes.`);
     }
     const upload = this.references.upload(newTaskId(), caller.accountId, signal, true);
     return orDiscard(upload, async () => {
       const hold = new BodyReservation(this.memory, sourceOf(request));
-      const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
+      const form = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
       const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
       const { request: fields, ignored: texts } = readFormTexts(requestClass, form.texts);
       const ignored = [...texts, ...normalizeSpelling(fields)];

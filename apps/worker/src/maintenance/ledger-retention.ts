@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
-import { ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
+import { ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
 import { WorkerConfig } from '../worker.config.js';
 import { EXPIRE_EVERY_MS, Retention } from './retention.js';
 
@@ -16,10 +16,10 @@ export class LedgerRetention implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const { chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays } = this.config;
+    const { chargeRetentionDays } = this.config;
     this.retention.watch('charges', () => this.lag.charges(chargeRetentionDays));
-    this.retention.watch('usage_hours', () => this.lag.usage('hour', usageHourRetentionDays));
-    this.retention.watch('usage_days', () => this.lag.usage('day', usageDayRetentionDays));
+    this.retention.watch('usage_hours', () => this.lag.usage('hour', USAGE_HOUR_DAYS));
+    this.retention.watch('usage_days', () => this.lag.usage('day', USAGE_DAY_DAYS));
     this.retention.watch('audit_entries', () => this.audit.dueSince(this.config));
     this.retention.every(EXPIRE_EVERY_MS, 'ledger', () => this.ledger.run(this.config));
     this.retention.every(EXPIRE_EVERY_MS, 'audit_entries', () => this.audit.expire(this.config));
