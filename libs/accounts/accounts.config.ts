@@ -4,7 +4,7 @@ import { isLoopback } from './loopback.js';
 
 /** Default limits for accounts that don't have their own. */
 export class AccountsConfig {
-  @Setting('KEYS_PER_ACCOUNT', 'Maximum active API keys per account; 0 = unlimited.')
+  @Setting('KEYS_PER_ACCOUNT', 'Maximum active API keys per account; 0 = unlimited.', { who: 'traffic' })
   @Within(0, 1_000_000)
   readonly keysPerAccount: number = 100;
 }
@@ -24,6 +24,7 @@ const Must = (name: string, message: string, holds: (config: SignInConfig) => bo
 /** How people sign in to the console. */
 export class SignInConfig {
   @Setting('OIDC_ISSUER', 'OpenID Connect provider for signing in to the console; unset = passwords only.', {
+    who: 'rules',
     unit: 'URL',
   })
   @IsOptional()
@@ -34,25 +35,28 @@ export class SignInConfig {
   )
   readonly oidcIssuer?: string;
 
-  @Setting('OIDC_CLIENT_ID', 'Client ID of this service at the provider; required with OIDC_ISSUER.')
+  @Setting('OIDC_CLIENT_ID', 'Client ID of this service at the provider; required with OIDC_ISSUER.', { who: 'rules' })
   @Must('withIssuer', 'OIDC_CLIENT_ID must be given with OIDC_ISSUER, and only with it', (config) => {
     return (config.oidcClientId === undefined) === (config.oidcIssuer === undefined);
   })
   readonly oidcClientId?: string;
 
-  @Setting('OIDC_CLIENT_SECRET', 'Client secret of OIDC_CLIENT_ID; unset for a public client.', { secret: true })
+  @Setting('OIDC_CLIENT_SECRET', 'Client secret of OIDC_CLIENT_ID; unset for a public client.', {
+    who: 'rules',
+    secret: true,
+  })
   @IsOptional()
   @Must('needsIssuer', 'OIDC_CLIENT_SECRET must be given only with OIDC_ISSUER', hasIssuer)
   readonly oidcClientSecret?: string;
 
-  @Setting('OIDC_NAME', 'Name of the provider on the sign-in button.')
+  @Setting('OIDC_NAME', 'Name of the provider on the sign-in button.', { who: 'rules' })
   @Matches(/^[^\p{C}]{1,40}$/u, { message: 'OIDC_NAME must have 1 to 40 visible characters' })
   readonly oidcName: string = 'single sign-on';
 
   @Setting(
     'OIDC_DOMAINS',
     'Email domains whose users may join on their own, as members of the first account; empty = invited users only.',
-    { list: true },
+    { who: 'rules', list: true },
   )
   @Matches(DOMAIN, { each: true, message: 'OIDC_DOMAINS must be domains such as example.org' })
   @Must('needsIssuer', 'OIDC_DOMAINS must be given only with OIDC_ISSUER', (config) => {
@@ -60,7 +64,9 @@ export class SignInConfig {
   })
   readonly oidcDomains: string[] = [];
 
-  @Setting('PASSWORD_SIGN_IN', 'Whether users may sign in with email and password; false requires OIDC_ISSUER.')
+  @Setting('PASSWORD_SIGN_IN', 'Whether users may sign in with email and password; false requires OIDC_ISSUER.', {
+    who: 'rules',
+  })
   @IsBoolean()
   @Must('needsIssuer', 'PASSWORD_SIGN_IN must not be false without OIDC_ISSUER: no one could sign in', (config) => {
     return config.passwordSignIn || hasIssuer(config);

@@ -11,11 +11,10 @@ const BATCH = 1_000;
 const DAY_MS = 86_400_000;
 const TASK = 'task_';
 
-interface Retention {
-  readonly chargeRetentionDays: number;
-  readonly usageHourRetentionDays: number;
-  readonly usageDayRetentionDays: number;
-}
+/** Usage by hour is for the last days, which the console shows two of at a time: two months cover every question about them. */
+export const USAGE_HOUR_DAYS = 62;
+/** Usage by day is small, and is compared across years: five of them. */
+export const USAGE_DAY_DAYS = 1_830;
 
 /** Removes expired charges and usage; the monthly spend of each key is never removed. */
 @Injectable()
@@ -27,13 +26,11 @@ export class ExpireLedger {
   ) {}
 
   /** Removes everything that has expired. Throws when the database fails; the next run continues. */
-  async run({ chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays }: Retention): Promise<void> {
-    await removeAll(this.logger, 'usage_hours', usageHourRetentionDays, (time) =>
+  async run({ chargeRetentionDays }: { readonly chargeRetentionDays: number }): Promise<void> {
+    await removeAll(this.logger, 'usage_hours', USAGE_HOUR_DAYS, (time) =>
       this.usage.removeBefore('hour', time, BATCH),
     );
-    await removeAll(this.logger, 'usage_days', usageDayRetentionDays, (time) =>
-      this.usage.removeBefore('day', time, BATCH),
-    );
+    await removeAll(this.logger, 'usage_days', USAGE_DAY_DAYS, (time) => this.usage.removeBefore('day', time, BATCH));
     await removeAll(this.logger, 'charges', chargeRetentionDays, (time) => this.charges.removeBefore(time, BATCH));
   }
 }

@@ -1,4 +1,4 @@
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Optional, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ConfigError } from '#config/load-config.js';
@@ -21,6 +21,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Injection token of the environment that contains the catalog's secrets. */
 export const CATALOG_ENVIRONMENT = Symbol('environment of the catalog');
+
+/** How often a process looks for changes in MODELS_FILE and in the console's catalog: soon for whoever waits, and one cheap read. */
+export const RELOAD_MS = 2_000;
 
 /** The console's entries, and the secrets of their keys by row id. */
 export interface AddedEntries {
@@ -51,6 +54,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
     private readonly config: CatalogConfig,
     @Inject(CATALOG_ENVIRONMENT) private readonly env: Environment,
     private readonly logger: Logger,
+    @Optional() private readonly reloadMs: number = RELOAD_MS,
   ) {
     this.text = textOf(config, env);
     this.own = baseEntries(this.text, config, env);
@@ -110,7 +114,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
 
   /** Starts checking the file for changes. */
   watch(): void {
-    const { modelsFile, reloadMs } = this.config;
+    const { modelsFile } = this.config;
     if (modelsFile === undefined || this.timer !== undefined) return;
     // Reading the text detects every kind of replacement; file watchers miss changed symbolic links and network drives.
     this.timer = setInterval(() => {
@@ -120,7 +124,7 @@ export class CatalogSource implements OnModuleInit, OnApplicationShutdown {
       this.reload(modelsFile)
         .catch((error: unknown) => this.logger.warn('catalog.unreadable', { error }))
         .finally(() => (this.reading = false));
-    }, reloadMs).unref();
+    }, this.reloadMs).unref();
   }
 
   onApplicationShutdown(): void {

@@ -1,7 +1,6 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
-import { CatalogConfig } from './catalog.config.js';
-import { CatalogSource } from './catalog-source.js';
+import { CatalogSource, RELOAD_MS } from './catalog-source.js';
 import type { ModelSource, ProviderSource } from './catalog-schema.js';
 import type { EntryProblem } from './catalog.js';
 import type { EntryOwner, EntrySection } from './merge-catalog.js';
@@ -43,7 +42,6 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     private readonly source: CatalogSource,
     private readonly revisions: RevisionRepository,
     private readonly keys: ProviderKeyStore,
-    private readonly config: CatalogConfig,
     private readonly logger: Logger,
   ) {}
 
@@ -84,7 +82,7 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
 
   /** Loads the console's models before any work starts: Nest initializes the modules that start work later. */
   async onModuleInit(): Promise<void> {
-    this.timer = setInterval(() => void this.refresh(), this.config.reloadMs).unref();
+    this.timer = setInterval(() => void this.refresh(), RELOAD_MS).unref();
     await this.refresh();
   }
 

@@ -3,31 +3,31 @@ import { ConfigError, loadConfig, startFailure, unknownSettings, unknownText } f
 import { Setting, Within } from './setting.js';
 
 class FirstConfig {
-  @Setting('ROOM_PORT', 'A port.')
+  @Setting('ROOM_PORT', 'A port.', { who: 'start' })
   @IsInt()
   @Min(1)
   readonly port: number = 80;
 
-  @Setting('ROOM_LOUD', 'A switch.')
+  @Setting('ROOM_LOUD', 'A switch.', { who: 'start' })
   readonly loud: boolean = false;
 
-  @Setting('ROOM_NAMES', 'A list.', { list: true })
+  @Setting('ROOM_NAMES', 'A list.', { who: 'start', list: true })
   readonly names: string[] = [];
 }
 
 class SecondConfig {
-  @Setting('ROOM_SECRET', 'A secret.', { secret: true })
+  @Setting('ROOM_SECRET', 'A secret.', { who: 'start', secret: true })
   @IsString()
   @Matches(/^\w{8,}$/, { message: 'ROOM_SECRET must have 8 letters or more' })
   readonly secret!: string;
 }
 
 class SharedConfig {
-  @Setting('CLUSTER_SAMPLER', 'Which.', { shared: true })
+  @Setting('CLUSTER_SAMPLER', 'Which.', { who: 'start', shared: true })
   @IsIn(['on', 'off'])
   readonly sampler: string = 'on';
 
-  @Setting('CLUSTER_RATIO', 'How many.', { shared: true })
+  @Setting('CLUSTER_RATIO', 'How many.', { who: 'start', shared: true })
   @Within(0, 1)
   readonly ratio: number = 1;
 }
@@ -83,6 +83,15 @@ describe('loadConfig', () => {
     expect(unknownSettings([FirstConfig, SecondConfig], env)).toEqual([
       { name: 'ROOM_PROT', meant: 'ROOM_PORT' },
       { name: 'ROOM_SECRETS', meant: 'ROOM_SECRET' },
+    ]);
+  });
+
+  it('says what became of a setting that was removed', () => {
+    const env = { SEND_TIMEOUT_MS: '5000', WEBHOOK_CONCURRENCY: ' ' };
+    const unknown = unknownSettings([FirstConfig], env);
+    expect(unknown).toEqual([{ name: 'SEND_TIMEOUT_MS', now: 'REQUEST_TIMEOUT_MS' }]);
+    expect(unknown.map(unknownText)).toEqual([
+      'SEND_TIMEOUT_MS is no longer a setting, and is ignored: it is REQUEST_TIMEOUT_MS.',
     ]);
   });
 

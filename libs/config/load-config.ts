@@ -1,4 +1,5 @@
 import { validateSync } from 'class-validator';
+import { REMOVED_SETTINGS } from './removed-settings.js';
 import { settingsOf, type SettingDescription } from './setting.js';
 
 type ConfigClass<T extends object = object> = new () => T;
@@ -69,19 +70,27 @@ function violations(configClass: ConfigClass, instance: object): string[] {
   );
 }
 
-/** A name in the environment that has no effect: probably a misspelling, or with a value that can't be used. */
+/** A name in the environment that has no effect: probably a misspelling, removed, or with a value that can't be used. */
 export interface UnknownSetting {
   readonly name: string;
-  /** The setting that it most likely is; undefined for one whose value is ignored. */
+  /** The setting that it most likely is. */
   readonly meant?: string;
+  /** What became of it, if it was removed. */
+  readonly now?: string;
 }
 
 /**
- * Names in the environment that are almost the name of a setting, and so most likely misspelled, and those that are also
- * set for other programs, with values that can't be used here.
+ * Names in the environment that were settings, those that are almost the name of one, and so most likely misspelled, and
+ * those that are also set for other programs, with values that can't be used here.
  */
 export function unknownSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
-  return [...ignoredSettings(classes, env), ...misspelledSettings(classes, env)];
+  return [...ignoredSettings(classes, env), ...removedSettings(env), ...misspelledSettings(classes, env)];
+}
+
+function removedSettings(env: Environment): UnknownSetting[] {
+  return Object.entries(REMOVED_SETTINGS).flatMap(([name, now]) =>
+    (env[name]?.trim() ?? '') === '' ? [] : [{ name, now }],
+  );
 }
 
 function ignoredSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
@@ -97,7 +106,7 @@ function ignoredSettings(classes: readonly ConfigClass[], env: Environment): Unk
 function misspelledSettings(classes: readonly ConfigClass[], env: Environment): UnknownSetting[] {
   const known = classes.flatMap((configClass) => settingsOf(configClass).map((setting) => setting.env));
   return Object.keys(env).flatMap((name) => {
-    if (known.includes(name)) return [];
+    if (known.includes(name) || name in REMOVED_SETTINGS) return [];
     const near = known
       .filter((candidate) => candidate.length > 4)
       .map((meant) => ({ name, meant, distance: distance(meant, name) }))
@@ -108,7 +117,8 @@ function misspelledSettings(classes: readonly ConfigClass[], env: Environment): 
 }
 
 /** A warning about an unknown setting. */
-export function unknownText({ name, meant }: UnknownSetting): string {
+export function unknownText({ name, meant, now }: UnknownSetting): string {
+  if (now !== undefined) return `${name} is no longer a setting, and is ignored: it is ${now}.`;
   if (meant === undefined) return `${name} has a value that can't be used here, and is ignored.`;
   return `${name} is not a setting. Did you mean ${meant}?`;
 }

@@ -4,7 +4,7 @@ import { OWN_PATHS, pathOfPublicUrl, PublicUrl } from './public-url.js';
 import { Setting } from './setting.js';
 
 class TestConfig {
-  @Setting('PUBLIC_URL', 'Where it is.')
+  @Setting('PUBLIC_URL', 'Where it is.', { who: 'start' })
   @PublicUrl()
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 }

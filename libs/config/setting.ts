@@ -2,12 +2,17 @@ import { readFileSync } from 'node:fs';
 import { IsInt, Max, Min, ValidateBy } from 'class-validator';
 import 'reflect-metadata';
 
+/** Who sets a setting: everybody at the start, or whoever has one of these. docs/operations.md has a table for each. */
+export type SettingGroup = 'start' | 'provider' | 'processes' | 'traffic' | 'rules' | 'debugging';
+
 /** Describes a setting, for parsing and for docs/operations.md. */
 export interface SettingDescription {
   /** Name of the environment variable. */
   readonly env: string;
   /** What it does, in one sentence, for docs/operations.md. */
   readonly doc: string;
+  /** Who sets it. */
+  readonly who: SettingGroup;
   /** Unit or form of the value: ms, bytes, URL ... */
   readonly unit?: string;
   /** Never shown in logs, errors, or docs. */
@@ -27,11 +32,7 @@ interface SettingProperty extends SettingDescription {
 const SETTINGS = Symbol('settings');
 
 /** Reads a property of a config class from the environment; its initializer is the default. */
-export function Setting(
-  env: string,
-  doc: string,
-  options: Omit<SettingDescription, 'env' | 'doc'> = {},
-): PropertyDecorator {
+export function Setting(env: string, doc: string, options: Omit<SettingDescription, 'env' | 'doc'>): PropertyDecorator {
   return (target, property) => {
     const type: unknown = Reflect.getMetadata('design:type', target, property);
     const known = (Reflect.getMetadata(SETTINGS, target) as SettingProperty[] | undefined) ?? [];

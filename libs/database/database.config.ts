@@ -17,6 +17,7 @@ export class DatabaseUrl {
 /** The Postgres connection, its pool, and its time limits in ms. */
 export class DatabaseConfig {
   @Setting('DATABASE_URL', 'Postgres connection, postgresql://user:password@host:port/database.', {
+    who: 'processes',
     unit: 'URL',
     secret: true,
   })
@@ -26,7 +27,7 @@ export class DatabaseConfig {
   @Setting(
     'DATABASE_POOLER',
     'Set to transaction if DATABASE_URL points to PgBouncer in transaction mode; unset = no pooler, or session mode.',
-    { unit: 'transaction' },
+    { who: 'processes', unit: 'transaction' },
   )
   @IsOptional()
   @IsIn(['transaction'])
@@ -35,18 +36,22 @@ export class DatabaseConfig {
   @Setting(
     'DATABASE_POOL',
     'Maximum connections of one process; all processes together must stay within the server’s max_connections.',
+    { who: 'processes' },
   )
   @Within(1, 100)
   readonly databasePool: number = 10;
 
-  @Setting('DATABASE_CONNECT_TIMEOUT_MS', 'Time limit for getting a connection for a query.', { unit: 'ms' })
+  @Setting('DATABASE_CONNECT_TIMEOUT_MS', 'Time limit for getting a connection for a query.', {
+    who: 'debugging',
+    unit: 'ms',
+  })
   @Within(100)
   readonly connectTimeoutMs: number = 2_000;
 
   @Setting(
     'DATABASE_QUERY_TIMEOUT_MS',
     'Time limit of one query; it may wait for a lock for 40 % of it, or 2 s if that is longer.',
-    { unit: 'ms' },
+    { who: 'debugging', unit: 'ms' },
   )
   @Within(100)
   readonly queryTimeoutMs: number = 5_000;

@@ -13,20 +13,29 @@ class CidrList {
   }
 }
 
-/** Which addresses the URLs of users and providers may lead to, and how large and how slow a download may be. */
+/** Which addresses the URLs of users and providers may lead to. */
 export class EgressConfig {
-  @Setting('NODE_ENV', 'In production, loopback and link-local addresses are never reached, whatever else is allowed.')
+  @Setting(
+    'NODE_ENV',
+    'In production, loopback and link-local addresses are never reached, whatever else is allowed.',
+    { who: 'processes' },
+  )
   @IsString()
   readonly nodeEnv: string = 'development';
 
   @Setting('EGRESS_ALLOW_CIDRS', 'Private networks that image URLs and callbacks are allowed to reach.', {
+    who: 'rules',
     list: true,
     unit: 'CIDR list',
   })
   @Validate(CidrList)
   readonly allowCidrs: string[] = [];
 
-  @Setting('EGRESS_PORTS', 'Ports that image URLs and callbacks are allowed to use.', { list: true, unit: 'port list' })
+  @Setting('EGRESS_PORTS', 'Ports that image URLs and callbacks are allowed to use.', {
+    who: 'rules',
+    list: true,
+    unit: 'port list',
+  })
   @ArrayNotEmpty({ message: 'EGRESS_PORTS must list at least one port' })
   @Matches(/^[1-9]\d{0,4}$/, { each: true, message: 'EGRESS_PORTS must list port numbers' })
   readonly ports: string[] = ['80', '443'];
@@ -34,33 +43,16 @@ export class EgressConfig {
   @Setting(
     'EGRESS_PROXY',
     'Filtering proxy for image URLs and callbacks. It resolves their host names and must reject private networks; unset = direct connections, to checked addresses.',
-    { unit: 'URL', secret: true },
+    { who: 'rules', unit: 'URL', secret: true },
   )
   @IsOptional()
   @Matches(/^https?:\/\/[^\s/?#]+\/?$/, { message: 'EGRESS_PROXY must look like http://user:password@host:port' })
   readonly egressProxy?: string;
 
-  @Setting('EGRESS_MAX_BYTES', 'Maximum size of a file downloaded from a URL.', { unit: 'bytes' })
-  @Within(1_024, 1_073_741_824)
-  readonly maxBytes: number = 20_971_520;
-
   @Setting('EGRESS_CONNECT_TIMEOUT_MS', 'Time limit from opening a URL to the first byte of its response.', {
+    who: 'debugging',
     unit: 'ms',
   })
   @Within(50)
   readonly connectTimeoutMs: number = 10_000;
-
-  @Setting('EGRESS_TOTAL_TIMEOUT_MS', 'Time limit of one download, including redirects.', { unit: 'ms' })
-  @Within(50)
-  readonly totalTimeoutMs: number = 30_000;
-
-  @Setting('EGRESS_MIN_RATE', 'Minimum download speed, measured over each EGRESS_RATE_WINDOW_MS.', {
-    unit: 'bytes/s',
-  })
-  @Within(0)
-  readonly minRate: number = 10_240;
-
-  @Setting('EGRESS_RATE_WINDOW_MS', 'Window over which EGRESS_MIN_RATE is measured.', { unit: 'ms' })
-  @Within(50)
-  readonly rateWindowMs: number = 3_000;
 }

@@ -1,7 +1,7 @@
 import { Injectable, Optional } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
 import { AppError } from '#contract/app-error.js';
-import { readCappedBody } from './capped-body.js';
+import { readCappedBody, type BodyLimits } from './capped-body.js';
 import { checkedAgent } from './checked-agent.js';
 import type { Network } from './checked-connect.js';
 import { decodedBody } from './decoded-body.js';
@@ -21,10 +21,26 @@ const HEADERS = {
   'user-agent': 'Darkroom',
 };
 
-/** Limits of one fetch, within those of the settings. */
+/** Limits of each download: its size, its time with all redirects, and how slow it may be. */
+export interface DownloadLimits extends BodyLimits {
+  readonly totalTimeoutMs: number;
+}
+
+/**
+ * 20 MiB, a little more than a remote image may have by the contract, in 30 s, also by the contract. A server that stays
+ * below 10 kB/s for 3 s couldn't send a usual image in that time.
+ */
+export const DOWNLOAD_LIMITS: DownloadLimits = {
+  maxBytes: 20_971_520,
+  totalTimeoutMs: 30_000,
+  minRate: 10_240,
+  rateWindowMs: 3_000,
+};
+
+/** Limits of one fetch, within those of all. */
 export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Limit of the body, in bytes; EGRESS_MAX_BYTES applies if it is lower or this is absent. */
+  /** Limit of the body, in bytes; that of all downloads applies if it is lower or this is absent. */
   readonly maxBytes?: number;
   /**
    * Decodes a body that is encoded although this was not requested, as one that has been paid for; absent: refuses it.
@@ -46,6 +62,7 @@ export class PublicFetcher {
   constructor(
     private readonly config: EgressConfig,
     @Optional() private readonly network: Network = { resolve: resolveHost },
+    @Optional() private readonly limits: DownloadLimits = DOWNLOAD_LIMITS,
   ) {}
 
   /**
@@ -56,8 +73,8 @@ export class PublicFetcher {
   async get(text: string, options: FetchOptions = {}): Promise<Buffer> {
     options.signal?.throwIfAborted();
     const url = assertPublicUrlShape(text, this.config);
-    const signal = timeLimit(this.config.totalTimeoutMs, options.signal);
-    const maxBytes = Math.min(options.maxBytes ?? Infinity, this.config.maxBytes);
+    const signal = timeLimit(this.limits.totalTimeoutMs, options.signal);
+    const maxBytes = Math.min(options.maxBytes ?? Infinity, this.limits.maxBytes);
     try {
       return await this.follow(url, signal, { maxBytes, decode: options.decode ?? false });
     } catch (error) {
@@ -85,8 +102,11 @@ export class PublicFetcher {
     signal: AbortSignal,
     { maxBytes, decode }: HopLimits,
   ): Promise<Buffer | { location: string }> {
-    const { connectTimeoutMs, totalTimeoutMs } = this.config;
-    const agent = checkedAgent(this.config, this.network, { connectTimeoutMs, bodyTimeoutMs: totalTimeoutMs });
+    const { connectTimeoutMs } = this.config;
+    const agent = checkedAgent(this.config, this.network, {
+      connectTimeoutMs,
+      bodyTimeoutMs: this.limits.totalTimeoutMs,
+    });
     try {
       const answer = await this.firstByte(url, agent.dispatcher, signal);
       // Destroying the agent fails a body that was not read; ignore that error.
@@ -97,7 +117,7 @@ export class PublicFetcher {
       if (!decode) assertPlain(answer);
       // What is decoded counts, so a body can't become larger than it may be.
       const body = decode ? decodedBody(answer.body, answer.headers['content-encoding'], true) : answer.body;
-      return await readCappedBody(body, { ...this.config, maxBytes });
+      return await readCappedBody(body, { ...this.limits, maxBytes });
     } finally {
       await agent.destroy();
     }

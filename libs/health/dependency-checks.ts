@@ -17,6 +17,9 @@ const RECHECK_MS = 1_000;
 const START_MS = 5_000;
 const START_RECHECK_MS = 50;
 
+/** A working store is checked with every twelfth check of the others, once a minute: each check writes, reads and deletes an object. */
+const STORE_CHECKS_EVERY = 12;
+
 /** What every process depends on. Probes publish these names, so they must never contain an error message. */
 export const DEPENDENCIES = ['database', 'migrations', 'commits', 'queue', 'storage'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
@@ -52,11 +55,11 @@ export class DependencyChecks implements OnModuleInit, OnModuleDestroy {
   ) {}
 
   onModuleInit(): void {
-    const { checkIntervalMs, storeCheckIntervalMs } = this.config;
+    const { checkIntervalMs } = this.config;
     this.startUntil = performance.now() + START_MS;
     void this.watch('database', () => this.checkDatabase(), checkIntervalMs);
     void this.watch('queue', () => this.check('queue', this.queue.check()), checkIntervalMs);
-    void this.watch('storage', () => this.check('storage', this.store.check()), storeCheckIntervalMs);
+    void this.watch('storage', () => this.check('storage', this.store.check()), STORE_CHECKS_EVERY * checkIntervalMs);
   }
 
   /** Stops the checks before connections close, so that the shutdown is not reported as failures. */

@@ -4,17 +4,9 @@ import { Setting, Within } from '#config/setting.js';
 export class HealthConfig {
   @Setting(
     'HEALTH_CHECK_INTERVAL_MS',
-    'How often each process checks Postgres, Redis, and an object store that failed its last check.',
-    { unit: 'ms' },
+    'How often each process checks Postgres, Redis, and an object store that failed its last check. A working store is checked at twelve times this interval, and alerts are evaluated at three times.',
+    { who: 'debugging', unit: 'ms' },
   )
   @Within(200, 60_000)
   readonly checkIntervalMs: number = 5_000;
-
-  @Setting(
-    'STORE_CHECK_INTERVAL_MS',
-    'How often each process checks a working object store by writing, reading, and deleting a small object.',
-    { unit: 'ms' },
-  )
-  @Within(200, 86_400_000)
-  readonly storeCheckIntervalMs: number = 60_000;
 }

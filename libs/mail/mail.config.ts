@@ -1,5 +1,5 @@
 import { IsBoolean, IsOptional, ValidateBy } from 'class-validator';
-import { ReadableFile, Setting, Within } from '#config/setting.js';
+import { ReadableFile, Setting } from '#config/setting.js';
 import { isSmtpUrl } from './smtp-address.js';
 
 const ADDRESS = /^[^\s@<>"\p{C}]{1,64}@[^\s@<>"\p{C}]{1,190}$/u;
@@ -16,7 +16,7 @@ export class MailConfig {
     'SMTP_URL',
     'SMTP server for invitations, password resets, and alerts: smtp://user:password@host:587 for STARTTLS, ' +
       'smtps://user:password@host:465 for TLS from the start; ?name= is the name for EHLO; unset = no email is sent.',
-    { unit: 'URL', secret: true },
+    { who: 'rules', unit: 'URL', secret: true },
   )
   @IsOptional()
   @ValidateBy({
@@ -30,7 +30,9 @@ export class MailConfig {
   })
   readonly smtpUrl?: string;
 
-  @Setting('MAIL_FROM', 'Sender of all emails, such as Darkroom <darkroom@example.org>; required with SMTP_URL.')
+  @Setting('MAIL_FROM', 'Sender of all emails, such as Darkroom <darkroom@example.org>; required with SMTP_URL.', {
+    who: 'rules',
+  })
   @ValidateBy({
     name: 'sender',
     validator: {
@@ -45,6 +47,7 @@ export class MailConfig {
   readonly mailFrom?: string;
 
   @Setting('SMTP_CA_FILE', 'CA certificates (PEM) for verifying the SMTP server; unset = the public CAs.', {
+    who: 'rules',
     unit: 'path',
   })
   @IsOptional()
@@ -54,13 +57,8 @@ export class MailConfig {
   @Setting(
     'SMTP_REQUIRE_TLS',
     'Whether TLS is required; false sends passwords and email unencrypted if the SMTP server does not support STARTTLS.',
+    { who: 'rules' },
   )
   @IsBoolean()
   readonly smtpRequireTls: boolean = true;
-
-  @Setting('SMTP_TIMEOUT_MS', 'Time limit for sending an email, including retries; after that it counts as not sent.', {
-    unit: 'ms',
-  })
-  @Within(1_000, 50_000)
-  readonly smtpTimeoutMs: number = 15_000;
 }

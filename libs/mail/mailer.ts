@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -11,6 +11,8 @@ import { writeMail, type MailContent } from './write-mail.js';
 
 /** Timeout of one step of the SMTP conversation; the email as a whole has its own. */
 const STEP_MS = 10_000;
+/** Time limit of an email that a call waits for, with its retries; then it counts as not sent. Nobody waits for longer. */
+const PATIENCE_MS = 15_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** The status that a server answers for a mailbox name that is not allowed. */
@@ -41,6 +43,7 @@ export class Mailer implements OnApplicationShutdown {
   constructor(
     private readonly config: MailConfig,
     private readonly logger: Logger,
+    @Optional() private readonly patienceMs: number = PATIENCE_MS,
   ) {
     this.transport = config.smtpUrl === undefined ? undefined : transportOf(config, config.smtpUrl);
   }
@@ -54,7 +57,7 @@ export class Mailer implements OnApplicationShutdown {
    * Resolves once the server has accepted the email. Transient failures are retried with backoff for `patienceMs`.
    * Throws MailNotSent, and logs it.
    */
-  async send(content: MailContent, patienceMs = this.config.smtpTimeoutMs): Promise<void> {
+  async send(content: MailContent, patienceMs = this.patienceMs): Promise<void> {
     const failure = await this.sendWithin(content, patienceMs);
     if (failure !== undefined) throw this.logged(failure);
   }

@@ -27,19 +27,20 @@ export class RedisConfig {
     'REDIS_URL',
     'Redis connection, redis://user:password@host:port/database; rediss:// for TLS; ' +
       'redis+sentinel://user:password@host:port,host:port/group/database for Sentinel.',
-    { unit: 'URL', secret: true },
+    { who: 'processes', unit: 'URL', secret: true },
   )
   @Validate(RedisUrl)
   readonly redisUrl!: string;
 
   @Setting('REDIS_CA_FILE', 'CA certificates (PEM) for verifying Redis and its Sentinels; unset = the public CAs.', {
+    who: 'rules',
     unit: 'path',
   })
   @IsOptional()
   @ReadableFile()
   readonly redisCaFile?: string;
 
-  @Setting('REDIS_SENTINEL_USERNAME', 'User name for the Sentinels, if they require one.')
+  @Setting('REDIS_SENTINEL_USERNAME', 'User name for the Sentinels, if they require one.', { who: 'processes' })
   @IsOptional()
   @IsString()
   readonly redisSentinelUsername?: string;
@@ -47,9 +48,7 @@ export class RedisConfig {
   @Setting(
     'REDIS_SENTINEL_PASSWORD',
     'Password for the Sentinels, if they require one; the Redis password belongs in REDIS_URL.',
-    {
-      secret: true,
-    },
+    { who: 'processes', secret: true },
   )
   @IsOptional()
   @IsString()
@@ -58,11 +57,13 @@ export class RedisConfig {
   @Setting(
     'REDIS_PREFIX',
     'Prefix of all Redis keys and channels; installations that share a database of Redis need one each.',
+    { who: 'processes' },
   )
   @Matches(/^\{[\w-]+\}$/, { message: 'REDIS_PREFIX must be a word in braces, like {darkroom}' })
   readonly redisPrefix: string = '{darkroom}';
 
   @Setting('REDIS_COMMAND_TIMEOUT_MS', 'Time limit of a Redis command; after that the request is rejected.', {
+    who: 'debugging',
     unit: 'ms',
   })
   @Within(100, 60_000)

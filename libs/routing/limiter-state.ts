@@ -11,6 +11,8 @@ import { RoutingConfig } from './routing.config.js';
 
 /** The longest time that a slot or a pause is kept, in ms, whatever a provider says. */
 const LONGEST_MS = 3_600_000;
+/** Failures further apart than this, in ms, are not one outage. */
+const FAILURE_WINDOW_MS = 300_000;
 
 /** A call that may begin, or has begun. */
 export interface ProviderCall {
@@ -91,10 +93,10 @@ export class LimiterState {
   async leave(call: ProviderCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
     if (outcome === 'succeeded' && !isLimited(call)) await this.redis.company(SUCCESS_WAITS_MS);
     const { permit, provider, keyName, taskId } = call;
-    const { failures, failureWindowMs, pauseMs, keyPauseMs } = this.config;
+    const { failures, pauseMs, keyPauseMs } = this.config;
     const keys = this.keys(provider, ...LINE_PARTS, 'breaker', 'keys', 'failures');
     const report = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs), wholeMs(keepMs)];
-    const values = [...this.lineOf(call), ...report, failures, failureWindowMs, pauseMs, keyPauseMs];
+    const values = [...this.lineOf(call), ...report, failures, FAILURE_WINDOW_MS, pauseMs, keyPauseMs];
     return { answer: undefined, called: (await LEAVE.run(this.redis, keys, values)) as string[] };
   }
 

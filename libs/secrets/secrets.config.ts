@@ -30,16 +30,14 @@ function isGuessable(secret: string): boolean {
 
 /** The key that signs, hashes and encrypts, and the previous one. */
 export class SecretsConfig {
-  @Setting('NODE_ENV', 'In production, a SECRET_KEY that is easy to guess is refused.')
+  @Setting('NODE_ENV', 'In production, a SECRET_KEY that is easy to guess is refused.', { who: 'processes' })
   @IsOptional()
   readonly nodeEnv?: string;
 
   @Setting(
     'SECRET_KEY',
     'Key for signing links, hashing API keys, and encrypting secrets; at least 32 random characters, the same for every process.',
-    {
-      secret: true,
-    },
+    { who: 'processes', secret: true },
   )
   @IsString({ message: 'SECRET_KEY is required' })
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY must have at least ${MIN_LENGTH} characters` })
@@ -49,7 +47,7 @@ export class SecretsConfig {
   @Setting(
     'SECRET_KEY_PREVIOUS',
     'A second SECRET_KEY, the previous one or the next: links, API keys, sessions, and secrets created with it also work.',
-    { secret: true },
+    { who: 'processes', secret: true },
   )
   @IsOptional()
   @MinLength(MIN_LENGTH, { message: `SECRET_KEY_PREVIOUS must have at least ${MIN_LENGTH} characters` })

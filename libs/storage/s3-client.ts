@@ -1,6 +1,9 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { endpointOf, type StorageConfig } from './storage.config.js';
 
+/** A store that is up accepts a connection long before this; the request is then tried again. */
+const CONNECT_MS = 5_000;
+
 /** Client for the configured store; time and attempts of each request are limited. */
 export function createS3Client(config: StorageConfig): S3Client {
   const sockets = { maxSockets: config.s3Connections };
@@ -18,7 +21,7 @@ export function createS3Client(config: StorageConfig): S3Client {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
-      connectionTimeout: config.s3ConnectTimeoutMs,
+      connectionTimeout: CONNECT_MS,
       requestTimeout: config.s3TimeoutMs,
       throwOnRequestTimeout: true,
       // storedStream limits the time of reads; a socket timeout would cut off slow readers.

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { decodeTime } from 'ulid';
 import { ownerOfKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
-import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
@@ -10,6 +9,8 @@ import { UploadRepository } from './upload.repository.js';
 
 const HOUR_MS = 3_600_000;
 const BATCH = 500;
+/** Age at which an object without a row is nobody's: until then, its request may still be in progress, and no task may take longer. */
+export const STRAY_OBJECT_HOURS = 24;
 
 /** The prefixes of all objects. */
 const PREFIXES = ['inputs/', 'results/', 'uploads/', 'checks/'];
@@ -21,7 +22,6 @@ export class CollectOrphans {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly tasks: TaskObjects,
     private readonly uploads: UploadRepository,
-    private readonly config: StorageConfig,
     private readonly logger: Logger,
   ) {}
 
@@ -50,7 +50,7 @@ export class CollectOrphans {
     let batch: string[] = [];
     for (const prefix of PREFIXES) {
       for await (const key of this.store.list(prefix)) {
-        if (isOlder(key, now - this.config.strayObjectRetentionHours * HOUR_MS)) batch.push(key);
+        if (isOlder(key, now - STRAY_OBJECT_HOURS * HOUR_MS)) batch.push(key);
         else skipped?.();
         if (batch.length < BATCH) continue;
         yield* await this.orphansOf(batch);

@@ -1,4 +1,4 @@
-// Writes the table of settings in docs/operations.md from the config classes; with --check it only compares.
+// Writes the tables of settings in docs/operations.md from the config classes; with --check it only compares.
 import 'reflect-metadata';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -42,22 +42,42 @@ function cell(value) {
   return `\`${value}\``;
 }
 
-const table = [
-  '| setting | default | unit | read by | what it does |',
-  '|---|---|---|---|---|',
-  ...[...rows.values()]
-    .sort((a, b) => a.env.localeCompare(b.env))
-    .map((row) => {
-      const value = row.secret ? '' : cell(row.default);
-      return `| \`${row.env}\` | ${value} | ${row.unit ?? ''} | ${[...row.rooms].join(', ')} | ${row.docs.join(' ').replaceAll('|', '\\|')} |`;
-    }),
-].join('\n');
+/** Who sets which settings, in the order of their tables. */
+const GROUPS = {
+  start: 'Everybody, to start',
+  provider: 'With a server of your own instead of OpenAI, and without a catalog',
+  processes: 'With several processes or machines',
+  traffic: 'With much traffic',
+  rules: 'With rules of your own: what is kept, who signs in, mail, proxies, TLS',
+  debugging: 'To find out what is wrong, and for tests',
+};
+
+function tableOf(group) {
+  return [
+    `### ${GROUPS[group]}`,
+    '',
+    '| setting | default | unit | read by | what it does |',
+    '|---|---|---|---|---|',
+    ...[...rows.values()]
+      .filter(({ who }) => who === group)
+      .sort((a, b) => a.env.localeCompare(b.env))
+      .map((row) => {
+        const value = row.secret ? '' : cell(row.default);
+        return `| \`${row.env}\` | ${value} | ${row.unit ?? ''} | ${[...row.rooms].join(', ')} | ${row.docs.join(' ').replaceAll('|', '\\|')} |`;
+      }),
+  ].join('\n');
+}
+
+const homeless = [...rows.values()].filter(({ who }) => !(who in GROUPS)).map(({ env }) => env);
+if (homeless.length > 0) throw new Error(`no table for ${homeless.join(', ')}`);
+
+const tables = Object.keys(GROUPS).map(tableOf).join('\n\n');
 
 const before = readFileSync(page, 'utf8');
 const [head, rest] = before.split(MARKERS[0]);
 const tail = rest?.split(MARKERS[1])[1];
 if (tail === undefined) throw new Error(`docs/operations.md lacks the markers ${MARKERS.join(' and ')}`);
-const after = `${head}${MARKERS[0]}\n\n${table}\n\n${MARKERS[1]}${tail}`;
+const after = `${head}${MARKERS[0]}\n\n${tables}\n\n${MARKERS[1]}${tail}`;
 
 if (!process.argv.includes('--check')) writeFileSync(page, after);
 else if (after !== before) {

@@ -2,7 +2,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { startBalancer, type TestBalancer } from '../support/balancer.js';
 import { FaultProxy, type Fault } from '../support/fault-proxy.js';
 import { patient } from '../support/patience.js';
-import { FREQUENT_CHECKS, SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
+import { SHIPPED_TIMEOUTS, startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 import { startS3, type TestS3 } from '../support/s3.js';
 
@@ -31,8 +31,7 @@ describe('what all instances share', () => {
       S3_BUCKET: s3.bucket,
       S3_ACCESS_KEY_ID: s3.accessKeyId,
       S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
-      ...FREQUENT_CHECKS,
-      STORE_CHECK_INTERVAL_MS: '500',
+      HEALTH_CHECK_INTERVAL_MS: '200',
     });
     const { DATABASE_URL = '', REDIS_URL = '' } = platform.settings;
     lines = {

@@ -23,7 +23,7 @@ describe('alerts and usage in a browser', () => {
     );
 
   beforeAll(async () => {
-    room = await startWebhookPlatform({ ALERT_EVALUATE_SECONDS: '1' });
+    room = await startWebhookPlatform({ HEALTH_CHECK_INTERVAL_MS: '300' });
     screen = await openScreen(room.platform.url);
     await open(`/first-run#token=${await linkToken(room.platform, { purpose: 'first_admin' })}`);
     await page().getByLabel('Your name').fill('Ada');

@@ -19,7 +19,7 @@ describe('alerts by email to an address that nobody confirmed', () => {
     room = await startWebhookPlatform({
       SMTP_URL: mail.url,
       MAIL_FROM: 'Darkroom <darkroom@example.org>',
-      ALERT_EVALUATE_SECONDS: '1',
+      HEALTH_CHECK_INTERVAL_MS: '300',
       WEBHOOK_RETRY_SECONDS: '3600',
       WEBHOOK_TIMEOUT_MS: '30000',
     });

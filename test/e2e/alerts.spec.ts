@@ -46,7 +46,7 @@ describe('alerts', () => {
     room = await startWebhookPlatform({
       SMTP_URL: mail.url,
       MAIL_FROM: 'Darkroom <darkroom@example.org>',
-      ALERT_EVALUATE_SECONDS: '1',
+      HEALTH_CHECK_INTERVAL_MS: '300',
       WEBHOOK_RETRY_SECONDS: '1,1,600',
       MAX_PROVIDER_STARTS: '1',
       PROVIDER_FAILURES: '2',

@@ -42,10 +42,7 @@ describe('hanging up on a chat', () => {
   beforeAll(async () => {
     upstream = await startChatUpstream();
     // Longer than a busy machine takes to bring what comes after a caller has left.
-    room = await openHangUpRoom(catalogOf(upstream), {
-      CHAT_AFTER_HANGUP_MS: '20000',
-      CHAT_AFTER_HANGUP_BYTES: '200000',
-    });
+    room = await openHangUpRoom(catalogOf(upstream), { CHAT_AFTER_HANGUP_MS: '20000' });
   });
   afterAll(async () => {
     await room.close();

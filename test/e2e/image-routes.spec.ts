@@ -60,7 +60,6 @@ models:
     await write(BOTH);
     platform = await startPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
-      MODELS_RELOAD_MS: '100',
       SWEEP_INTERVAL_MS: '500',
       KEY_A,
       KEY_B,

@@ -15,9 +15,7 @@ describe('limits of a key', () => {
       RATE_POLLS_PER_MINUTE: '20',
       MAX_TASKS_IN_FLIGHT: '2',
       // Keys of the tests share an account; what binds it is set in tests of its own.
-      ACCOUNT_SUBMITS_PER_MINUTE: '0',
-      ACCOUNT_POLLS_PER_MINUTE: '0',
-      ACCOUNT_TASKS_IN_FLIGHT: '0',
+      ACCOUNT_LIMIT_FACTOR: '0',
     });
     second = await startApi(platform.settings);
   });

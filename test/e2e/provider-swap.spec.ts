@@ -83,7 +83,6 @@ models:
     await write(ROUTES['drawn'] ?? '');
     platform = await startPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
-      MODELS_RELOAD_MS: '100',
       SWEEP_INTERVAL_MS: '500',
       KEY,
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',

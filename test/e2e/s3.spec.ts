@@ -78,8 +78,8 @@ describe.each(['proxy', 'presigned'])('images in S3, links by %s', (links) => {
 
   it('O10: probes ask nothing of the store, however many there are', async () => {
     const proxy = await CountingProxy.start(s3.endpoint);
-    // One check, when it starts.
-    const watched = { S3_ENDPOINT: proxy.url, STORE_CHECK_INTERVAL_MS: '86400000' };
+    // One check, when it starts; the next one is twelve minutes later.
+    const watched = { S3_ENDPOINT: proxy.url, HEALTH_CHECK_INTERVAL_MS: '60000' };
     const api = await startApi({ ...platform.settings, ...watched });
     const storage = async (): Promise<string | undefined> => {
       const { dependencies } = (await (await fetch(`${api.url}/readyz`)).json()) as {

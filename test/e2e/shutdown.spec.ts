@@ -112,7 +112,7 @@ describe('stopping an API process', () => {
         'models: { gpt-image-2: { kind: image, routes: [{ provider: far }] } }',
       ].join('\n');
     const file = join(folder, 'models.yaml');
-    const settings = { ...platform.settings, MODELS_FILE: file, MODELS_RELOAD_MS: '200', SHUTDOWN_GRACE_MS: '870000' };
+    const settings = { ...platform.settings, MODELS_FILE: file, SHUTDOWN_GRACE_MS: '870000' };
     const start = async (timeoutMs: number): Promise<TestProcess> => {
       await writeFile(file, catalog(timeoutMs));
       const worker = await startWorker(settings);

@@ -262,22 +262,24 @@ it('leaves nothing behind that the next start can not end, even when it is kille
   const before = await state();
   product?.kill('SIGKILL');
   await product?.exited;
-  await startProduct({ LOG_FILE_BYTES: '200000', LOG_FILES_KEPT: '1' });
+  await startProduct();
   expect(pidsOf(before).filter(isRunning)).toEqual([]);
   const after = await state();
   expect(after.apiKey).toBe(before.apiKey);
   expect(await makesImage(after)).toBe(true);
 });
 
-it('M4: keeps as much of a log as LOG_FILE_BYTES and LOG_FILES_KEPT say', async () => {
+it('M4: keeps the newest 10 MB of a log, and four older ones', async () => {
   const log = join(dataDir, 'logs', 'api.log');
-  for (const text of ['one', 'two']) {
-    await appendFile(log, text.repeat(200_000));
-    const isAside = async () => (await readFile(`${log}.1`, 'utf8')).includes(text);
-    expect(await waitUntil(isAside, { timeoutMs: 60_000 })).toBe(true);
-  }
-  expect((await stat(`${log}.1`)).size).toBeLessThan(2_000_000);
-  expect(existsSync(`${log}.2`)).toBe(false);
+  for (const age of [1, 2, 3, 4]) await writeFile(`${log}.${age}`, `was ${age}`);
+  await appendFile(log, 'new'.repeat(4_000_000));
+  const oldOf = (age: number) => readFile(`${log}.${age}`, 'utf8');
+  const isAside = async () => (await stat(log)).size < 1_000_000;
+  expect(await waitUntil(isAside, { timeoutMs: 60_000 })).toBe(true);
+  expect(await oldOf(1)).toContain('new'.repeat(3_000_000));
+  expect((await stat(`${log}.1`)).size).toBeLessThan(11_100_000);
+  expect(await Promise.all([2, 3, 4].map(oldOf))).toEqual(['was 1', 'was 2', 'was 3']);
+  expect(existsSync(`${log}.5`)).toBe(false);
 });
 
 it('tells every setting that can not be used, and what is misspelled, before anything runs', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { json, late, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
-const SEND_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
 /** More than the buffers of both ends of a connection take. */
 const LONG = 'x'.repeat(64_000_000);
 
@@ -30,7 +30,7 @@ models:
     platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: 'sk-upstream',
-      SEND_TIMEOUT_MS: String(SEND_TIMEOUT_MS),
+      REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
     });
   });
   afterAll(async () => {
@@ -53,7 +53,7 @@ models:
     return socket;
   }
 
-  it('is given up once nothing of it has been read for SEND_TIMEOUT_MS, and so is the call behind it', async () => {
+  it('is given up once nothing of it has been read for REQUEST_TIMEOUT_MS, and so is the call behind it', async () => {
     upstream.answer = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(LONG);
     const socket = chat();
     await once(socket, 'data');
@@ -64,7 +64,7 @@ models:
   });
 
   it('is not given up while its caller waits for longer, or reads it slowly', async () => {
-    upstream.answer = late(SEND_TIMEOUT_MS * 1.5, json(LONG));
+    upstream.answer = late(REQUEST_TIMEOUT_MS * 1.5, json(LONG));
     const socket = chat();
     let read = 0;
     let pauses = 0;
@@ -74,7 +74,7 @@ models:
       if (read < (pauses + 1) * 8_000_000) return;
       pauses++;
       socket.pause();
-      setTimeout(() => socket.resume(), SEND_TIMEOUT_MS / 5);
+      setTimeout(() => socket.resume(), REQUEST_TIMEOUT_MS / 5);
     });
     await once(socket, 'close');
     expect(read).toBeGreaterThan(LONG.length);

@@ -46,6 +46,12 @@ const FATES: [string, Plan, { status: string; code?: string; starts: number }][]
   ['does not know our key', { faults: ['http-401'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
 ];
 
+const catalog = (url: string): string => `providers:
+  openai: { type: openai, base_url: "${url}", keys: [{ env: OPENAI_API_KEY }], options: { first_byte_timeout_ms: 8000 } }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: openai }] }
+`;
+
 describe('a paid provider', () => {
   let provider: LedgerProvider;
   let room: FaultRoom;
@@ -58,16 +64,15 @@ describe('a paid provider', () => {
       settings: {
         ...LONG_TIMEOUTS,
         OPENAI_API_KEY: SECRET,
-        OPENAI_FIRST_BYTE_TIMEOUT_MS: '8000',
         // Longer than a worker beside a busy suite may be kept from its renewal, which would end a task of its own.
         LEASE_MS: '6000',
         SWEEP_INTERVAL_MS: '500',
         SYNC_WAIT_MS: '3000',
         // Each fate is looked at by itself, so that no failure may count against the others.
         PROVIDER_FAILURES: '1000',
-        PROVIDER_KEY_PAUSE_MS: '100',
+        PROVIDER_PAUSE_MS: '200',
       },
-      links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
+      links: { provider: { setting: 'MODELS_FILE', url: provider.url, file: catalog } },
     });
     callers = callersOf(room);
   });

@@ -32,8 +32,8 @@ describe('the catalog of a running process', () => {
   });
 
   function open(env: Record<string, string>): CatalogSource {
-    const [config] = loadConfig([CatalogConfig], { MODELS_RELOAD_MS: '100', ...env });
-    return new CatalogSource(config, env, new Logger('test', 'info', { write: (line) => (log += line) }));
+    const [config] = loadConfig([CatalogConfig], env);
+    return new CatalogSource(config, env, new Logger('test', 'info', { write: (line) => (log += line) }), 100);
   }
 
   const names = (): string[] => [...source.current.models.keys()];

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { loadConfig } from '#config/load-config.js';
 import type { AppError } from '#contract/app-error.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { PublicFetcher } from '#egress/fetch-public-url.js';
+import { DOWNLOAD_LIMITS, PublicFetcher, type DownloadLimits } from '#egress/fetch-public-url.js';
 import type { Network } from '#egress/checked-connect.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 
@@ -31,9 +31,17 @@ async function serve(
   return { port: (server.address() as AddressInfo).port, requests, connections: () => connections };
 }
 
-function fetcher(ports: number[], env: Record<string, string> = {}, network?: Network): PublicFetcher {
+function fetcher(
+  ports: number[],
+  env: Record<string, string> = {},
+  network?: Network,
+  limits: Partial<DownloadLimits> = {},
+): PublicFetcher {
   const settings = { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join(','), ...env };
-  return new PublicFetcher(loadConfig([EgressConfig] as const, settings)[0], network);
+  return new PublicFetcher(loadConfig([EgressConfig] as const, settings)[0], network, {
+    ...DOWNLOAD_LIMITS,
+    ...limits,
+  });
 }
 
 async function failure(work: Promise<unknown>): Promise<AppError> {
@@ -262,7 +270,7 @@ describe('PublicFetcher', () => {
       };
       pump();
     });
-    const limited = fetcher([port], { EGRESS_MAX_BYTES: '1000000' });
+    const limited = fetcher([port], {}, undefined, { maxBytes: 1_000_000 });
     const error = await failure(limited.get(`http://127.0.0.1:${port}/`));
     expect(error).toMatchObject({ ...FAILED, cause: { message: 'the body is too long' } });
     expect(sent).toBeGreaterThanOrEqual(1_000_000);
@@ -276,25 +284,26 @@ describe('PublicFetcher', () => {
   });
 
   it.each([
-    ['never answers', 'no answer in time', 'EGRESS_CONNECT_TIMEOUT_MS', (): RequestListener => () => undefined],
+    ['never answers', 'no answer in time', 200, 3_000, (): RequestListener => () => undefined],
     [
       'drips its body',
       'the body comes too slowly',
-      'EGRESS_RATE_WINDOW_MS',
+      30_000,
+      200,
       (): RequestListener => (_, response) => drip(response),
     ],
-  ])('gives up on a server that %s', async (_, reason, short, listener) => {
+  ])('gives up on a server that %s', async (_, reason, connectMs, rateWindowMs, listener) => {
     const { port } = await serve(listener());
     // The other limit would come first where the machine stalls.
-    const limits = { EGRESS_CONNECT_TIMEOUT_MS: '30000', [short]: '200' };
-    const error = await failure(fetcher([port], limits).get(`http://127.0.0.1:${port}/`));
+    const ours = fetcher([port], { EGRESS_CONNECT_TIMEOUT_MS: String(connectMs) }, undefined, { rateWindowMs });
+    const error = await failure(ours.get(`http://127.0.0.1:${port}/`));
     expect(error).toMatchObject({ ...FAILED, cause: { message: reason } });
   });
 
   it('ends a download that takes too long in all, however steady', async () => {
     const { port } = await serve((_, response) => drip(response));
-    const limits = { EGRESS_TOTAL_TIMEOUT_MS: '300', EGRESS_MIN_RATE: '0' };
-    const error = await failure(fetcher([port], limits).get(`http://127.0.0.1:${port}/`));
+    const ours = fetcher([port], {}, undefined, { totalTimeoutMs: 300, minRate: 0 });
+    const error = await failure(ours.get(`http://127.0.0.1:${port}/`));
     expect(error).toMatchObject({ ...FAILED, cause: { name: 'TimeoutError' } });
   });
 

@@ -26,7 +26,7 @@ describe('the time of a download', () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-reads-'));
     const store = new DiskStore(folder);
     await store.put(KEY, Readable.from([Buffer.alloc(BYTES)]), { contentType: 'image/png' });
-    const [storage, api] = loadConfig([StorageConfig, ApiConfig] as const, { SEND_TIMEOUT_MS: '100000' });
+    const [storage, api] = loadConfig([StorageConfig, ApiConfig] as const, { REQUEST_TIMEOUT_MS: '100000' });
     const reads = new LinkReads(store, api, storage);
     server = fastify();
     server.get('/', async (_request, reply) => {
@@ -43,7 +43,7 @@ describe('the time of a download', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is SEND_TIMEOUT_MS and a second for each 16 KB; then the connection is closed', async () => {
+  it('is REQUEST_TIMEOUT_MS and a second for each 16 KB; then the connection is closed', async () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
     const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1');
     socket.on('error', () => undefined);

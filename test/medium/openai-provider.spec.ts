@@ -45,7 +45,10 @@ describe('the OpenAI adapter', () => {
   });
   afterAll(() => upstream.close());
 
-  function provider(settings: Readonly<Record<string, string>> = {}): OpenAiProvider {
+  function provider(
+    settings: Readonly<Record<string, string>> = {},
+    limits: Partial<OpenAiConfig> = {},
+  ): OpenAiProvider {
     const port = new URL(settings['OPENAI_BASE_URL'] ?? upstream.url).port;
     const [config, egress] = loadConfig([OpenAiConfig, EgressConfig], {
       OPENAI_API_KEY: KEY,
@@ -54,7 +57,7 @@ describe('the OpenAI adapter', () => {
       EGRESS_PORTS: port,
       ...settings,
     });
-    return new OpenAiProvider(config, new PublicFetcher(egress));
+    return new OpenAiProvider({ ...config, ...limits }, new PublicFetcher(egress));
   }
 
   async function generate(
@@ -62,9 +65,10 @@ describe('the OpenAI adapter', () => {
     changes: Partial<ProviderImageRequest> = {},
     settings: Readonly<Record<string, string>> = {},
     context = contextOf(),
+    limits: Partial<OpenAiConfig> = {},
   ) {
     upstream.script(script);
-    return provider(settings).generate(orderOf(changes), context);
+    return provider(settings, limits).generate(orderOf(changes), context);
   }
 
   const lastCall = () => upstream.calls.at(-1)!;
@@ -399,9 +403,9 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
 
   it('ends every wait', async () => {
     // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
-    const first = generate(hang(), {}, { OPENAI_FIRST_BYTE_TIMEOUT_MS: '1000' });
+    const first = generate(hang(), {}, {}, contextOf(), { firstByteTimeoutMs: 1_000 });
     expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not respond in time.' });
-    expect(await failureOf(generate(hang('{'), {}, { OPENAI_IDLE_TIMEOUT_MS: '1000' }))).toMatchObject(unclear);
+    expect(await failureOf(generate(hang('{'), {}, {}, contextOf(), { idleTimeoutMs: 1_000 }))).toMatchObject(unclear);
     expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '3000' }))).toMatchObject(unclear);
     await lastCall().closed;
   });

@@ -43,9 +43,9 @@ describe('the adapters of the catalog', () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-registry-'));
     path = join(folder, 'models.yaml');
     await writeFile(path, file());
-    const [config] = loadConfig([CatalogConfig], { MODELS_FILE: path, MODELS_RELOAD_MS: '100' });
+    const [config] = loadConfig([CatalogConfig], { MODELS_FILE: path });
     log = '';
-    source = new CatalogSource(config, ENV, new Logger('test', 'info', { write: (line) => (log += line) }));
+    source = new CatalogSource(config, ENV, new Logger('test', 'info', { write: (line) => (log += line) }), 100);
     source.watch();
   });
   afterEach(async () => {

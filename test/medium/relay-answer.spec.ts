@@ -10,7 +10,7 @@ import { patient } from '../support/patience.js';
 // Real: a server of Fastify, its connections, and streams of Node.
 describe('a response that is passed on', () => {
   /** Responses to one caller may hold a third of it. */
-  const memory = new BodyMemory({ ...new ApiConfig(), bodyMemory: 9_000_000, jsonBodyLimit: 0 });
+  const memory = new BodyMemory({ ...new ApiConfig(), bodyMemory: 9_000_000 });
   const long = Buffer.alloc(1_500_000, 'x');
   let server: FastifyInstance;
   let url: string;

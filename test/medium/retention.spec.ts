@@ -9,7 +9,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { AlertEventRepository } from '#alerts/alert-event.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
-import { ExpireChatUsage, ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
+import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
@@ -25,7 +25,6 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
-import { StorageConfig } from '#storage/storage.config.js';
 import { AlertChannelStore } from '#webhooks/channel-store.js';
 import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
@@ -79,11 +78,10 @@ describe('retention', () => {
     return keys.sort();
   }
 
-  function orphanCollector(env: Record<string, string> = {}): CollectOrphans {
-    const [config] = loadConfig([StorageConfig], env);
+  function orphanCollector(): CollectOrphans {
     const tasks = new TaskObjects(room.database);
     const uploads = new UploadRepository(room.database);
-    return new CollectOrphans(store, tasks, uploads, config, room.logger);
+    return new CollectOrphans(store, tasks, uploads, room.logger);
   }
 
   async function finishedHoursAgo(id: string, hours: number): Promise<void> {
@@ -108,7 +106,7 @@ describe('retention', () => {
 
   it('tells since when the oldest of what is kept for years or hours should be gone', async () => {
     const [config] = loadConfig([WorkerConfig], {});
-    const { chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays, auditLogRetentionDays } = config;
+    const { chargeRetentionDays, auditLogRetentionDays } = config;
     const lag = new LedgerLag(room.database);
     const audit = new AuditLog(room.database);
     const alerts = new AlertEventRepository(
@@ -119,8 +117,8 @@ describe('retention', () => {
     const signIns = new ExpireSignIns(room.database, room.logger);
     const dueSince = () =>
       Promise.all([
-        ...[lag.charges(chargeRetentionDays), lag.usage('hour', usageHourRetentionDays)],
-        ...[lag.usage('day', usageDayRetentionDays), audit.dueSince(config), alerts.dueSince(config)],
+        ...[lag.charges(chargeRetentionDays), lag.usage('hour', USAGE_HOUR_DAYS)],
+        ...[lag.usage('day', USAGE_DAY_DAYS), audit.dueSince(config), alerts.dueSince(config)],
         ...[keys.dueSince(), signIns.dueSince()],
       ]);
     const add = async (daysTooOld: number) => {
@@ -131,7 +129,7 @@ describe('retention', () => {
       await room.sql(
         `INSERT INTO usage_rollups SELECT 'acct_default', step, now() - (days + $1) * interval '1 day', 'image', 'key', 'm', 'p',
            'completed', 'USD', 1, 1, 1, 1, 1, 1, 1 FROM (VALUES ('hour', $2::int), ('day', $3::int)) AS steps (step, days)`,
-        [daysTooOld, usageHourRetentionDays, usageDayRetentionDays],
+        [daysTooOld, USAGE_HOUR_DAYS, USAGE_DAY_DAYS],
       );
       await room.sql(`INSERT INTO audit_log (id, account_id, action) VALUES ($1, 'acct_default', 'x')`, [
         id('audit', auditLogRetentionDays),
@@ -163,11 +161,12 @@ describe('retention', () => {
     expect(days).toEqual([2, 2, 2, 2, 2, 2, 2]);
   });
 
-  it('leaves objects without a row alone for as long as it is told', async () => {
-    await put(`results/task_${ulid(Date.now() - 3 * 3_600_000)}-1.png`);
-    expect(await orphanCollector().run(Date.now())).toBe(0);
-    expect(await orphanCollector({ STRAY_OBJECT_RETENTION_HOURS: '4' }).run(Date.now())).toBe(0);
-    expect(await orphanCollector({ STRAY_OBJECT_RETENTION_HOURS: '2' }).run(Date.now())).toBe(1);
+  it('leaves objects without a row alone for a day', async () => {
+    const now = Date.now();
+    await put(`results/task_${ulid(now)}-1.png`);
+    expect(await orphanCollector().run(now)).toBe(0);
+    expect(await orphanCollector().run(now + 23 * 3_600_000)).toBe(0);
+    expect(await orphanCollector().run(now + 25 * 3_600_000)).toBe(1);
     expect(await stored()).toEqual([]);
   });
 
@@ -198,7 +197,7 @@ describe('retention', () => {
         `INSERT INTO usage_changes (reference, kind, account_id, api_key_id, model, provider, outcome, currency, created_at, images,
            spend_micros, input_tokens, output_tokens) SELECT 't', 'image', 'acct_kept', 'key', 'm', 'p', 'completed', 'USD',
            now() - age * interval '1 day', 1, 5, 0, 0 FROM unnest($1::int[]) AS age`,
-        [[config.usageHourRetentionDays - 2, config.usageDayRetentionDays - 2, config.usageDayRetentionDays + 2]],
+        [[USAGE_HOUR_DAYS - 2, USAGE_DAY_DAYS - 2, USAGE_DAY_DAYS + 2]],
       );
     }
     for (const age of [days.audit - 1, days.audit + 1]) {

@@ -33,8 +33,8 @@ function configOf(env: Record<string, string> = {}): StorageConfig {
   return loadConfig([StorageConfig] as const, settings)[0];
 }
 
-function storeWith(env: Record<string, string>): S3Store {
-  const created = new S3Store(configOf(env));
+function storeWith(env: Record<string, string>, s3IdleTimeoutMs = 15_000): S3Store {
+  const created = new S3Store({ ...configOf(env), s3IdleTimeoutMs });
   stores.push(created);
   return created;
 }
@@ -100,9 +100,9 @@ describe('S3Store before a failing server', () => {
 
   beforeAll(async () => {
     proxy = await FaultProxy.start(s3.endpoint);
-    const settings = { S3_ENDPOINT: proxy.url, S3_TIMEOUT_MS: '300', S3_IDLE_TIMEOUT_MS: '300', S3_ATTEMPTS: '2' };
-    faulty = storeWith(settings);
-    patient = storeWith({ ...settings, S3_TIMEOUT_MS: '20000' });
+    const settings = { S3_ENDPOINT: proxy.url, S3_TIMEOUT_MS: '300', S3_ATTEMPTS: '2' };
+    faulty = storeWith(settings, 300);
+    patient = storeWith({ ...settings, S3_TIMEOUT_MS: '20000' }, 300);
     await store.put(key, Readable.from([Buffer.alloc(3 * MEGABYTE)]), PNG);
   });
 
@@ -162,7 +162,7 @@ describe('S3Store before a failing server', () => {
 
   it('works again when the server does', async () => {
     const back = freshKey();
-    const unhurried = storeWith({ S3_ENDPOINT: proxy.url, S3_TIMEOUT_MS: '20000', S3_IDLE_TIMEOUT_MS: '20000' });
+    const unhurried = storeWith({ S3_ENDPOINT: proxy.url, S3_TIMEOUT_MS: '20000' }, 20_000);
     await unhurried.put(back, Readable.from([Buffer.from('back')]), PNG);
     expect(String(await buffer((await unhurried.open(back)).stream))).toBe('back');
   });

@@ -13,7 +13,6 @@ import { TaskObjects } from '#tasks/retention/task-objects.js';
 import type { Lease, TaskImage, TaskOptions, TaskSummary } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
-import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { plainImage } from '../support/image-provider-suite.js';
@@ -165,8 +164,7 @@ describe('a task of several images', () => {
     expect(rows).toEqual([{ provider_starts: 1 }]);
     const objects = new TaskObjects(room.database);
     const uploads = new UploadRepository(room.database);
-    const config = new StorageConfig();
-    await new CollectOrphans(store, objects, uploads, config, room.logger).run(Date.now() + DAY_MS);
+    await new CollectOrphans(store, objects, uploads, room.logger).run(Date.now() + DAY_MS);
     expect(await stored()).toEqual([`results/${id}-2.thumb.webp`, ...keysOf(id, 2, 3)].sort());
   });
 

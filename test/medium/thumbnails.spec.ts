@@ -13,7 +13,6 @@ import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import type { TaskOptions } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import { StorageConfig } from '#storage/storage.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { imageWorker, imageOf, vendor } from '../support/image-worker.js';
@@ -181,7 +180,6 @@ describe('thumbnails', () => {
       store,
       new TaskObjects(room.database),
       new UploadRepository(room.database),
-      new StorageConfig(),
       room.logger,
     );
     expect(await orphans.run(Date.now() + 2 * DAY_MS)).toBe(3);

@@ -32,11 +32,8 @@ interface Addresses {
 
 /** Short enough that tests see leases and pauses end, but longer than a busy machine may stall. */
 const SETTINGS = {
-  PROVIDER_SLOT_LEASE_MS: '6000',
-  PROVIDER_SWITCH_READ_MS: '100',
   PROVIDER_FAILURES: '3',
   PROVIDER_PAUSE_MS: '3000',
-  PROVIDER_KEY_PAUSE_MS: '3000',
 };
 
 /** A database and a Redis prefix of its own, and any number of limiters on them, each like in a separate process. */
@@ -49,7 +46,7 @@ export async function openLimiterRoom() {
     const lines = new PassThrough();
     let log = '';
     lines.on('data', (chunk: Buffer) => (log += chunk.toString()));
-    const [redisConfig, databaseConfig, config] = loadConfig([RedisConfig, DatabaseConfig, RoutingConfig], {
+    const [redisConfig, databaseConfig, routing] = loadConfig([RedisConfig, DatabaseConfig, RoutingConfig], {
       ...SETTINGS,
       REDIS_URL: redisUrl,
       REDIS_PREFIX: testRedis.prefix,
@@ -59,6 +56,7 @@ export async function openLimiterRoom() {
       ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000) }),
       REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : '2000',
     });
+    const config = { ...routing, slotLeaseMs: 6_000, switchReadMs: 100, keyPauseMs: 3_000 };
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(redisConfig, logger);
     const database = new PrismaService(databaseConfig, logger);

@@ -15,6 +15,7 @@ async function main(): Promise<void> {
     logger.warn(setting.meant === undefined ? 'setting.ignored' : 'setting.unknown', {
       setting: setting.name,
       ...(setting.meant !== undefined && { meant: setting.meant }),
+      ...(setting.now !== undefined && { reason: `removed: it is ${setting.now}` }),
     });
   }
   app.enableShutdownHooks([...STOP_SIGNALS], { useProcessExit: true });

@@ -1,4 +1,3 @@
-import { AlertsConfig } from '#alerts/alerts.config.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -34,7 +33,6 @@ export const WORKER_CONFIGS = [
   RoutingConfig,
   SecretsConfig,
   WebhooksConfig,
-  AlertsConfig,
   MailConfig,
   WorkerConfig,
 ] as const;

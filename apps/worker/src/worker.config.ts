@@ -4,14 +4,14 @@ import { Setting, Within } from '#config/setting.js';
 
 /** What one worker runs at once, and how long usage is kept. */
 export class WorkerConfig {
-  @Setting('WORKER_CONCURRENCY', 'Maximum tasks one worker process runs at once.')
+  @Setting('WORKER_CONCURRENCY', 'Maximum tasks one worker process runs at once.', { who: 'traffic' })
   @Within(1, 200)
   readonly concurrency: number = 10;
 
   @Setting(
     'IMAGE_MEMORY',
     'Maximum memory of one worker process for reference images and results of its tasks. One account may use half of it; tasks beyond that wait in the queue. Decoding takes up to 800 MB more.',
-    { unit: 'bytes' },
+    { who: 'traffic', unit: 'bytes' },
   )
   @Within(67_108_864, Number.MAX_SAFE_INTEGER)
   readonly imageMemory: number = 805_306_368;
@@ -19,19 +19,20 @@ export class WorkerConfig {
   @Setting(
     'SHUTDOWN_GRACE_MS',
     'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
-    { unit: 'ms' },
+    { who: 'processes', unit: 'ms' },
   )
   @IsOptional()
   @Within(0, 3_630_000)
   readonly shutdownGraceMs?: number;
 
-  @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.')
+  @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.', { who: 'processes' })
   @Within(0, 65_535)
   readonly healthPort: number = 0;
 
   @Setting(
     'WORKER_HEALTH_HOST',
     'Address /healthz and /readyz of a worker listen on. Probes from outside its host or container need 0.0.0.0.',
+    { who: 'processes' },
   )
   @IsIP()
   readonly healthHost: string = '127.0.0.1';
@@ -39,18 +40,19 @@ export class WorkerConfig {
   @Setting(
     'PUBLIC_URL',
     'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
-    { unit: 'URL' },
+    { who: 'start', unit: 'URL' },
   )
   @PublicUrl()
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 
-  @Setting('THUMBNAILS', 'Whether to create a thumbnail of each image for the console’s lists.')
+  @Setting('THUMBNAILS', 'Whether to create a thumbnail of each image for the console’s lists.', { who: 'traffic' })
   @IsBoolean()
   readonly thumbnails: boolean = true;
 
   @Setting(
     'PROVENANCE',
     'Whether images carry metadata that marks them as AI-generated, from the provider or added by this service: on, or off to remove all metadata.',
+    { who: 'rules' },
   )
   @IsIn(['on', 'off'])
   readonly provenance: 'on' | 'off' = 'on';
@@ -58,34 +60,19 @@ export class WorkerConfig {
   @Setting(
     'CHAT_USAGE_RETENTION_DAYS',
     'How long the usage of each chat is kept; at least 31 days, because budgets need it.',
-    {
-      unit: 'days',
-    },
+    { who: 'rules', unit: 'days' },
   )
   @Within(31, 36_500)
   readonly chatUsageRetentionDays: number = 90;
 
   @Setting('CHARGE_RETENTION_DAYS', 'How long each charge is kept; monthly totals are kept forever.', {
+    who: 'rules',
     unit: 'days',
   })
   @Within(62, 36_500)
   readonly chargeRetentionDays: number = 400;
 
-  @Setting(
-    'USAGE_HOUR_RETENTION_DAYS',
-    'How long usage by hour is kept; the console shows up to 2 days of it at a time.',
-    {
-      unit: 'days',
-    },
-  )
-  @Within(32, 36_500)
-  readonly usageHourRetentionDays: number = 62;
-
-  @Setting('USAGE_DAY_RETENTION_DAYS', 'How long usage by day is kept.', { unit: 'days' })
-  @Within(31, 36_500)
-  readonly usageDayRetentionDays: number = 1_830;
-
-  @Setting('AUDIT_LOG_RETENTION_DAYS', 'How long audit log entries are kept.', { unit: 'days' })
+  @Setting('AUDIT_LOG_RETENTION_DAYS', 'How long audit log entries are kept.', { who: 'rules', unit: 'days' })
   @Within(30, 36_500)
   readonly auditLogRetentionDays: number = 730;
 }

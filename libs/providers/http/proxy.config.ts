@@ -6,13 +6,14 @@ export class ProviderProxyConfig {
   @Setting(
     'PROVIDER_PROXY',
     'Forward proxy for image and chat calls to all providers except ComfyUI: http://user:password@host:port; unset = direct.',
-    { unit: 'URL', secret: true },
+    { who: 'rules', unit: 'URL', secret: true },
   )
   @IsOptional()
   @Matches(/^https?:\/\/[^\s/?#]+\/?$/, { message: 'PROVIDER_PROXY must look like http://user:password@host:port' })
   readonly providerProxy?: string;
 
   @Setting('PROVIDER_NO_PROXY', 'Provider hosts, including their subdomains, to reach without PROVIDER_PROXY.', {
+    who: 'rules',
     list: true,
   })
   readonly providerNoProxy: string[] = [];

@@ -3,14 +3,16 @@ import { Setting } from '#config/setting.js';
 
 /** Whether prompts may request faults and delays from the sandbox. */
 export class SandboxConfig {
-  @Setting('NODE_ENV', 'In production, the sandbox ignores directives in prompts unless SANDBOX_DIRECTIVES is true.')
+  @Setting('NODE_ENV', 'In production, the sandbox ignores directives in prompts unless SANDBOX_DIRECTIVES is true.', {
+    who: 'processes',
+  })
   @IsString()
   readonly nodeEnv: string = 'development';
 
   @Setting(
     'SANDBOX_DIRECTIVES',
     'Whether prompts may request latency and faults, including a crash of the worker; unset = not in production.',
-    { unit: 'true or false' },
+    { who: 'debugging', unit: 'true or false' },
   )
   @IsOptional()
   @IsBoolean()

@@ -31,6 +31,8 @@ export type RequestMark =
  */
 export type RequestIdentity = RequestMark & { readonly fingerprint: Buffer };
 
+/** How long an Idempotency-Key gets the same task, in hours: the contract's, and the longest that a task may take. */
+export const IDEMPOTENCY_KEY_HOURS = 24;
 /** Tries to get the task that a request repeats: it may vanish before it is read, but hardly several times in a row. */
 const TRIES = 3;
 /** Most tasks of equal requests to check: the same request may have failed many times within a minute. */
@@ -366,7 +368,7 @@ export class TaskIntake {
     deadlineMs: number,
     request: KeyedRequest,
   ): Promise<Intake | undefined> {
-    const keptMs = Math.max(this.config.idempotencyKeyRetentionHours * HOUR_MS, deadlineMs);
+    const keptMs = IDEMPOTENCY_KEY_HOURS * HOUR_MS;
     const task = await this.store.insertUnlessFound(command, deadlineMs, { request: { ...request, keptMs } });
     return task === undefined ? this.findKeyed(command, request) : created(task);
   }

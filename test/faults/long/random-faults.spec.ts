@@ -53,8 +53,6 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
         TASK_DEADLINE_MS: String(DEADLINE_MS),
         WORKER_CONCURRENCY: '6',
         OPENAI_API_KEY: PROVIDER_KEY,
-        OPENAI_FIRST_BYTE_TIMEOUT_MS: '15000',
-        OPENAI_IDLE_TIMEOUT_MS: '10000',
         ...(s3.strict ? storedIn(s3) : {}),
       },
       links: {
@@ -125,7 +123,12 @@ describe(`random faults for ${MINUTES} minutes, seed ${SEED}`, () => {
   function catalog(url: string): string {
     const price = PRICE / 1e6;
     return `providers:
-  ledger: { type: openai, base_url: "${url}", keys: [{ env: OPENAI_API_KEY }], interrupted: ${neverTwice ? 'fail' : 'retry'} }
+  ledger:
+    type: openai
+    base_url: "${url}"
+    keys: [{ env: OPENAI_API_KEY }]
+    interrupted: ${neverTwice ? 'fail' : 'retry'}
+    options: { first_byte_timeout_ms: 15000, idle_timeout_ms: 10000 }
 models:
   gpt-image-2:
     kind: image

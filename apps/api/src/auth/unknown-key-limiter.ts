@@ -15,23 +15,16 @@ export interface UnknownKeyLimits {
 
 /** Unknown keys wait in line, which slows a flood down; immediate rejections would only make room for more. */
 export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = {
+  // Looks up hundreds of keys a second, and leaves a pool of ten connections its room for everybody else.
   maxConcurrent: 4,
   maxPerNetwork: 2_500,
   maxWaiting: 5_000,
   maxWaitMs: 10_000,
 };
 
-/** The default limits with the operator's settings. */
-export function unknownKeyLimits(
-  config: Pick<ApiConfig, 'unknownKeyLookUps' | 'unknownKeysWaiting'>,
-): UnknownKeyLimits {
-  const { unknownKeyLookUps: maxConcurrent, unknownKeysWaiting: maxPerNetwork } = config;
-  return {
-    ...UNKNOWN_KEY_LIMITS,
-    maxConcurrent: maxConcurrent,
-    maxPerNetwork: maxPerNetwork,
-    maxWaiting: 2 * maxPerNetwork,
-  };
+/** The default limits with the operator's setting. */
+export function unknownKeyLimits({ unknownKeysWaiting }: Pick<ApiConfig, 'unknownKeysWaiting'>): UnknownKeyLimits {
+  return { ...UNKNOWN_KEY_LIMITS, maxPerNetwork: unknownKeysWaiting, maxWaiting: 2 * unknownKeysWaiting };
 }
 
 const RETRY_SECONDS = 5;

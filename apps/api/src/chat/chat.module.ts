@@ -16,16 +16,18 @@ import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { ChatUsageLog } from './chat-usage-log.js';
-import { ChatConfig } from './chat.config.js';
 import { ChatController } from './chat.controller.js';
 import { GenerateInChat } from './generate-in-chat.js';
 import { OpenChats } from './open-chats.js';
 import { PassChat } from './pass-chat.js';
 
+/** A provider that is up accepts a connection long before this, and a chat that is not connected can go to the next one. */
+const CONNECT_MS = 5_000;
+
 const openai = {
   provide: OpenAiChat,
-  inject: [ChatConfig, ProviderProxyConfig],
-  useFactory: ({ connectMs }: ChatConfig, proxy: ProviderProxyConfig) => new OpenAiChat(connectMs, proxy),
+  inject: [ProviderProxyConfig],
+  useFactory: (proxy: ProviderProxyConfig) => new OpenAiChat(CONNECT_MS, proxy),
 };
 const sandbox = {
   provide: SandboxChat,

@@ -40,6 +40,9 @@ interface ActiveChat extends ChatService {
   readonly gone: AbortSignal;
 }
 
+/** Maximum bytes to read of a priced chat after its caller disconnects: more than the longest answer of a model is. */
+const AFTER_HANGUP_BYTES = 8_388_608;
+
 /** How each outcome counts for the provider's circuit breaker. */
 const PERMIT_ENDS = {
   completed: 'succeeded',
@@ -164,7 +167,7 @@ export class PassChat {
         sendRefusal(outcome.refusal, request, reply);
         return;
       }
-      const afterHangupBytes = active.prices ? this.config.afterHangupBytes : 0;
+      const afterHangupBytes = active.prices ? AFTER_HANGUP_BYTES : 0;
       await relayAnswer(reply, outcome.answer, {
         hideUsage: !active.chat.wantsUsage,
         relayed,

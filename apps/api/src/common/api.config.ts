@@ -4,20 +4,25 @@ import { pathOfPublicUrl, PublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
+/** Maximum JSON body of an image request, in bytes: the contract's. One source's half of the memory for bodies must fit it. */
+export const JSON_BODY_LIMIT = 67_108_864;
+/** Maximum form of an edit, in bytes: the contract's. It is never held as a whole. */
+export const MULTIPART_BODY_LIMIT = 200_000_000;
+
 /** Where the API listens, its public address, and the limits of requests. */
 export class ApiConfig {
-  @Setting('PORT', 'Port the API listens on.')
+  @Setting('PORT', 'Port the API listens on.', { who: 'start' })
   @Within(1, 65_535)
   readonly port: number = 3000;
 
-  @Setting('HOST', 'Address the API listens on.')
+  @Setting('HOST', 'Address the API listens on.', { who: 'start' })
   @IsString()
   readonly host: string = '127.0.0.1';
 
   @Setting(
     'PUBLIC_URL',
     'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
-    { unit: 'URL' },
+    { who: 'start', unit: 'URL' },
   )
   @IsOptional()
   @PublicUrl()
@@ -26,7 +31,7 @@ export class ApiConfig {
   @Setting(
     'HSTS_SECONDS',
     'With an https PUBLIC_URL: how long browsers must use https for its host, on every port (Strict-Transport-Security); 0 = no header.',
-    { unit: 's' },
+    { who: 'rules', unit: 's' },
   )
   @Within(0, 63_072_000)
   readonly hstsSeconds: number = 31_536_000;
@@ -34,9 +39,7 @@ export class ApiConfig {
   @Setting(
     'SYNC_WAIT_MS',
     'How long a synchronous request waits for its image before it is answered with still_running.',
-    {
-      unit: 'ms',
-    },
+    { who: 'traffic', unit: 'ms' },
   )
   @Within(1_000, 600_000)
   readonly syncWaitMs: number = 100_000;
@@ -44,9 +47,7 @@ export class ApiConfig {
   @Setting(
     'STREAM_PING_MS',
     'How often a comment is sent to keep a streamed response alive while its image is generated.',
-    {
-      unit: 'ms',
-    },
+    { who: 'traffic', unit: 'ms' },
   )
   @Within(100, 60_000)
   readonly streamPingMs: number = 15_000;
@@ -54,6 +55,7 @@ export class ApiConfig {
   @Setting(
     'DEFAULT_RESPONSE_FORMAT',
     'Response format of requests without response_format whose key and account set no default: both (a link and base64), url, or b64_json.',
+    { who: 'rules' },
   )
   @IsIn([...DEFAULT_RESPONSE_FORMATS], {
     message: `DEFAULT_RESPONSE_FORMAT must be one of ${DEFAULT_RESPONSE_FORMATS.join(', ')}`,
@@ -63,45 +65,31 @@ export class ApiConfig {
   @Setting(
     'ALLOW_PIXEL_SIZE',
     'Whether generations accept sizes in pixels (1024x1024) unless the key sets it; edits always accept them.',
+    { who: 'rules' },
   )
   @IsBoolean()
   readonly allowPixelSize: boolean = true;
 
-  @Setting('JSON_BODY_LIMIT', 'Maximum JSON body of an image request.', { unit: 'bytes' })
-  @Within(1_048_576, 268_435_456)
-  readonly jsonBodyLimit: number = 67_108_864;
-
-  @Setting('MULTIPART_BODY_LIMIT', 'Maximum multipart body of an edit.', { unit: 'bytes' })
-  @Within(1_048_576, 1_073_741_824)
-  readonly multipartBodyLimit: number = 200_000_000;
-
   @Setting(
     'REQUEST_TIMEOUT_MS',
-    'Time limit for receiving a request, at most 15 s of it for the headers, checked every 5 s; slower requests get 408.',
-    { unit: 'ms' },
+    'Time limit for receiving a request, at most 15 s of it for the headers, checked every 5 s; slower requests get 408. A connection whose client reads nothing of a waiting response is closed within the same time.',
+    { who: 'traffic', unit: 'ms' },
   )
   @Within(1_000, 3_600_000)
   readonly requestTimeoutMs: number = 120_000;
 
   @Setting(
-    'SEND_TIMEOUT_MS',
-    'A connection whose client reads nothing of a waiting response is closed within this time; 0 = never.',
-    { unit: 'ms' },
-  )
-  @Within(0, 3_600_000)
-  readonly sendTimeoutMs: number = 120_000;
-
-  @Setting(
     'BODY_MEMORY',
-    'Maximum memory of one process for request bodies, and for partial images and chats waiting for slow readers. One account or network may use half of it; requests beyond that are rejected. At least 2 x JSON_BODY_LIMIT.',
-    { unit: 'bytes' },
+    'Maximum memory of one process for request bodies, and for partial images and chats waiting for slow readers. One account or network may use half of it; requests beyond that are rejected.',
+    { who: 'traffic', unit: 'bytes' },
   )
-  @Within(1_048_576)
+  @Within(2 * JSON_BODY_LIMIT)
   readonly bodyMemory: number = 268_435_456;
 
   @Setting(
     'UNAUTHENTICATED_CONNECTIONS',
     'Maximum connections without an API key from one IP address (IPv6: one /64) to an API process; one wider network (IPv4 /24, IPv6 /48) may have twice as many. TRUSTED_PROXIES don’t count; 0 = unlimited.',
+    { who: 'traffic' },
   )
   @Within(0, 1_000_000)
   readonly unauthenticatedConnections: number = 4_096;
@@ -109,20 +97,15 @@ export class ApiConfig {
   @Setting(
     'ACCOUNT_FOLLOWERS',
     'Maximum open long polls and event streams of one account, per API process; 0 = unlimited.',
+    { who: 'traffic' },
   )
   @Within(0, 1_000_000)
   readonly accountFollowers: number = 2_000;
 
   @Setting(
-    'UNKNOWN_KEY_LOOKUPS',
-    'Maximum concurrent lookups of unknown API keys and sessions per process; one per network.',
-  )
-  @Within(1, 100)
-  readonly unknownKeyLookUps: number = 4;
-
-  @Setting(
     'UNKNOWN_KEYS_WAITING',
     'Maximum requests of one network that wait for a lookup of an unknown key; all networks together may have twice as many. Requests beyond that get 429 or 503.',
+    { who: 'debugging' },
   )
   @Within(1, 100_000)
   readonly unknownKeysWaiting: number = 2_500;
@@ -130,7 +113,7 @@ export class ApiConfig {
   @Setting(
     'TRUSTED_PROXIES',
     'IP addresses and networks (10.0.0.0/8) of proxies whose X-Forwarded-For is trusted to identify the caller, for limits on sign-in attempts, unknown keys, and bodies; empty = none.',
-    { list: true },
+    { who: 'processes', list: true },
   )
   @ValidateBy({
     name: 'networks',
@@ -144,7 +127,7 @@ export class ApiConfig {
   @Setting(
     'SHUTDOWN_GRACE_MS',
     'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
-    { unit: 'ms' },
+    { who: 'processes', unit: 'ms' },
   )
   @Within(0, 3_630_000)
   readonly shutdownGraceMs: number = 25_000;
@@ -152,15 +135,10 @@ export class ApiConfig {
   @Setting(
     'SHUTDOWN_DELAY_MS',
     'How long a stopping API process keeps accepting connections after /readyz starts to fail; set it longer than the load balancer’s check interval.',
-    { unit: 'ms' },
+    { who: 'processes', unit: 'ms' },
   )
   @Within(0, 60_000)
   readonly shutdownDelayMs: number = 0;
-}
-
-/** Bytes reserved for request bodies: one source's share must fit the largest single body. */
-export function bodyMemoryOf({ bodyMemory, jsonBodyLimit }: ApiConfig): number {
-  return Math.max(bodyMemory, 2 * jsonBodyLimit);
 }
 
 /** Public address of the API, without a trailing slash. */

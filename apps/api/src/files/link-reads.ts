@@ -115,9 +115,7 @@ export class LinkReads {
     this.open -= 1;
   }
 
-  private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout | undefined {
-    const { sendTimeoutMs } = this.config;
-    if (sendTimeoutMs === 0) return undefined;
-    return setTimeout(() => reply.raw.destroy(), sendTimeoutMs + (bytes / SLOWEST) * 1_000);
+  private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout {
+    return setTimeout(() => reply.raw.destroy(), this.config.requestTimeoutMs + (bytes / SLOWEST) * 1_000);
   }
 }

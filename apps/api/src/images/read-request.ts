@@ -14,7 +14,7 @@ import { parsePixelSize } from '#contract/pixel-table.js';
 import { fieldsOf, readFields } from '#contract/request-fields.js';
 import type { RequestMark } from '#tasks/intake/task-intake.js';
 import { callerOf } from '../auth/api-key.guard.js';
-import { ApiConfig } from '../common/api.config.js';
+import { MULTIPART_BODY_LIMIT } from '../common/api.config.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
 import { discardRest } from '../common/request-stream.js';
@@ -27,10 +27,7 @@ import { requestMark } from './request-mark.js';
 /** Reads image requests from HTTP: a generation or an edit in JSON, or an edit in a form. What they say is the same. */
 @Injectable()
 export class ReadRequest {
-  constructor(
-    private readonly config: ApiConfig,
-    private readonly memory: BodyMemory,
-  ) {}
+  constructor(private readonly memory: BodyMemory) {}
 
   /** `bodyOf` replaces the body that was sent. It is called once, so that nothing holds a body that has been released. */
   generation(request: FastifyRequest, asynchronous: boolean, bodyOf = (): unknown => request.body): Ask {
@@ -63,12 +60,11 @@ export class ReadRequest {
 
   private async form(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {
     const mark = formMark(request);
-    const limit = this.config.multipartBodyLimit;
-    if (Number(request.headers['content-length'] ?? 0) > limit) {
-      throw new AppError('request_too_large', `The form is larger than ${limit} bytes.`);
+    if (Number(request.headers['content-length'] ?? 0) > MULTIPART_BODY_LIMIT) {
+      throw new AppError('request_too_large', `The form is larger than ${MULTIPART_BODY_LIMIT} bytes.`);
     }
     const hold = new BodyReservation(this.memory, sourceOf(request));
-    const form = await readEditForm({ payload: request.raw, maxBytes: limit, hold }, upload);
+    const form = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
     const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
     const texts = inOwnNames(fieldsOf(requestClass), form.texts) as Readonly<Record<string, unknown>>;
     const read = readNamed(requestClass, coerceTexts(texts));

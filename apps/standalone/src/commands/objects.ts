@@ -5,7 +5,7 @@ import { StorageConfig } from '#storage/storage.config.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Logger } from '#telemetry/logger.js';
-import { CollectOrphans } from '#uploads/collect-orphans.js';
+import { CollectOrphans, STRAY_OBJECT_HOURS } from '#uploads/collect-orphans.js';
 import { MissingObjects } from './missing-objects.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { DataFolder } from '../platform/data-folder.js';
@@ -63,7 +63,7 @@ export async function objects(
           if (!one.isMissing) continue;
           tell(`${one.key} is missing (${one.kind} of ${one.id})`, repair && (await missing.repair(one)));
         }
-        const orphans = new CollectOrphans(store, tasks, uploads, storage, new Logger('command', 'silent'));
+        const orphans = new CollectOrphans(store, tasks, uploads, new Logger('command', 'silent'));
         let young = 0;
         try {
           for await (const key of orphans.find(Date.now(), () => young++)) {
@@ -76,7 +76,7 @@ export async function objects(
         }
         if (young > 0)
           say(
-            `${young} objects of the last ${storage.strayObjectRetentionHours} h (STRAY_OBJECT_RETENTION_HOURS) may be in use, and were not compared with the database.`,
+            `${young} objects of the last ${STRAY_OBJECT_HOURS} h may be in use, and were not compared with the database.`,
           );
         say(`${found.count} found, ${repaired.count} repaired.`);
         return found.count - repaired.count;

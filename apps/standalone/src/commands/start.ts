@@ -28,6 +28,8 @@ import type { StopSignals } from '../platform/stop-signals.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const READY_MS = 60_000;
+/** Each log takes at most 50 MB: days of a machine for one, and no disk is too small for it. */
+const LOG_BOUNDS = { maxBytes: 10_000_000, older: 4 };
 
 /**
  * Runs the whole product until a stop signal: services, migrations, the API, the workers, a first image. Throws
@@ -40,7 +42,7 @@ export async function start(env: Environment, signals: StopSignals, say: (line: 
   await folder.prepare();
   const lock = await DataLock.take(folder.lock);
   const port = config.port === 0 ? await freePort() : config.port;
-  const logs = new LogFiles(folder.logs, { maxBytes: config.logFileBytes, older: config.logFilesKept });
+  const logs = new LogFiles(folder.logs, LOG_BOUNDS);
   const product = new Product(config, folder, lock, say);
   try {
     if (!(await portIsFree(port, config.host))) throw portTaken(port, config.host);

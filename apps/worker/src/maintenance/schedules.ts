@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { AlertEventRepository } from '#alerts/alert-event.repository.js';
-import { AlertsConfig } from '#alerts/alerts.config.js';
 import { EvaluateAlerts } from '#alerts/evaluate-alerts.js';
-import { ExpireChatUsage, ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
+import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { HealthConfig } from '#health/health.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
+import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/task-intake.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
@@ -21,6 +22,8 @@ const EXPIRE_EVERY_MS = 10 * 60_000;
 const WALK_EVERY_MS = 24 * 3_600_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
+/** With every third check of what a process depends on, 15 s: the values that rules compare cover minutes. */
+const EVALUATIONS_EVERY = 3;
 /** A rule is due slightly before its interval ends, so that a single worker never evaluates it one interval late. */
 const DUE_SHARE = 0.75;
 
@@ -55,13 +58,12 @@ export class Schedules {
     config: WorkerConfig,
     tasksConfig: TasksConfig,
     storageConfig: StorageConfig,
-    alertsConfig: AlertsConfig,
+    { checkIntervalMs }: HealthConfig,
   ) {
     const { imageRetentionHours } = storageConfig;
-    const { taskRetentionHours, idempotencyKeyRetentionHours } = tasksConfig;
-    const { chargeRetentionDays, usageHourRetentionDays, usageDayRetentionDays } = config;
+    const { taskRetentionHours } = tasksConfig;
     const hours = { imageRetentionHours, taskRetentionHours };
-    const evaluateMs = alertsConfig.evaluateSeconds * 1_000;
+    const evaluateMs = EVALUATIONS_EVERY * checkIntervalMs;
     this.table = [
       {
         name: 'tasks',
@@ -69,7 +71,7 @@ export class Schedules {
         run: () => tasks.run(hours),
         dueSince: {
           images: () => tasks.imagesDueSince(hours),
-          tasks: () => tasks.rowsDueSince(hours, idempotencyKeyRetentionHours),
+          tasks: () => tasks.rowsDueSince(hours, IDEMPOTENCY_KEY_HOURS),
         },
       },
       {
@@ -108,9 +110,9 @@ export class Schedules {
         everyMs: EXPIRE_EVERY_MS,
         run: () => ledger.run(config),
         dueSince: {
-          charges: () => ledgerLag.charges(chargeRetentionDays),
-          usage_hours: () => ledgerLag.usage('hour', usageHourRetentionDays),
-          usage_days: () => ledgerLag.usage('day', usageDayRetentionDays),
+          charges: () => ledgerLag.charges(config.chargeRetentionDays),
+          usage_hours: () => ledgerLag.usage('hour', USAGE_HOUR_DAYS),
+          usage_days: () => ledgerLag.usage('day', USAGE_DAY_DAYS),
         },
       },
       {

@@ -3,7 +3,7 @@ import { ModuleRef } from '@nestjs/core';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { ConsoleCatalog } from '#catalog/console-catalog.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { PublicFetcher } from '#egress/fetch-public-url.js';
+import { DOWNLOAD_LIMITS, PublicFetcher } from '#egress/fetch-public-url.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { adapterProblems, loadAdapters } from '#providers/descriptors.js';
 import { ProviderRegistry } from './provider-registry.js';
@@ -35,7 +35,7 @@ async function registryOf(
   egress: EgressConfig,
   configs: ModuleRef,
 ): Promise<ProviderRegistry> {
-  const fetcher = new PublicFetcher({ ...egress, maxBytes: MAX_IMAGE_BYTES });
+  const fetcher = new PublicFetcher(egress, undefined, { ...DOWNLOAD_LIMITS, maxBytes: MAX_IMAGE_BYTES });
   const make = await loadAdapters({ settings: (config) => configs.get(config, { strict: false }), fetcher });
   source.check(({ providers }) => adapterProblems(providers.values(), make));
   return new ProviderRegistry(source, make, () => added.refresh());

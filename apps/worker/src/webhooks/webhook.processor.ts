@@ -4,12 +4,13 @@ import { DelayedError, type Job } from 'bullmq';
 import { DELIVER_WEBHOOK, parseDeliverWebhook, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
 import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job-handlers.js';
 import { Logger } from '#telemetry/logger.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
 import { DeliverWebhook } from './deliver-webhook.js';
 import { ShutdownGrace } from '../providers/shutdown-grace.js';
 
 /** Retry delay of a job when the database did not answer. */
 const DATABASE_RETRY_MS = 1_000;
+/** Deliveries that a worker makes at once, beside its tasks: each waits for a receiver, and needs neither memory nor CPU. */
+const AT_ONCE = 50;
 
 /** Delivers webhooks in slots of their own, so that a slow receiver never takes a slot from a task. */
 @Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
@@ -19,7 +20,6 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
 
   constructor(
     private readonly deliveries: DeliverWebhook,
-    private readonly config: WebhooksConfig,
     private readonly grace: ShutdownGrace,
     private readonly logger: Logger,
   ) {
@@ -27,7 +27,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   }
 
   onApplicationBootstrap(): void {
-    runJobs(this.worker, this.config.concurrency, this.logger);
+    runJobs(this.worker, AT_ONCE, this.logger);
   }
 
   /** Also before `runJobs`: BullMQ prints errors that nothing listens for to stderr. */

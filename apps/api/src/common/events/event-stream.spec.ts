@@ -1,6 +1,5 @@
 import { jest } from '@jest/globals';
 import { text } from 'node:stream/consumers';
-import { loadConfig } from '#config/load-config.js';
 import { ApiConfig } from '../api.config.js';
 import { EventStream } from './event-stream.js';
 import { BodyReservation, BodyMemory } from '../fastify/body-memory.js';
@@ -36,7 +35,7 @@ describe('EventStream', () => {
   });
 
   it('leaves out what it is offered while there is no memory for it, and says the end all the same', async () => {
-    const [config] = loadConfig([ApiConfig], { JSON_BODY_LIMIT: '1048576', BODY_MEMORY: '5600000' });
+    const config = { ...new ApiConfig(), bodyMemory: 5_600_000 };
     const hold = new BodyReservation(new BodyMemory(config), 'account a');
     const events = new EventStream(15_000, noop, hold);
     for (let index = 0; index < 10; index++) events.offer('partial', { index, image: 'x'.repeat(450_000) });

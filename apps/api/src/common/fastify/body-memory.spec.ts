@@ -8,7 +8,7 @@ import { bodySourceOf } from './json-body.js';
 
 /** A memory of so many bytes. */
 function memoryOf(bytes: number): BodyMemory {
-  return new BodyMemory({ ...new ApiConfig(), bodyMemory: bytes, jsonBodyLimit: 0 });
+  return new BodyMemory({ ...new ApiConfig(), bodyMemory: bytes });
 }
 
 /** How much of it one source gets in steps of so many bytes. */

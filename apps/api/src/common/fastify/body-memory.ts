@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { FairBudget } from '#limits/fair-budget.js';
-import { ApiConfig, bodyMemoryOf } from '../api.config.js';
+import { ApiConfig } from '../api.config.js';
 
 /** One source may hold this many times the bytes that remain, in bytes that a response can do without. */
 const OPTIONAL_SHARE = 0.5;
@@ -11,8 +11,8 @@ const OPTIONAL_SHARE = 0.5;
 export class BodyMemory {
   private readonly budget: FairBudget;
 
-  constructor(config: ApiConfig) {
-    this.budget = new FairBudget(bodyMemoryOf(config));
+  constructor({ bodyMemory }: ApiConfig) {
+    this.budget = new FairBudget(bodyMemory);
   }
 
   /** Bytes currently held. */

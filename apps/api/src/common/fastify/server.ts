@@ -4,7 +4,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
-import type { ApiConfig } from '../api.config.js';
+import { JSON_BODY_LIMIT, type ApiConfig } from '../api.config.js';
 import { answerClientError, answerOnSocket, noteResponse } from './client-error.js';
 import type { BodyMemory } from './body-memory.js';
 import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
@@ -126,7 +126,7 @@ export function prepareServer(
   });
   limitArrival(server.server, config);
   boundPipelining(server.server);
-  takeBodies(server, config, memory);
+  takeBodies(server, memory);
   answerOddRequests(server);
 }
 
@@ -140,20 +140,20 @@ export function limitArrival(server: Server, { requestTimeoutMs }: Pick<ApiConfi
  * Closes the connection of a client that stopped reading; one that waits for its response is kept. Each period is half
  * of the time: while something was read, even just before the last period, Node waits for another one.
  */
-function closeUnread(response: ServerResponse, { sendTimeoutMs }: Pick<ApiConfig, 'sendTimeoutMs'>): void {
-  response.setTimeout(sendTimeoutMs / 2, () => {
+function closeUnread(response: ServerResponse, { requestTimeoutMs }: Pick<ApiConfig, 'requestTimeoutMs'>): void {
+  response.setTimeout(requestTimeoutMs / 2, () => {
     if ((response.socket?.writableLength ?? 0) > 0) response.socket?.destroy();
   });
 }
 
 /** Accepts JSON everywhere, and multipart on the routes that allow it. */
-function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemory): void {
+function takeBodies(server: FastifyInstance, memory: BodyMemory): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', (request: FastifyRequest, payload: IncomingMessage) => {
     if (request.routeOptions.config.multipart === 'only') throw formsOnly();
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw unsupported('Compressed request bodies are not supported.');
-    const source = { request, payload, limit: jsonLimit(request, config), memory };
+    const source = { request, payload, limit: jsonLimit(request), memory };
     return request.routeOptions.config.rawBody === true ? readBody(source) : readJsonBody(source);
   });
   server.addContentTypeParser('multipart/form-data', (request: FastifyRequest, _payload, done) => {
@@ -175,9 +175,9 @@ function takeBodies(server: FastifyInstance, config: ApiConfig, memory: BodyMemo
   });
 }
 
-function jsonLimit(request: FastifyRequest, { jsonBodyLimit }: ApiConfig): number {
+function jsonLimit(request: FastifyRequest): number {
   const { largeBody, console: isConsole } = request.routeOptions.config;
-  if (largeBody === true) return jsonBodyLimit;
+  if (largeBody === true) return JSON_BODY_LIMIT;
   if (request.caller !== undefined) return SMALL_LIMIT;
   return isConsole === true && request.session !== undefined ? CONSOLE_LIMIT : ANONYMOUS_LIMIT;
 }
