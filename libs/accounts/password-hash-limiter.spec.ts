@@ -58,9 +58,7 @@ describe('PasswordHashLimiter', () => {
     bench.come('home');
     await bench.drain();
     expect(bench.refused).toHaveLength(15);
-    expect(bench.begun).toEqual([
-      ...['guesser', 'guesser', 'office', 'home', 'guesser', 'office', 'guesser', 'guesser'],
-    ]);
+    expect(bench.begun.join(' ')).toBe('guesser office home guesser office guesser guesser guesser');
   });
 
   it('returns the place when the work fails', async () => {

@@ -23,7 +23,7 @@ const mayImport = {
   'providers/sandbox': [...below, 'providers', 'bytes', 'egress', 'images'],
   routing: [...below, 'redis', 'queue', 'database', 'catalog', 'providers'],
   billing: [...below, 'catalog', 'database'],
-  accounts: [...below, 'database', 'secrets'],
+  accounts: [...below, 'database', 'secrets', 'limits'],
   mail: below,
   webhooks: [...below, 'redis', 'queue', 'database', 'secrets', 'accounts'],
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'webhooks', 'billing'],

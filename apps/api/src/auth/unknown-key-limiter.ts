@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import { FairSemaphore } from '#limits/fair-semaphore.js';
 import type { ApiConfig } from '../common/api.config.js';
 import { networkOf } from '../common/network-of.js';
 
@@ -29,76 +30,33 @@ export function unknownKeyLimits({ unknownKeysWaiting }: Pick<ApiConfig, 'unknow
 
 const RETRY_SECONDS = 5;
 
-interface Waiting {
-  readonly start: () => void;
-  readonly timer: NodeJS.Timeout;
-}
-
 /**
- * Lets lookups of unknown keys and sessions reach the database one at a time per network and a few in all, round-robin
- * across networks. So a flood of invented keys takes a small share of the database, and a valid key waits only behind
- * its own network.
+ * Lets lookups of unknown keys and sessions reach the database one at a time per network and a few in all, in turns of
+ * their networks. So a flood of invented keys takes a small share of the database, and a valid key waits only behind its
+ * own network.
  */
 export class UnknownKeyLimiter {
-  /** Waiting lookups by network, with the next network first. */
-  private readonly lines = new Map<string, Waiting[]>();
-  private readonly busy = new Set<string>();
-  private waiting = 0;
+  private readonly places: FairSemaphore;
 
-  constructor(private readonly limits: UnknownKeyLimits = UNKNOWN_KEY_LIMITS) {}
+  constructor({ maxConcurrent, maxPerNetwork, maxWaiting, maxWaitMs }: UnknownKeyLimits = UNKNOWN_KEY_LIMITS) {
+    this.places = new FairSemaphore(
+      {
+        places: maxConcurrent,
+        placesOfOne: 1,
+        waiting: maxWaiting,
+        waitingOfOne: maxPerNetwork,
+        waitMs: maxWaitMs,
+      },
+      (why) => (why === 'source' ? tooManyOfNetwork() : overloaded()),
+    );
+  }
 
   /**
    * Runs a lookup when it is its network's turn. Throws what the lookup throws, or AppError: `rate_limit_exceeded` when
    * too many of its network wait already, `server_is_overloaded` when too many wait in all or the wait was too long.
    */
   async run<T>(address: string | undefined, lookUp: () => Promise<T>): Promise<T> {
-    const network = networkOf(address);
-    await this.waitForSlot(network);
-    try {
-      return await lookUp();
-    } finally {
-      this.busy.delete(network);
-      // Moves the network behind all others.
-      const line = this.lines.get(network);
-      if (line !== undefined && this.lines.delete(network)) this.lines.set(network, line);
-      this.startNext();
-    }
-  }
-
-  private waitForSlot(network: string): Promise<void> {
-    const line = this.lines.get(network) ?? [];
-    if (line.length >= this.limits.maxPerNetwork) throw tooManyOfNetwork();
-    if (this.waiting >= this.limits.maxWaiting) throw overloaded();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.leave(network, waiting);
-        reject(overloaded());
-      }, this.limits.maxWaitMs);
-      const waiting: Waiting = { start: resolve, timer };
-      line.push(waiting);
-      this.lines.set(network, line);
-      this.waiting++;
-      this.startNext();
-    });
-  }
-
-  private startNext(): void {
-    for (const [network, line] of this.lines) {
-      if (this.busy.size >= this.limits.maxConcurrent) return;
-      const [first] = line;
-      if (first === undefined || this.busy.has(network)) continue;
-      clearTimeout(first.timer);
-      this.leave(network, first);
-      this.busy.add(network);
-      first.start();
-    }
-  }
-
-  private leave(network: string, waiting: Waiting): void {
-    const line = this.lines.get(network) ?? [];
-    line.splice(line.indexOf(waiting), 1);
-    if (line.length === 0) this.lines.delete(network);
-    this.waiting--;
+    return await this.places.run(networkOf(address), lookUp);
   }
 }
 
