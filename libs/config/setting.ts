@@ -3,7 +3,7 @@ import { IsInt, Max, Min, ValidateBy } from 'class-validator';
 import 'reflect-metadata';
 
 /** Who sets a setting: everybody at the start, or whoever has one of these. docs/operations.md has a table for each. */
-export type SettingGroup = 'start' | 'provider' | 'processes' | 'traffic' | 'rules' | 'debugging';
+type SettingGroup = 'start' | 'provider' | 'processes' | 'traffic' | 'rules' | 'debugging';
 
 /** Describes a setting, for parsing and for docs/operations.md. */
 export interface SettingDescription {
