@@ -181,6 +181,7 @@ describe('a try that is late', () => {
     await stalled(TABLE, async () => {
       taken = processes[0]!.intake.take(command(), DEADLINE_MS, attempt(fingerprint, 0), late);
       await untilWaiting(1);
+      const since = performance.now();
       // The statement said that it was new, and was on its way for longer than Postgres allows for.
       age = 60_000;
       await holder.query(
@@ -195,8 +196,6 @@ describe('a try that is late', () => {
     expect((await taken)?.attached).toBe(true);
     expect(await rowsOf(fingerprint)).toHaveLength(1);
   });
-  let since = 0;
-  beforeEach(() => (since = performance.now()));
 
   describe.each([true, false])('whose caller has left (counted: %s)', (counted) => {
     it('makes no task', async () => {
