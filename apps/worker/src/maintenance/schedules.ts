@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
-import { AlertEventRepository } from '#alerts/alert-event.repository.js';
-import { AlertsConfig } from '#alerts/alerts.config.js';
-import { EvaluateAlerts } from '#alerts/evaluate-alerts.js';
+import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { ExpireChatUsage, ExpireLedger, LedgerLag } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -12,7 +10,9 @@ import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
+import { AlertsConfig } from '../alerts/alerts.config.js';
+import { EvaluateAlerts } from '../alerts/evaluate-alerts.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** How often expired data is removed. */

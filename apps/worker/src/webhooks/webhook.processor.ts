@@ -4,7 +4,7 @@ import { DelayedError, type Job } from 'bullmq';
 import { DELIVER_WEBHOOK, parseDeliverWebhook, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
 import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job-handlers.js';
 import { Logger } from '#telemetry/logger.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { DeliverWebhook } from './deliver-webhook.js';
 import { ShutdownGrace } from '../providers/shutdown-grace.js';
 

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { AlertEventRepository, testMessage } from '#alerts/alert-event.repository.js';
-import { AlertRuleRepository, type AlertRule } from '#alerts/alert-rule.repository.js';
-import { ALERTS } from '#alerts/alert-settings.js';
+import { AlertEventRepository, testMessage } from '#notifications/alerts/alert-event.repository.js';
+import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
+import { ALERTS } from '#notifications/alerts/alert-settings.js';
 import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
-import { AlertChannelStore, type AlertChannel } from '#webhooks/channel-store.js';
-import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { DeliveryStore, type ChannelWithLast } from '#notifications/deliveries/delivery-store.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
 import { MailLimits } from '../mail/mail-limits.js';
 import type { AlertPageQuery, AlertRuleBody } from './dto/alert-bodies.dto.js';
 import { alertView, type AlertPage } from './dto/alert-views.dto.js';
@@ -17,8 +18,9 @@ export class AccountAlerts {
   constructor(
     private readonly ruleRows: AlertRuleRepository,
     private readonly events: AlertEventRepository,
-    private readonly channelRows: AlertChannelStore,
-    private readonly deliveries: SendDeliveries,
+    private readonly endpoints: EndpointStore,
+    private readonly deliveries: DeliveryStore,
+    private readonly send: SendDeliveries,
     private readonly limits: MailLimits,
   ) {}
 
@@ -50,21 +52,21 @@ export class AccountAlerts {
     return { before, after };
   }
 
-  async channels(accountId: string): Promise<AlertChannel[]> {
-    return await this.channelRows.list(accountId);
+  async channels(accountId: string): Promise<ChannelWithLast[]> {
+    return await this.deliveries.channels(accountId);
   }
 
   /** Throws AppError `not_found`. */
-  async channel(accountId: string, id: string): Promise<AlertChannel> {
+  async channel(accountId: string, id: string): Promise<ChannelWithLast> {
     const found = (await this.channels(accountId)).find((channel) => channel.id === id);
     if (found === undefined) throw new AppError('not_found', 'Channel not found.');
     return found;
   }
 
   /** Returns the removed channel. Throws AppError `not_found`. */
-  async removeChannel(accountId: string, id: string): Promise<AlertChannel> {
+  async removeChannel(accountId: string, id: string): Promise<ChannelWithLast> {
     const channel = await this.channel(accountId, id);
-    await this.channelRows.remove(accountId, id);
+    await this.endpoints.removeChannel(accountId, id);
     await this.ruleRows.forgetChannel(accountId, id);
     return channel;
   }
@@ -76,13 +78,13 @@ export class AccountAlerts {
   async test(accountId: string, id: string): Promise<string> {
     await this.limits.admit(accountId, (await this.channel(accountId, id)).address);
     const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
-    const entry = await this.channelRows.tellOne(accountId, id, message);
+    const entry = await this.deliveries.addMessage(accountId, id, message);
     if (entry === undefined)
       throw new AppError(
         'invalid_value',
         'The channel is turned off because its receiver returned 410. Remove it and add it again.',
       );
-    await this.deliveries.enqueue(entry);
+    await this.send.enqueue(entry);
     return entry.deliveryId;
   }
 

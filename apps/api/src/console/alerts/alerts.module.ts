@@ -1,16 +1,15 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { AlertsModule } from '#alerts/alerts.module.js';
-import { MailModule } from '#mail/mail.module.js';
-import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { MailModule } from '#notifications/mail/mail.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { LinkMailsModule } from '../mail/link-mails.module.js';
 import { AccountAlerts } from './account-alerts.js';
 import { AlertsController } from './alerts.controller.js';
 import { NewChannels } from './new-channels.js';
 
-/** Alert rules and channels of an account. The library's AlertEvaluationModule evaluates them. */
+/** Alert rules and channels of an account. Workers evaluate them. */
 @Module({
-  imports: [AccountsModule, AlertsModule, LinkMailsModule, MailModule, WebhooksModule],
+  imports: [AccountsModule, LinkMailsModule, MailModule, NotificationsModule],
   controllers: [AlertsController],
   providers: [AccountAlerts, NewChannels],
 })

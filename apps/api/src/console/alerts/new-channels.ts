@@ -4,8 +4,8 @@ import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
-import { Mailer } from '#mail/mailer.js';
-import { AlertChannelStore } from '#webhooks/channel-store.js';
+import { Mailer } from '#notifications/mail/mailer.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
 import type { NewChannelBody } from './dto/alert-bodies.dto.js';
 
 const MAX_URL_LENGTH = 2_048;
@@ -14,7 +14,7 @@ const MAX_URL_LENGTH = 2_048;
 @Injectable()
 export class NewChannels {
   constructor(
-    private readonly channels: AlertChannelStore,
+    private readonly endpoints: EndpointStore,
     private readonly egress: EgressConfig,
     private readonly mailer: Mailer,
   ) {}
@@ -35,7 +35,7 @@ export class NewChannels {
     const email = kind === 'email' ? newEmailOf(address) : undefined;
     const problem = kind === 'email' ? emailProblem(email) : this.urlProblem(address);
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'address' });
-    return await this.channels.add(accountId, kind, email ?? address);
+    return await this.endpoints.addChannel(accountId, kind, email ?? address);
   }
 
   private urlProblem(address: string): string | undefined {

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { MailModule } from '#mail/mail.module.js';
+import { MailModule } from '#notifications/mail/mail.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { LinkMails } from './link-mails.js';
 import { MailLimits } from './mail-limits.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LINK_HOURS } from '#accounts/link-store.js';
-import { Mailer, MailNotSent } from '#mail/mailer.js';
+import { Mailer, MailNotSent } from '#notifications/mail/mailer.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { MailLimits } from './mail-limits.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AppError } from '#contract/app-error.js';
-import { MailNotSent } from '#mail/mailer.js';
+import { MailNotSent } from '#notifications/mail/mailer.js';
 import { Logger } from '#telemetry/logger.js';
 import { LinkMails } from '../mail/link-mails.js';
 import { ResetLinks } from './reset-links.js';

@@ -4,7 +4,7 @@ import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
@@ -33,7 +33,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     StorageModule,
     TasksApiModule,
     TasksModule,
-    WebhooksModule,
+    NotificationsModule,
     UploadRowsModule,
   ],
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],

@@ -3,7 +3,7 @@ import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { AlertsModule } from '#alerts/alerts.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { AccountDefaultsModule } from './account-defaults.module.js';
 import { AccountsController } from './accounts.controller.js';
 import { Accounts } from './accounts.js';
@@ -16,7 +16,7 @@ import { TeamModule } from './team.module.js';
   imports: [
     AccountDefaultsModule,
     AccountsModule,
-    AlertsModule,
+    NotificationsModule,
     BillingModule,
     DatabaseModule,
     TasksModule,

@@ -4,10 +4,10 @@ import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.j
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { AttemptLimiter } from '#limits/attempt-limiter.js';
-import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
-import { shownUrl, WebhookEndpointStore, type WebhookEndpoint } from '#webhooks/endpoint-store.js';
-import { WebhookSecretStore } from '#webhooks/secret-store.js';
-import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { DeliveryStore, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { shownUrl, EndpointStore, type WebhookEndpoint } from '#notifications/endpoint-store.js';
+import { WebhookSecretStore } from '#notifications/secret-store.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
 import type { EndpointChangeBody, NewEndpointBody } from './dto/webhook-bodies.dto.js';
 import {
   endpointView,
@@ -36,9 +36,9 @@ interface Resent {
 @Injectable()
 export class AccountWebhooks {
   constructor(
-    private readonly store: WebhookEndpointStore,
+    private readonly endpointStore: EndpointStore,
     private readonly secretStore: WebhookSecretStore,
-    private readonly deliveryLog: DeliveryLogStore,
+    private readonly deliveries: DeliveryStore,
     private readonly egress: EgressConfig,
     private readonly send: SendDeliveries,
     private readonly attempts: AttemptLimiter,
@@ -46,8 +46,8 @@ export class AccountWebhooks {
 
   /** `withSecrets`: with whole URLs, whose user information and query may contain tokens. */
   async endpoints(accountId: string, withSecrets: boolean): Promise<EndpointListView> {
-    const endpoints = await this.store.list(accountId);
-    const records = await this.store.records(
+    const endpoints = await this.endpointStore.list(accountId);
+    const records = await this.deliveries.records(
       accountId,
       endpoints.map(({ id }) => id),
     );
@@ -64,30 +64,30 @@ export class AccountWebhooks {
     const tooLong = url.length > MAX_URL_LENGTH ? 'The URL is too long.' : undefined;
     const problem = tooLong ?? publicUrlProblem(url, this.egress, { httpsOnly: true });
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'url' });
-    const id = await this.store.add(accountId, url, events ?? WEBHOOK_EVENTS);
+    const id = await this.endpointStore.add(accountId, url, events ?? WEBHOOK_EVENTS);
     return endpointView(await this.endpoint(accountId, id), undefined);
   }
 
   async endpoint(accountId: string, id: string): Promise<WebhookEndpoint> {
-    return (await this.store.find(accountId, id)) ?? noEndpoint();
+    return (await this.endpointStore.find(accountId, id)) ?? noEndpoint();
   }
 
   async change(accountId: string, id: string, { events, active }: EndpointChangeBody): Promise<EndpointView> {
     if (events !== undefined && events !== null) await this.setEvents(accountId, id, events);
-    if (active === true) await this.store.enable(accountId, id);
-    if (active === false) await this.store.disable(accountId, id);
-    const [record] = await this.store.records(accountId, [id]);
+    if (active === true) await this.endpointStore.enable(accountId, id);
+    if (active === false) await this.endpointStore.disable(accountId, id);
+    const [record] = await this.deliveries.records(accountId, [id]);
     return endpointView(await this.endpoint(accountId, id), record);
   }
 
   async remove(accountId: string, id: string): Promise<void> {
-    if (!(await this.store.remove(accountId, id))) noEndpoint();
+    if (!(await this.endpointStore.remove(accountId, id))) noEndpoint();
   }
 
   /** Returns the id of the delivery. Throws AppError: `invalid_value` for a disabled endpoint, `rate_limit_exceeded`. */
   async test(accountId: string, id: string): Promise<string> {
     await this.attempts.admit(`webhook-tests:${accountId}`, TESTS, 60);
-    const entry = await this.deliveryLog.addTest(accountId, id);
+    const entry = await this.deliveries.addTest(accountId, id);
     if (entry === undefined) {
       await this.endpoint(accountId, id);
       throw new AppError('invalid_value', 'The endpoint is disabled. Enable it to test it.');
@@ -108,15 +108,15 @@ export class AccountWebhooks {
   /** Throws AppError: `invalid_value` while an attempt is running, `rate_limit_exceeded`. */
   async resend(accountId: string, { id, taskId, endpointId }: ToResend): Promise<Resent> {
     await this.attempts.admit(`webhook-resends:${accountId}`, RESENDS, 60);
-    const entry = await this.deliveryLog.resend(accountId, id);
+    const entry = await this.deliveries.resend(accountId, id);
     if (entry === undefined) throw new AppError('invalid_value', 'A delivery attempt is already in progress.');
     await this.send.enqueue(entry);
-    const endpoint = endpointId === null ? undefined : await this.store.find(accountId, endpointId);
+    const endpoint = endpointId === null ? undefined : await this.endpointStore.find(accountId, endpointId);
     return { taskId, url: endpoint?.url };
   }
 
   private async setEvents(accountId: string, id: string, events: readonly WebhookEventType[]): Promise<void> {
-    if (!(await this.store.setEvents(accountId, id, [...new Set(events)]))) noEndpoint();
+    if (!(await this.endpointStore.setEvents(accountId, id, [...new Set(events)]))) noEndpoint();
   }
 }
 

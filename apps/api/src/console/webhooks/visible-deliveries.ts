@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope } from '#tasks/row/task.js';
-import { DeliveryLogStore, type DeliveryQuery, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
+import { DeliveryStore, type DeliveryQuery, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { withCallbackUrls } from '../tasks/callback-urls.js';
 import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
 
 /**
@@ -17,7 +18,7 @@ const BATCH = 100;
 @Injectable()
 export class VisibleDeliveries {
   constructor(
-    private readonly deliveryLog: DeliveryLogStore,
+    private readonly deliveries: DeliveryStore,
     private readonly tasks: TaskStore,
   ) {}
 
@@ -30,20 +31,20 @@ export class VisibleDeliveries {
     let isEnd = false;
     let looked = 0;
     while (!isEnd && found.length <= limit && looked < MAX_SCANNED) {
-      const rows = await this.deliveryLog.list(scope.accountId, { ...query, after, limit: batch });
+      const rows = await this.deliveries.list(scope.accountId, { ...query, after, limit: batch });
       found.push(...(await this.visible(scope, rows)));
       after = rows.at(-1)?.id;
       isEnd = rows.length < batch;
       looked += rows.length;
     }
-    const shown = found.slice(0, limit);
+    const shown = await withCallbackUrls(this.tasks, scope.accountId, found.slice(0, limit));
     const last = found.length > limit ? shown.at(-1)?.id : isEnd ? undefined : after;
     return { data: shown.map(deliveryView), has_more: last !== undefined, next: last ?? null };
   }
 
   /** Throws AppError `not_found`. */
   async find(scope: TaskScope, id: string) {
-    const delivery = await this.deliveryLog.find(scope.accountId, id);
+    const delivery = await this.deliveries.find(scope.accountId, id);
     const [visible] = delivery === undefined ? [] : await this.visible(scope, [delivery]);
     if (visible === undefined) throw new AppError('not_found', 'Delivery not found.');
     return visible;

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
@@ -9,9 +9,9 @@ import { DeliveryPayload } from './delivery-payload.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
 import { WebhooksController } from './webhooks.controller.js';
 
-/** Webhook endpoints of an account. The library's WebhooksModule sends the events. */
+/** Webhook endpoints of an account. Workers deliver the events. */
 @Module({
-  imports: [AccountsModule, LimitsModule, LinksModule, TasksModule, WebhooksModule],
+  imports: [AccountsModule, LimitsModule, LinksModule, NotificationsModule, TasksModule],
   controllers: [WebhooksController],
   providers: [AccountWebhooks, DeliveryPayload, VisibleDeliveries],
 })

@@ -1,10 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { AlertEvent } from '#alerts/alert-event.repository.js';
-import type { AlertRule } from '#alerts/alert-rule.repository.js';
-import { ALERTS } from '#alerts/alert-settings.js';
+import type { AlertEvent } from '#notifications/alerts/alert-event.repository.js';
+import type { AlertRule } from '#notifications/alerts/alert-rule.repository.js';
+import { ALERTS } from '#notifications/alerts/alert-settings.js';
 import { ALERT_KINDS, CHANNEL_KINDS, type AlertKind, type ChannelKind } from '#contract/alert-message.js';
-import type { AlertChannel, ChannelDelivery } from '#webhooks/channel-store.js';
-import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
+import type { ChannelDelivery, ChannelWithLast } from '#notifications/deliveries/delivery-store.js';
+import {
+  ATTEMPT_ERRORS,
+  DELIVERY_STATES,
+  type AttemptError,
+  type DeliveryState,
+} from '#notifications/deliveries/next-step.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
 /** One kind of alert, and when it fires. */
@@ -174,7 +179,7 @@ export function ruleView({ kind, enabled, channelIds, ...settings }: AlertRule):
 }
 
 /** The channel without possible secrets: Slack's URLs are secret, and other URLs may have tokens in their query. */
-export function channelView({ id, kind, address, createdAt, gone, last }: AlertChannel): ChannelView {
+export function channelView({ id, kind, address, createdAt, gone, last }: ChannelWithLast): ChannelView {
   return {
     id,
     kind,

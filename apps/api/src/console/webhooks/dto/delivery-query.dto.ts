@@ -1,4 +1,4 @@
-import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
+import { DELIVERY_STATES, type DeliveryState } from '#notifications/deliveries/next-step.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 

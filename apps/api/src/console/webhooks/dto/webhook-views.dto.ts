@@ -1,9 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { WEBHOOK_EVENTS, WEBHOOK_TEST, type SentEventType, type WebhookEventType } from '#contract/webhook-event.js';
-import type { LoggedDelivery } from '#webhooks/delivery-log-store.js';
-import type { EndpointRecord, WebhookEndpoint } from '#webhooks/endpoint-store.js';
-import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from '#webhooks/next-step.js';
-import type { WebhookSecret } from '#webhooks/secret-store.js';
+import type { EndpointRecord, LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import type { WebhookEndpoint } from '#notifications/endpoint-store.js';
+import {
+  ATTEMPT_ERRORS,
+  DELIVERY_STATES,
+  type AttemptError,
+  type DeliveryState,
+} from '#notifications/deliveries/next-step.js';
+import type { WebhookSecret } from '#notifications/secret-store.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
 class EndpointRecordView {

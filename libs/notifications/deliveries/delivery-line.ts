@@ -3,7 +3,7 @@ import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { headsOfLines } from './delivery.sql.js';
-import { WebhooksConfig } from './webhooks.config.js';
+import { WebhooksConfig } from '../webhooks.config.js';
 
 /**
  * The order in which deliveries get a job. They wait in their account's line in Postgres, and only the heads of the

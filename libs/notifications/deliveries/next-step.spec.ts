@@ -1,6 +1,6 @@
 import { loadConfig } from '#config/load-config.js';
 import { nextStep } from './next-step.js';
-import { WebhooksConfig } from './webhooks.config.js';
+import { WebhooksConfig } from '../webhooks.config.js';
 
 const schedule = loadConfig([WebhooksConfig], {})[0].retrySeconds.map(Number);
 

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { ALERT_KINDS, type AlertKind, type AlertMessage, type AlertMessageType } from '#contract/alert-message.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { AlertChannelStore } from '#webhooks/channel-store.js';
-import type { AlertRule } from './alert-rule.repository.js';
+import { DeliveryStore } from '../deliveries/delivery-store.js';
+import { lockEnabledRule, type AlertRule } from './alert-rule.repository.js';
 import { firingText, resolvedText, type AlertReading } from './alert-words.js';
 import { clearMinutes, type AlertStep, type OpenAlert } from './next-alert-step.js';
 
@@ -47,7 +47,7 @@ export interface OpenAlertRow extends OpenAlert {
 export class AlertEventRepository {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly channels: AlertChannelStore,
+    private readonly deliveries: DeliveryStore,
   ) {}
 
   /** Newest first; `after` is the id of the last alert on the previous page. */
@@ -105,12 +105,12 @@ export class AlertEventRepository {
       clearMinutes: clearMinutes(before),
       version: 0,
     };
-    const { count } = await this.prisma.$transaction(async ({ alertEvent, alertRule }) => {
-      // Locks the rule: turning it off either happened before, or also closes the alert created here.
-      const on = await alertRule.updateMany({ where: { accountId, kind, enabled: true }, data: { enabled: true } });
-      return on.count === 1 ? await alertEvent.createMany({ data: row, skipDuplicates: true }) : { count: 0 };
+    const created = await this.prisma.$transaction(async (transaction) => {
+      // Turning the rule off either happened before, or also closes the alert created here.
+      if (!(await lockEnabledRule(transaction, accountId, kind))) return false;
+      return (await transaction.alertEvent.createMany({ data: row, skipDuplicates: true })).count === 1;
     });
-    return count === 1 ? openAlertOf({ ...row, notifiedAt: null, clearSince: null }) : undefined;
+    return created ? openAlertOf({ ...row, notifiedAt: null, clearSince: null }) : undefined;
   }
 
   /**
@@ -146,7 +146,7 @@ export class AlertEventRepository {
       if (changed === undefined) return false;
       if (messageType === undefined) return true;
       const message = messageOf(messageType, rule.kind, changed, now);
-      await this.channels.writeMessages(transaction, rule.accountId, message, rule.channelIds);
+      await this.deliveries.addMessages(transaction, rule.accountId, message, rule.channelIds);
       return true;
     });
   }
@@ -159,6 +159,11 @@ export class AlertEventRepository {
       where: open,
       data: { state: 'resolved', resolvedAt: new Date(), text: 'The alert was turned off.', version: { increment: 1 } },
     });
+  }
+
+  /** Deletes the alerts of a deleted account. */
+  async removeAll(accountId: string): Promise<void> {
+    await this.prisma.alertEvent.deleteMany({ where: { accountId } });
   }
 
   /** When the oldest alert that has ended became due for deletion; undefined when none is due. */

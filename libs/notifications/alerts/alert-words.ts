@@ -1,5 +1,3 @@
-import type { NamedBudget } from '#billing/budget.repository.js';
-
 /** The current value of one subject, and the text that describes it. */
 export interface AlertReading {
   /** Identifies the subject within its kind. */
@@ -16,6 +14,17 @@ export interface AlertReading {
   readonly path: string;
 }
 
+/** A budget that a rule of `budget` is about. Amounts are millionths of a currency. */
+interface SpentBudget {
+  readonly ownerId: string;
+  readonly owner: 'account' | 'key';
+  /** Null = the budget of the account. */
+  readonly keyName: string | null;
+  readonly limit: number;
+  readonly spent: number;
+  readonly period: 'month' | 'total';
+}
+
 const TASKS = '/console/tasks?status=failed';
 const OPERATION = '/console/operation';
 
@@ -23,7 +32,7 @@ const OPERATION = '/console/operation';
  * How much of a budget is used, in percent. A raised budget or a new month is a new subject, with its thresholds
  * unreached.
  */
-export function budgetReading(budget: NamedBudget, currency: string, now: Date): AlertReading {
+export function budgetReading(budget: SpentBudget, currency: string, now: Date): AlertReading {
   const { ownerId, owner, keyName, limit, spent, period } = budget;
   const value = limit === 0 ? 100 : Math.floor((spent / limit) * 100);
   const name = keyName === null ? 'This account' : `Key ${keyName}`;

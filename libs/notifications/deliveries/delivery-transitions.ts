@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { lockAccount } from '#accounts/accounts.sql.js';
 import { CHANNEL_KINDS, type AlertMessage, type ChannelKind } from '#contract/alert-message.js';
 import { SENT_EVENTS, type SentEventType } from '#contract/webhook-event.js';
-import { oneOf } from './one-of.js';
+import { oneOf } from '../one-of.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { claimDelivery, finishDelivery } from './delivery.sql.js';
 import type { AttemptResult, NextStep } from './next-step.js';
-import { WebhooksConfig } from './webhooks.config.js';
+import { WebhooksConfig } from '../webhooks.config.js';
 
 /** A delivery held by one worker; `attempt` is the fencing token that its outcome must name. */
 export interface ClaimedDelivery {

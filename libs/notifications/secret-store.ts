@@ -70,6 +70,11 @@ export class WebhookSecretStore {
     return { current: rows.reduce((sum, row) => sum + row._count, 0) - outdated, outdated };
   }
 
+  /** Removes a deleted account's secrets. */
+  async removeAll(accountId: string): Promise<void> {
+    await this.prisma.webhookSecret.deleteMany({ where: { accountId } });
+  }
+
   private async read(accountId: string): Promise<SecretRow[]> {
     const rows = await this.prisma.webhookSecret.findMany({
       where: { accountId, OR: [{ expiresAt: null }, { expiresAt: { gt: new Date() } }] },

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
 import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
 import { ALERTS, type AlertSettings } from './alert-settings.js';
 
 /** When an account is alerted, and on which channels. */
@@ -41,13 +42,9 @@ export class AlertRuleRepository {
     });
   }
 
-  /** Deletes the rules and alerts of a deleted account. */
+  /** Deletes the rules of a deleted account. */
   async removeAll(accountId: string): Promise<void> {
-    const { alertEvent, alertRule } = this.prisma;
-    await this.prisma.$transaction([
-      alertRule.deleteMany({ where: { accountId } }),
-      alertEvent.deleteMany({ where: { accountId } }),
-    ]);
+    await this.prisma.alertRule.deleteMany({ where: { accountId } });
   }
 
   /** Removes a deleted channel from rules. A rule left without channels sends to all of them. */
@@ -73,6 +70,15 @@ export class AlertRuleRepository {
       if (count === 1) yield* ruleOf(row);
     }
   }
+}
+
+/** Locks a rule until the transaction ends; false when it is off. */
+export async function lockEnabledRule(transaction: Transaction, accountId: string, kind: AlertKind): Promise<boolean> {
+  const on = await transaction.alertRule.updateMany({
+    where: { accountId, kind, enabled: true },
+    data: { enabled: true },
+  });
+  return on.count === 1;
 }
 
 type RuleRow = Omit<AlertRule, 'kind'> & { readonly kind: string };

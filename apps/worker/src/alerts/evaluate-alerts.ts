@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { AlertEventRepository, type OpenAlertRow } from './alert-event.repository.js';
-import { AlertDispatcher } from './alert-dispatcher.js';
+import { AlertEventRepository, type OpenAlertRow } from '#notifications/alerts/alert-event.repository.js';
+import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
+import type { AlertReading } from '#notifications/alerts/alert-words.js';
+import { levelOf, nextAlertStep } from '#notifications/alerts/next-alert-step.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { Logger } from '#telemetry/logger.js';
 import { AlertReadings } from './alert-readings.js';
-import { AlertRuleRepository, type AlertRule } from './alert-rule.repository.js';
-import type { AlertReading } from './alert-words.js';
-import { levelOf, nextAlertStep } from './next-alert-step.js';
-import { ProviderReadings } from './provider-readings.js';
 
 /** Evaluates alert rules: which alerts begin, escalate, or resolve. */
 @Injectable()
@@ -14,8 +14,8 @@ export class EvaluateAlerts {
     private readonly rules: AlertRuleRepository,
     private readonly events: AlertEventRepository,
     private readonly readings: AlertReadings,
-    private readonly providers: ProviderReadings,
-    private readonly dispatcher: AlertDispatcher,
+    private readonly deliveries: SendDeliveries,
+    private readonly logger: Logger,
   ) {}
 
   /**
@@ -24,12 +24,14 @@ export class EvaluateAlerts {
    */
   async run(everyMs: number): Promise<void> {
     for await (const rule of this.rules.takeDue(everyMs)) {
-      await this.evaluate(rule).catch((error: unknown) => this.dispatcher.failed(rule, error));
+      await this.evaluate(rule).catch((error: unknown) => {
+        this.logger.warn('alerts.not_evaluated', { accountId: rule.accountId, code: rule.kind, error });
+      });
     }
   }
 
   private async evaluate(rule: AlertRule): Promise<void> {
-    const readings = await this.read(rule);
+    const readings = await this.readings.of(rule);
     const open = await this.events.open(rule);
     const now = new Date();
     let changed = false;
@@ -43,7 +45,8 @@ export class EvaluateAlerts {
     for (const alert of open.filter(({ subject }) => !readings.some((reading) => reading.subject === subject))) {
       changed = (await this.step(rule, alert, undefined, now)) || changed;
     }
-    if (changed) await this.dispatcher.send(rule);
+    // The sweep finds messages that could not be enqueued.
+    if (changed) await this.deliveries.follow(rule.accountId);
   }
 
   private async step(
@@ -59,19 +62,5 @@ export class EvaluateAlerts {
     const words = level > 0 ? reading : undefined;
     if (step === 'none' && (words === undefined || words.title === alert.title)) return false;
     return await this.events.applyStep(rule, alert, { step, reading: words, level, now });
-  }
-
-  private async read(rule: AlertRule): Promise<AlertReading[]> {
-    switch (rule.kind) {
-      case 'budget':
-        return await this.readings.ofBudgets(rule);
-      case 'provider_down':
-        return await this.providers.all();
-      case 'queue_wait':
-        return await this.readings.ofQueue();
-      case 'failure_rate':
-      case 'overall_failure_rate':
-        return await this.readings.ofFailures(rule);
-    }
   }
 }
