@@ -5,6 +5,7 @@ import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import type { Prisma } from '#database/generated/client.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { oneOf } from './one-of.js';
@@ -147,6 +148,12 @@ export class EndpointStore {
       select: { id: true },
     });
     return rows.map(({ id }) => id);
+  }
+
+  /** Those of these ids that the account has. */
+  async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    const where = { id: { in: inList(ids) }, accountId };
+    return (await this.prisma.webhookEndpoint.findMany({ where, select: { id: true } })).map(({ id }) => id);
   }
 
   /** The URLs of those that the account still has, by id. */

@@ -35,9 +35,10 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
-    'api/AuditTargets.existing',
     'billing/ChatReserves.releaseDoubtful',
+    'notifications/DeliveryStore.existing',
     'tasks/TaskStore.callbackUrls',
+    'tasks/TaskStore.existing',
     'tasks/DropInputs.delete',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',

@@ -149,6 +149,12 @@ export class DeliveryStore {
     return found === null ? undefined : { ...found, event: oneOf(SENT_EVENTS, found.event) };
   }
 
+  /** Those of these ids of deliveries that the account has. */
+  async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    const where = { id: { in: inList(ids) }, accountId };
+    return (await this.prisma.webhookDelivery.findMany({ where, select: { id: true } })).map(({ id }) => id);
+  }
+
   /** The records of the endpoints among these that have deliveries in the log. */
   async records(accountId: string, endpointIds: readonly string[]): Promise<EndpointRecord[]> {
     const newest = await this.prisma.$transaction(

@@ -182,6 +182,12 @@ export class TaskStore {
     return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
   }
 
+  /** Those of these ids that the account has. */
+  async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    const where = { id: { in: inList(ids) }, accountId };
+    return (await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
+  }
+
   /** The callback_urls of the tasks that the account still has, by id; null: the task has none. */
   async callbackUrls(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
     if (ids.length === 0) return new Map();

@@ -1,32 +1,36 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogSource } from '#catalog/catalog-source.js';
-import { PrismaService } from '#database/prisma.service.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
+import { PersonStore } from '#accounts/person-store.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
 
 /** Finds the targets of audit log entries. */
 @Injectable()
 export class AuditTargets {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly keys: ApiKeyRepository,
+    private readonly tasks: TaskStore,
+    private readonly endpoints: EndpointStore,
+    private readonly deliveries: DeliveryStore,
+    private readonly people: PersonStore,
     private readonly source: CatalogSource,
   ) {}
 
-  /** The targets that still exist in an account. Ids start with their kind, so each matches at most one table. */
+  /** The targets that still exist in an account. Ids start with their kind, so each has at most one owner. */
   async existing(accountId: string, entries: readonly AuditEntry[]): Promise<ReadonlySet<string>> {
-    const ids = entries.flatMap(({ target }) => (target === null ? [] : [target]));
-    const asked = { where: { id: { in: ids }, accountId }, select: { id: true } };
-    const { apiKey, task, webhookEndpoint, webhookDelivery, person } = this.prisma;
-    // Sequential on one connection, so that a console page does not use five.
-    const found = await this.prisma.$transaction([
-      apiKey.findMany(asked),
-      task.findMany(asked),
-      webhookEndpoint.findMany(asked),
-      webhookDelivery.findMany(asked),
-      person.findMany(asked),
-    ]);
-    const providers = entries.flatMap(({ action, target }) =>
-      action.startsWith('provider.') && target !== null && this.source.current.providers.has(target) ? [target] : [],
+    const ids = entries.flatMap(({ target }) => target ?? []);
+    const found = new Set(
+      entries.flatMap(({ action, target }) =>
+        action.startsWith('provider.') && target !== null && this.source.current.providers.has(target) ? [target] : [],
+      ),
     );
-    return new Set([...found.flat().map(({ id }) => id), ...providers]);
+    // One after the other, so that a console page does not use five connections.
+    for (const owner of [this.keys, this.tasks, this.endpoints, this.deliveries, this.people]) {
+      for (const id of await owner.existing(accountId, ids)) found.add(id);
+    }
+    return found;
   }
 }

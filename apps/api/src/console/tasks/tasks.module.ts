@@ -4,6 +4,7 @@ import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
+import { BillingModule } from '#billing/billing.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
@@ -33,6 +34,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
     StorageModule,
     TasksApiModule,
     TasksModule,
+    BillingModule,
     NotificationsModule,
     UploadRowsModule,
   ],
