@@ -15,7 +15,6 @@ import { ManyTasks } from './many-tasks.js';
 import { ManyTasksController } from './many-tasks.controller.js';
 import { RetryFailedTasks } from './retry-failed-tasks.js';
 import { RetryTask } from './retry-task.js';
-import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { ShownImages } from './shown-images.js';
 import { ShownTasks } from './shown-tasks.js';
@@ -41,7 +40,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
-    ...[StreamTask, OwnTasks, ShownImages, ShownTasks, TaskInputs],
+    ...[OwnTasks, ShownImages, ShownTasks, TaskInputs],
   ],
   exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Person } from '#accounts/person-store.js';
 import { SecondFactorStore } from '#accounts/second-factor-store.js';
 import { AppError } from '#contract/app-error.js';
-import { FailedSignIns } from '../sign-in/failed-sign-ins.js';
-import { SignInLimits, signedIn } from '../sign-in/sign-in-limits.js';
+import { FailedSignIns } from './failed-sign-ins.js';
+import { SignInLimits, signedIn } from './sign-in-limits.js';
 
 /** Checks the codes of authenticator apps, with the same limits as passwords. */
 @Injectable()

@@ -3,7 +3,7 @@ import { PasskeyStore } from '#accounts/passkey-store.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { consoleCookie, type ConsoleCookie, type CookieChange, type Cookies } from '../console-cookie.js';
 import { CONSOLE_API } from '../protect-console.js';
-import { SealedCookies } from '../sign-in/sealed-cookies.js';
+import { SealedCookies } from './sealed-cookies.js';
 
 const MINUTES = 5;
 

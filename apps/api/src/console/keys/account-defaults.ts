@@ -4,7 +4,7 @@ import { AccountsConfig } from '#accounts/accounts.config.js';
 import { eachAccountLimit } from '#contract/account-limits.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
-import type { AccountDefaultsView, AccountLimitsView } from './dto/account-views.dto.js';
+import type { AccountDefaultsView, AccountLimitsView } from '../team/dto/account-views.dto.js';
 
 /** Default limits of accounts and keys; 0 = unlimited. */
 @Injectable()

@@ -4,11 +4,11 @@ import { AppError } from '#contract/app-error.js';
 import type { Browser } from '../browser.decorator.js';
 import type { Cookies } from '../console-cookie.js';
 import { WithCookies } from '../cookies.interceptor.js';
-import type { SessionView } from '../sign-in/dto/session-views.dto.js';
-import { OpenSession } from '../sign-in/open-session.js';
-import { signInFailed } from '../sign-in/password-sign-in.js';
-import { KnownBrowserCookie } from '../sign-in/known-browser-cookie.js';
-import { SecondStepCookie } from '../sign-in/second-step-cookie.js';
+import type { SessionView } from './dto/session-views.dto.js';
+import { OpenSession } from './open-session.js';
+import { signInFailed } from './password-sign-in.js';
+import { KnownBrowserCookie } from './known-browser-cookie.js';
+import { SecondStepCookie } from './second-step-cookie.js';
 import { CodeCheck } from './code-check.js';
 
 /** The second step of a sign-in, after the password. */

@@ -5,6 +5,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { may } from '#accounts/person-rules.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
 import { AccountAlerts } from './account-alerts.js';
+import { AlertChannels } from './alert-channels.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
@@ -21,7 +22,6 @@ import {
   SentAlertView,
   shownAddress,
 } from './dto/alert-views.dto.js';
-import { NewChannels } from './new-channels.js';
 
 /** Path parameters with a kind of alert. */
 class KindParam {
@@ -34,7 +34,7 @@ class KindParam {
 export class AlertsController {
   constructor(
     private readonly alerts: AccountAlerts,
-    private readonly newChannels: NewChannels,
+    private readonly alertChannels: AlertChannels,
     private readonly audit: AuditLog,
   ) {}
 
@@ -77,15 +77,14 @@ export class AlertsController {
   @Get('channels')
   @ApiResponse({ status: 200, type: ChannelListView })
   async channels(@Session() { accountId }: Session): Promise<ChannelListView> {
-    return { data: (await this.alerts.channels(accountId)).map(channelView), kinds: this.newChannels.kinds };
+    return { data: (await this.alertChannels.list(accountId)).map(channelView), kinds: this.alertChannels.kinds };
   }
 
   @Post('channels')
   @ApiResponse({ status: 201, type: ChannelView })
   async addChannel(@Session() session: Session, @Body() body: NewChannelBody): Promise<ChannelView> {
-    const id = await this.newChannels.add(session.accountId, body);
-    const channel = channelView(await this.alerts.channel(session.accountId, id));
-    await this.audit.record(session, 'alert_channel.added', id, { name: channel.address, kind: channel.kind });
+    const channel = channelView(await this.alertChannels.add(session.accountId, body));
+    await this.audit.record(session, 'alert_channel.added', channel.id, { name: channel.address, kind: channel.kind });
     return channel;
   }
 
@@ -93,7 +92,7 @@ export class AlertsController {
   @RouteConfig({ bodyless: true })
   @HttpCode(204)
   async removeChannel(@Session() session: Session, @Param() { id }: IdParam): Promise<void> {
-    const { kind, address } = await this.alerts.removeChannel(session.accountId, id);
+    const { kind, address } = await this.alertChannels.remove(session.accountId, id);
     await this.audit.record(session, 'alert_channel.removed', id, { name: shownAddress(kind, address) });
   }
 
@@ -102,8 +101,9 @@ export class AlertsController {
   @HttpCode(202)
   @ApiResponse({ status: 202, type: SentAlertView })
   async test(@Session() session: Session, @Param() { id }: IdParam): Promise<SentAlertView> {
-    const { kind, address } = await this.alerts.channel(session.accountId, id);
-    const deliveryId = await this.alerts.test(session.accountId, id);
+    const channel = await this.alertChannels.find(session.accountId, id);
+    const deliveryId = await this.alertChannels.test(session.accountId, channel);
+    const { kind, address } = channel;
     await this.audit.record(session, 'alert_channel.tested', id, { name: shownAddress(kind, address) });
     return { id: deliveryId };
   }

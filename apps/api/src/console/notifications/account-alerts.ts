@@ -1,27 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
-import { AlertEventRepository, testMessage } from '#notifications/alerts/alert-event.repository.js';
+import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
 import { ALERTS } from '#notifications/alerts/alert-settings.js';
 import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
-import { DeliveryStore, type ChannelWithLast } from '#notifications/deliveries/delivery-store.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
-import { MailLimits } from '../mail/mail-limits.js';
 import type { AlertPageQuery, AlertRuleBody } from './dto/alert-bodies.dto.js';
 import { alertView, type AlertPage } from './dto/alert-views.dto.js';
 
-/** An account's alerts, as its admins manage them. Anything of another account is `not_found`. */
+/** An account's alerts and their rules, as its admins manage them. Anything of another account is `not_found`. */
 @Injectable()
 export class AccountAlerts {
   constructor(
     private readonly ruleRows: AlertRuleRepository,
     private readonly events: AlertEventRepository,
     private readonly endpoints: EndpointStore,
-    private readonly deliveries: DeliveryStore,
-    private readonly send: SendDeliveries,
-    private readonly limits: MailLimits,
   ) {}
 
   async rules(accountId: string, operator: boolean): Promise<AlertRule[]> {
@@ -52,42 +45,6 @@ export class AccountAlerts {
     return { before, after };
   }
 
-  async channels(accountId: string): Promise<ChannelWithLast[]> {
-    return await this.deliveries.channels(accountId);
-  }
-
-  /** Throws AppError `not_found`. */
-  async channel(accountId: string, id: string): Promise<ChannelWithLast> {
-    const found = (await this.channels(accountId)).find((channel) => channel.id === id);
-    if (found === undefined) throw new AppError('not_found', 'Channel not found.');
-    return found;
-  }
-
-  /** Returns the removed channel. Throws AppError `not_found`. */
-  async removeChannel(accountId: string, id: string): Promise<ChannelWithLast> {
-    const channel = await this.channel(accountId, id);
-    await this.endpoints.removeChannel(accountId, id);
-    await this.ruleRows.forgetChannel(accountId, id);
-    return channel;
-  }
-
-  /**
-   * Sends a test and returns the id of its delivery. Throws AppError `invalid_value` for a channel that responded with
-   * 410, and `rate_limit_exceeded`.
-   */
-  async test(accountId: string, id: string): Promise<string> {
-    await this.limits.admit(accountId, (await this.channel(accountId, id)).address);
-    const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
-    const entry = await this.deliveries.addMessage(accountId, id, message);
-    if (entry === undefined)
-      throw new AppError(
-        'invalid_value',
-        'The channel is turned off because its receiver returned 410. Remove it and add it again.',
-      );
-    await this.send.enqueue(entry);
-    return entry.deliveryId;
-  }
-
   async history(accountId: string, operator: boolean, { limit, after, state }: AlertPageQuery): Promise<AlertPage> {
     const query = { kinds: kindsFor(operator), after, state, limit: limit + 1 };
     const rows = await this.events.list(accountId, query);
@@ -98,7 +55,7 @@ export class AccountAlerts {
 
   private async knownChannels(accountId: string, ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
-    const known = (await this.channels(accountId)).map(({ id }) => id);
+    const known = (await this.endpoints.channels(accountId)).map(({ id }) => id);
     if (ids.every((id) => known.includes(id))) return [...new Set(ids)];
     throw new AppError('invalid_value', 'Channel not found.', { param: 'channels' });
   }

@@ -8,7 +8,6 @@ import type { TaskScope } from '#tasks/row/task.js';
 import { DELIVERY_STATES } from '#notifications/deliveries/next-step.js';
 import { shownUrl } from '#notifications/endpoint-store.js';
 import { AccountWebhooks } from './account-webhooks.js';
-import { DeliveryPayload } from './delivery-payload.js';
 import { VisibleTasks } from '../tasks/visible-tasks.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
 import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
@@ -28,7 +27,6 @@ export class WebhooksController {
   constructor(
     private readonly webhooks: AccountWebhooks,
     private readonly visible: VisibleDeliveries,
-    private readonly payloads: DeliveryPayload,
     private readonly audit: AuditLog,
   ) {}
 
@@ -137,7 +135,7 @@ export class WebhooksController {
     schema: { anyOf: [{ $ref: getSchemaPath(WebhookEvent) }, { $ref: getSchemaPath(WebhookTestEvent) }] },
   })
   async payload(@VisibleTasks() scope: TaskScope, @Param() { id }: IdParam): Promise<WebhookEvent | WebhookTestEvent> {
-    return await this.payloads.of(scope, id);
+    return await this.visible.payload(scope, id);
   }
 
   @Post('deliveries/:id/resend')

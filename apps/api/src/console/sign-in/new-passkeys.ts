@@ -5,7 +5,7 @@ import { AppError } from '#contract/app-error.js';
 import type { Cookies } from '../console-cookie.js';
 import { WithCookies } from '../cookies.interceptor.js';
 import { notSignedIn } from '../protect-console.js';
-import { PasswordSignIn } from '../sign-in/password-sign-in.js';
+import { PasswordSignIn } from './password-sign-in.js';
 import { ChallengeCookie } from './challenge-cookie.js';
 import { passkeyView, type NewPasskeyBody, type PasskeyOptionsView, type PasskeyView } from './dto/passkeys.dto.js';
 import { WebAuthn } from './web-authn.js';

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { TaskLinks } from '#answers/task-links.js';
 import { AppError } from '#contract/app-error.js';
+import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { DeliveryStore, type DeliveryQuery, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
@@ -20,6 +22,7 @@ export class VisibleDeliveries {
   constructor(
     private readonly deliveries: DeliveryStore,
     private readonly tasks: TaskStore,
+    private readonly links: TaskLinks,
   ) {}
 
   /** One page. For a member it may have few or no entries and still be followed by more. */
@@ -48,6 +51,19 @@ export class VisibleDeliveries {
     const [visible] = delivery === undefined ? [] : await this.visible(scope, [delivery]);
     if (visible === undefined) throw new AppError('not_found', 'Delivery not found.');
     return visible;
+  }
+
+  /**
+   * The body that an attempt would send now: it is not stored, each attempt creates its own, with new links. Throws
+   * AppError `not_found` when the delivery or its task no longer exists.
+   */
+  async payload(scope: TaskScope, id: string): Promise<WebhookEvent | WebhookTestEvent> {
+    const delivery = await this.find(scope, id);
+    const { taskId } = delivery;
+    const task = taskId === null ? undefined : await this.tasks.find(scope, taskId);
+    const event = this.links.event(delivery, task);
+    if (event === undefined) throw new AppError('not_found', 'Its task is no longer stored.');
+    return event;
   }
 
   private async visible<Row extends Pick<LoggedDelivery, 'taskId'>>(scope: TaskScope, rows: readonly Row[]) {

@@ -5,8 +5,8 @@ import { Browser } from '../browser.decorator.js';
 import { ConsoleController } from '../console-controller.js';
 import { Cookies } from '../console-cookie.js';
 import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js';
-import { SessionView } from '../sign-in/dto/session-views.dto.js';
-import { PasswordGuard } from '../sign-in/password.guard.js';
+import { SessionView } from './dto/session-views.dto.js';
+import { PasswordGuard } from './password.guard.js';
 import { CodeSignIn } from './code-sign-in.js';
 import { CodeBody } from './dto/two-factor.dto.js';
 

@@ -12,10 +12,10 @@ import { CookiesInterceptor, type WithCookies } from '../cookies.interceptor.js'
 import { NameBody } from '../dto/name-body.dto.js';
 import { Session } from '../session.decorator.js';
 import { ProofGuard } from '../proof.guard.js';
-import { ProofBody } from '../sign-in/dto/sign-in-bodies.dto.js';
-import { PasswordGuard } from '../sign-in/password.guard.js';
-import { ProfileLimits } from '../sign-in/profile-limits.js';
-import { SignInChanges } from '../sign-in/sign-in-changes.js';
+import { ProofBody } from './dto/sign-in-bodies.dto.js';
+import { PasswordGuard } from './password.guard.js';
+import { ProfileLimits } from './profile-limits.js';
+import { SignInChanges } from './sign-in-changes.js';
 import { NewPasskeyBody, PasskeyListView, PasskeyOptionsView } from './dto/passkeys.dto.js';
 import { PasskeyView, passkeyView } from './dto/passkeys.dto.js';
 import { NewPasskeys } from './new-passkeys.js';

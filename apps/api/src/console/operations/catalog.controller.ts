@@ -6,11 +6,20 @@ import { ConsoleCatalog } from '#catalog/console-catalog.js';
 import { EditCatalog, type Changed } from '#catalog/edit-catalog.js';
 import { RevisionRepository } from '#catalog/revision.repository.js';
 import { NameParam } from '../../common/params.js';
+import { GoneSignal } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
-import { ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalog-bodies.dto.js';
-import { CatalogView, catalogView, ChangedView, RevisionListView, revisionView } from './dto/catalog-views.dto.js';
+import { CheckConnection } from './check-connection.js';
+import { ConnectionBody, ModelBody, ProviderBody, RevisionBody, RevisionQuery } from './dto/catalog-bodies.dto.js';
+import {
+  CatalogView,
+  catalogView,
+  ChangedView,
+  ConnectionView,
+  RevisionListView,
+  revisionView,
+} from './dto/catalog-views.dto.js';
 
 /** Path parameters with a revision. */
 class RevisionParam {
@@ -26,6 +35,7 @@ export class CatalogController {
     private readonly added: ConsoleCatalog,
     private readonly edit: EditCatalog,
     private readonly revisions: RevisionRepository,
+    private readonly connections: CheckConnection,
     private readonly audit: AuditLog,
   ) {}
 
@@ -94,6 +104,19 @@ export class CatalogController {
   ): Promise<ChangedView> {
     const number = /^\d{1,9}$/.test(old) ? Number(old) : -1;
     return await this.noted(session, old, await this.edit.restore(number, revision, session.email));
+  }
+
+  /** Tests a provider's address and keys before it is saved. */
+  @Post('connection')
+  @HttpCode(200)
+  @ApiResponse({
+    status: 200,
+    type: ConnectionView,
+    description: 'Requests the provider’s list of models, which is free of charge.',
+  })
+  async try(@Body() { name, ...change }: ConnectionBody, @GoneSignal() gone: AbortSignal): Promise<ConnectionView> {
+    const { models, problem } = await this.connections.run(name, change, gone);
+    return { models: [...models], problem };
   }
 
   private async noted(session: Session, target: string, { action, ...details }: Changed): Promise<ChangedView> {
