@@ -7,7 +7,7 @@ import { ExpireChatUsage, ExpireLedger } from '#billing/expire-ledger.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { Logger, NestLogger } from '#telemetry/logger.js';
-import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 import { WorkerConfig } from '../dist/apps/worker/src/worker.config.js';
 import { WorkerModule } from '../dist/apps/worker/src/worker.module.js';
 

@@ -1,13 +1,11 @@
 // Queries of the delivery log and the audit log.
 import { AuditLog } from '#accounts/audit-log.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
 
 /** Like `recurring`; the places are in the middle of the logs. */
-export function recurringLogs({ database, accountId }, { near, delivery, audit }) {
-  const deliveries = new DeliveryLogStore(database);
+export function recurringLogs({ database, log: deliveries, accountId }, { near, delivery, audit }) {
   const log = new AuditLog(database);
   const list = (name, query, account = accountId) => [
-    `webhooks/DeliveryLogStore.list: ${name}`,
+    `notifications/DeliveryStore.list: ${name}`,
     () => deliveries.list(account, { limit: 21, ...query }),
   ];
   const entries = (name, query) => [

@@ -2,7 +2,7 @@
 import { ulid } from 'ulid';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { SessionStore } from '#accounts/session-store.js';
-import { AlertEventRepository, testMessage } from '#alerts/alert-event.repository.js';
+import { AlertEventRepository, testMessage } from '#notifications/alerts/alert-event.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
@@ -12,9 +12,7 @@ import { newRequestId, newUploadId } from '#tasks/row/task-id.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import { AlertChannelStore } from '#webhooks/channel-store.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WebhookGauges } from '#webhooks/webhook-gauges.js';
+import { WebhookGauges } from '#notifications/deliveries/webhook-gauges.js';
 
 const HOUR_MS = 3_600_000;
 const hoursAgo = (hours) => new Date(Date.now() - hours * HOUR_MS);
@@ -51,9 +49,8 @@ function signInsOf({ database, secretsConfig, logger }) {
   ];
 }
 
-function alertsOf({ database, webhooksConfig, accountId }) {
-  const channels = new AlertChannelStore(database, webhooksConfig);
-  const alerts = new AlertEventRepository(database, channels);
+function alertsOf({ database, endpoints, log, accountId }) {
+  const alerts = new AlertEventRepository(database, log);
   const rule = { accountId, kind: 'failure_rate', channelIds: [] };
   const reading = {
     subject: 'bench',
@@ -65,7 +62,7 @@ function alertsOf({ database, webhooksConfig, accountId }) {
     level: 1,
   };
   const list = (name, query) => [
-    `alerts/AlertEventRepository.list: ${name}`,
+    `notifications/AlertEventRepository.list: ${name}`,
     () => alerts.list(accountId, { kinds: ALERT_KINDS, limit: 21, ...query }),
   ];
   return [
@@ -74,9 +71,9 @@ function alertsOf({ database, webhooksConfig, accountId }) {
     list('firing', { state: 'firing' }),
     list('of a kind that is rare', { kinds: ['provider_down'] }),
     list('of a kind that never was', { kinds: ['overall_failure_rate'] }),
-    ['alerts/AlertEventRepository.open', () => alerts.open(rule)],
+    ['notifications/AlertEventRepository.open', () => alerts.open(rule)],
     [
-      'alerts/AlertEventRepository: from begin to close',
+      'notifications/AlertEventRepository: from begin to close',
       async () => {
         await database.alertRule.upsert({
           where: { accountId_kind: { accountId, kind: rule.kind } },
@@ -100,15 +97,15 @@ function alertsOf({ database, webhooksConfig, accountId }) {
       },
     ],
     [
-      'webhooks/AlertChannelStore: a channel that is tried',
+      'notifications/DeliveryStore: a channel that is tried',
       async () => {
-        const channel = await channels.add(accountId, 'slack', 'https://bench.example/alerts');
-        await channels.tellOne(accountId, channel, testMessage('bench', new Date()));
-        await channels.remove(accountId, channel);
+        const channel = await endpoints.addChannel(accountId, 'slack', 'https://bench.example/alerts');
+        await log.addMessage(accountId, channel, testMessage('bench', new Date()));
+        await endpoints.removeChannel(accountId, channel);
       },
     ],
-    ['alerts/AlertEventRepository.dueSince', () => alerts.dueSince({ auditLogRetentionDays: 700 })],
-    ['alerts/AlertEventRepository.expire', () => alerts.expire({ auditLogRetentionDays: 710 })],
+    ['notifications/AlertEventRepository.dueSince', () => alerts.dueSince({ auditLogRetentionDays: 700 })],
+    ['notifications/AlertEventRepository.expire', () => alerts.expire({ auditLogRetentionDays: 710 })],
   ];
 }
 
@@ -158,12 +155,11 @@ function budgetsOf({ database, accountId }) {
 }
 
 function tasksOf(
-  { database, accountId, scope, store, intake, sweep, lost, redis, redisConfig },
+  { database, log, accountId, scope, store, intake, sweep, lost, redis, redisConfig },
   { near, failed, delivery },
 ) {
   const figures = new TaskFigures(database);
   const objects = new TaskObjects(database);
-  const log = new DeliveryLogStore(database);
   return [
     ['tasks/TaskFigures.oldestWaitingSeconds', () => figures.oldestWaitingSeconds()],
     ['tasks/FailedTasks.orders', () => new FailedTasks(database).orders([failed.id])],
@@ -192,11 +188,11 @@ function tasksOf(
         await sweep.checkSlots();
       },
     ],
-    ['webhooks/DeliveryLogStore.find', () => log.find(accountId, delivery.id)],
-    ['webhooks/DeliveryLogStore.addTest', () => log.addTest(accountId, 'whe_bench')],
-    ['webhooks/DeliveryLogStore.resend', () => log.resend(accountId, delivery.id)],
+    ['notifications/DeliveryStore.find', () => log.find(accountId, delivery.id)],
+    ['notifications/DeliveryStore.addTest', () => log.addTest(accountId, 'whe_bench')],
+    ['notifications/DeliveryStore.resend', () => log.resend(accountId, delivery.id)],
     [
-      'webhooks/WebhookGauges.read',
+      'notifications/WebhookGauges.read',
       async () => {
         const metrics = new Metrics();
         new WebhookGauges(metrics, database).onModuleInit();

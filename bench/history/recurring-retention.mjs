@@ -6,7 +6,7 @@ import { LedgerLag } from '#billing/expire-ledger.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
-import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 
 const hoursAgo = (hours) => new Date(Date.now() - hours * 3_600_000);
 /** Deletes nothing: another measure covers deleting objects. */
@@ -35,8 +35,8 @@ export function recurringRetention({ database, tasks, logger }) {
     ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 }, 24)],
     ['tasks/ExpireIdempotencyKeys.dueSince', () => new ExpireIdempotencyKeys(database, logger).dueSince()],
     ['tasks/ExpireIdempotencyKeys.run', () => new ExpireIdempotencyKeys(database, logger).run()],
-    ['webhooks/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
-    ['webhooks/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
+    ['notifications/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
+    ['notifications/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
     ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],
     ['billing/ChargeRepository.removeBefore: nothing due', () => charges.removeBefore(hoursAgo(week * 2), 1_000)],
     ['billing/LedgerLag.charges', () => lag.charges(6)],

@@ -6,7 +6,7 @@ import type { SecretsConfig } from '#secrets/secrets.config.js';
 import type { TaskEvents } from '#tasks/states/task-events.js';
 import type { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { Logger } from '#telemetry/logger.js';
-import type { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import type { WebhooksConfig } from '#notifications/webhooks.config.js';
 
 /** What recurring work needs besides the database. */
 export interface RecurringRoom {

@@ -17,10 +17,10 @@ import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { TaskSlots } from '#tasks/admission/task-slots.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
-import { AlertChannelStore } from '#webhooks/channel-store.js';
-import { DeliveryLine } from '#webhooks/delivery-line.js';
-import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
+import { DeliveryLine } from '#notifications/deliveries/delivery-line.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryTransitions } from '#notifications/deliveries/delivery-transitions.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
 import { recurringLogs } from './recurring-logs.mjs';
 import { recurringOpen } from './recurring-open.mjs';
 import { recurringRetention } from './recurring-retention.mjs';
@@ -55,6 +55,7 @@ export async function recurring(database, room, { tasks, accountId }) {
   const store = new TaskStore(database);
   const lost = new LostCallers(redis, redisConfig, database);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
+  const endpoints = new EndpointStore(database, webhooksConfig);
   const context = {
     accountId,
     scope: { accountId, own: undefined },
@@ -72,7 +73,8 @@ export async function recurring(database, room, { tasks, accountId }) {
     sweep: new SweepTasks(database, queue, events, slots, logger),
     deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
     line: new DeliveryLine(database, webhooksConfig),
-    endpoints: new WebhookEndpointStore(database, webhooksConfig),
+    endpoints,
+    log: new DeliveryStore(database, endpoints),
     apiKeys: new ApiKeyRepository(database, secretsConfig),
     lost,
   };
@@ -220,12 +222,11 @@ function listsOf({ store, database, accountId, scope, tasks }, { near, middle, f
   ];
 }
 
-function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { failed: { id: failedId } }) {
+function figuresOf({ database, accountId, line, log }, { failed: { id: failedId } }) {
   const usage = new UsageRepository(database);
   const budgets = new BudgetRepository(database);
   const figures = new TaskFigures(database);
   const failed = new FailedTasks(database);
-  const channels = new AlertChannelStore(database, webhooksConfig);
   const read = (name, by, days, group, filters = {}) => [
     `billing/UsageRepository.read: ${name}`,
     () => usage.read(accountId, { by, group, from: hoursAgo(24 * days), to: new Date(), currency: 'USD', ...filters }),
@@ -264,9 +265,9 @@ function figuresOf({ database, accountId, line, endpoints, webhooksConfig }, { f
     ['tasks/FailedTasks.page: the next one', () => failed.page({ ...kind, limit: 20, after: failedId })],
     ['tasks/FailedTasks.page: of a kind that is rare', () => failed.page({ ...kind, code: 'no_such_code', limit: 20 })],
     ['tasks/FailedTasks.page: not retried yet', () => failed.page({ ...kind, limit: 20, open: true })],
-    ['webhooks/AlertChannelStore.list', () => channels.list(accountId)],
-    ['webhooks/DeliveryLine.heads', () => line.heads()],
-    ['webhooks/WebhookEndpointStore.records', () => endpoints.records(accountId, ['whe_bench'])],
+    ['notifications/DeliveryStore.channels', () => log.channels(accountId)],
+    ['notifications/DeliveryLine.heads', () => line.heads()],
+    ['notifications/DeliveryStore.records', () => log.records(accountId, ['whe_bench'])],
   ];
 }
 
@@ -400,10 +401,10 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
     ['tasks/LostCallers.markAll', () => lost.markAll()],
     ['tasks/TaskObjects.known', () => objects.known([`results/${near.id}-1.png`])],
     ['tasks/TaskObjects.page', () => objects.page(near.id, 1_000)],
-    ['webhooks/DeliveryLine.headsOfTasks', () => line.headsOfTasks([near.id])],
-    ['webhooks/DeliveryLine.headsOfAccount', () => line.headsOfAccount(accountId)],
+    ['notifications/DeliveryLine.headsOfTasks', () => line.headsOfTasks([near.id])],
+    ['notifications/DeliveryLine.headsOfAccount', () => line.headsOfAccount(accountId)],
     [
-      'webhooks/DeliveryTransitions: claim and finish',
+      'notifications/DeliveryTransitions: claim and finish',
       async () => {
         const [head] = await line.headsOfAccount(accountId);
         const delivery = head && (await deliveries.claim(head.deliveryId, 20_000));

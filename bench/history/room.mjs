@@ -14,7 +14,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { TaskEvents } from '#tasks/states/task-events.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { StatementWatch } from './watch.mjs';
 
 /** One watched connection to the database; close it at the end. */

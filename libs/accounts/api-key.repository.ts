@@ -4,6 +4,7 @@ import { ulid } from 'ulid';
 import { AppError } from '#contract/app-error.js';
 import type { ApiKey, Prisma } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/database-errors.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { secretIdOf } from '#secrets/sealed-text.js';
@@ -141,6 +142,17 @@ export class ApiKeyRepository {
       select: { id: true, name: true },
     });
     return rows.map((row) => shown(row, makers));
+  }
+
+  /** Those of these ids that the account has, including ended keys. */
+  async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    const where = { id: { in: inList(ids) }, accountId };
+    return (await this.prisma.apiKey.findMany({ where, select: { id: true } })).map(({ id }) => id);
+  }
+
+  /** The keys that a person created, including ended ones, newest first. */
+  async ofCreator(accountId: string, createdBy: string): Promise<ApiKey[]> {
+    return await this.prisma.apiKey.findMany({ where: { accountId, createdBy }, orderBy: { createdAt: 'desc' } });
   }
 
   /**

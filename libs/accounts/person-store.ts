@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { Person as PersonRow, Prisma, SignInLink } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/database-errors.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
@@ -243,6 +244,12 @@ export class PersonStore {
   async find(accountId: string, id: string): Promise<Person | undefined> {
     const row = await this.prisma.person.findFirst({ where: { id, accountId, deletedAt: null }, include: SIGN_IN });
     return row === null ? undefined : personOf(row);
+  }
+
+  /** Those of these ids that the account has, including deleted people. */
+  async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    const where = { id: { in: inList(ids) }, accountId };
+    return (await this.prisma.person.findMany({ where, select: { id: true } })).map(({ id }) => id);
   }
 
   /**

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
-import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { Admission } from './admission/admission.js';
@@ -42,9 +42,9 @@ const accepted = [TaskEstimates, SubmitTask, CancelTask];
 
 /** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({
-  imports: [DatabaseModule, QueueModule, StorageModule, WebhooksModule],
+  imports: [DatabaseModule, QueueModule, StorageModule, NotificationsModule],
   providers: [...rows, ...shown, ...told, ends, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
-  exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, WebhooksModule],
+  exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, NotificationsModule],
 })
 export class TasksModule {}
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { TEST_ACCOUNT } from '../support/task-room.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -27,11 +27,9 @@ describe('webhooks of several accounts', () => {
     const { pool } = platform;
     const held: ServerResponse[] = [];
     receiver.answer('/slow', (response) => held.push(response));
-    const endpoint = await new WebhookEndpointStore(databaseOf(platform), {
-      ...new WebhooksConfig(),
-      endpointsPerAccount: 0,
-    }).add(TEST_ACCOUNT, receiver.url('/slow'));
-    const log = new DeliveryLogStore(databaseOf(platform));
+    const endpoints = new EndpointStore(databaseOf(platform), { ...new WebhooksConfig(), endpointsPerAccount: 0 });
+    const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url('/slow'));
+    const log = new DeliveryStore(databaseOf(platform), endpoints);
     for (let n = 0; n < SLOW; n++) await log.addTest(TEST_ACCOUNT, endpoint);
     await receiver.arrived('/slow', AT_ONCE);
 

@@ -4,10 +4,10 @@ import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TextSealer } from '#secrets/sealed-text.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
-import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from '#notifications/secret-store.js';
 import type { Platform } from '../support/platform.js';
 import { startWorker } from '../support/processes.js';
 import { TEST_ACCOUNT } from '../support/task-room.js';
@@ -61,8 +61,12 @@ describe('webhooks', () => {
     return event as Received['event'];
   }
 
+  function endpoints(): EndpointStore {
+    return new EndpointStore(databaseOf(platform), { ...new WebhooksConfig(), endpointsPerAccount: 0 });
+  }
+
   async function settled(taskId: string): Promise<unknown> {
-    const log = new DeliveryLogStore(databaseOf(platform));
+    const log = new DeliveryStore(databaseOf(platform), endpoints());
     const look = () => log.list(TEST_ACCOUNT, { taskId, limit: 10 });
     await waitUntil(async () => (await look()).every(({ state }) => state !== 'pending'), { timeoutMs: 30_000 });
     return (await look()).map(({ state, attempts }) => [state, attempts.map(({ status }) => status)]);
@@ -71,11 +75,7 @@ describe('webhooks', () => {
   it('tell of an image with a link that works, once, to callback and endpoint, both libraries verifying', async () => {
     const callback = freshPath();
     const hook = freshPath();
-    const endpoints = new WebhookEndpointStore(databaseOf(platform), {
-      ...new WebhooksConfig(),
-      endpointsPerAccount: 0,
-    });
-    const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url(hook));
+    const endpoint = await endpoints().add(TEST_ACCOUNT, receiver.url(hook));
     const waited = await submit('for somebody who waits', undefined, '');
     const id = await submit('a lighthouse', callback);
     const [first] = await receiver.arrived(callback);
@@ -90,7 +90,7 @@ describe('webhooks', () => {
     const submitted = await platform.call(GENERATIONS, { key: dialect, body });
     const [, third] = await receiver.arrived(hook, 2);
     expect(third?.event.data.id).toBe(submitted.headers.get('x-task-id'));
-    await endpoints.remove(TEST_ACCOUNT, endpoint);
+    await endpoints().remove(TEST_ACCOUNT, endpoint);
 
     const event = await unwrapped(first as Received);
     expect(await unwrapped(second as Received)).toMatchObject({ id: event.id, data: { id } });

@@ -1,9 +1,10 @@
-import { AlertEventRepository } from '#alerts/alert-event.repository.js';
-import { AlertRuleRepository, type AlertRule } from '#alerts/alert-rule.repository.js';
-import { ALERTS } from '#alerts/alert-settings.js';
+import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
+import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
+import { ALERTS } from '#notifications/alerts/alert-settings.js';
 import type { PrismaService } from '#database/prisma.service.js';
-import { AlertChannelStore } from '#webhooks/channel-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { openPrisma } from '../support/open-prisma.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
@@ -35,7 +36,10 @@ describe('alerts', () => {
     testDatabase = await createTestDatabase();
     prisma = openPrisma(testDatabase.url);
     rules = new AlertRuleRepository(prisma);
-    events = new AlertEventRepository(prisma, new AlertChannelStore(prisma, new WebhooksConfig()));
+    events = new AlertEventRepository(
+      prisma,
+      new DeliveryStore(prisma, new EndpointStore(prisma, new WebhooksConfig())),
+    );
   });
   afterAll(async () => {
     await prisma.close();

@@ -5,7 +5,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { fillHistory } from '../../bench/history/fill.mjs';
 import { recurring, type RecurringWork } from '../../bench/history/recurring.mjs';
@@ -20,7 +20,7 @@ const MAX_PAGES = 1_500;
 const BATCHES: readonly string[] = [
   'tasks/ExpireObjects.run: objects',
   'tasks/ExpireObjects.run: rows',
-  'webhooks/ExpireWebhooks.run',
+  'notifications/ExpireWebhooks.run',
   'billing/ChargeRepository.removeBefore',
   'billing/UsageRepository.removeBefore: hours',
   'billing/UsageRepository.removeBefore: days',

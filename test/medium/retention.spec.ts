@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import { AuditLog } from '#accounts/audit-log.js';
-import { AlertEventRepository } from '#alerts/alert-event.repository.js';
+import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
 import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
@@ -25,8 +25,9 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
-import { AlertChannelStore } from '#webhooks/channel-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -111,7 +112,7 @@ describe('retention', () => {
     const audit = new AuditLog(room.database);
     const alerts = new AlertEventRepository(
       room.database,
-      new AlertChannelStore(room.database, loadConfig([WebhooksConfig], {})[0]),
+      new DeliveryStore(room.database, new EndpointStore(room.database, loadConfig([WebhooksConfig], {})[0])),
     );
     const keys = new ExpireIdempotencyKeys(room.database, room.logger);
     const signIns = new ExpireSignIns(room.database, room.logger);

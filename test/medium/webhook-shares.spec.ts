@@ -1,9 +1,9 @@
 import type { AppError } from '#contract/app-error.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
-import { nextStep, type AttemptResult } from '#webhooks/next-step.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import type { ClaimedDelivery } from '#notifications/deliveries/delivery-transitions.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
+import { nextStep, type AttemptResult } from '#notifications/deliveries/next-step.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { command, DELIVERIES_AT_ONCE, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -14,13 +14,13 @@ const URL = 'https://hooks.example/';
 // Real: Postgres and Redis. Nobody sends anything here: what is claimed is being sent.
 describe('the places of an account for its webhooks', () => {
   let room: TaskRoom;
-  let endpoints: WebhookEndpointStore;
-  let log: DeliveryLogStore;
+  let endpoints: EndpointStore;
+  let log: DeliveryStore;
 
   beforeEach(async () => {
     room = await openTaskRoom();
-    endpoints = new WebhookEndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 20 });
-    log = new DeliveryLogStore(room.database);
+    endpoints = new EndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 20 });
+    log = new DeliveryStore(room.database, endpoints);
     await room.sql(`INSERT INTO accounts (id, name) VALUES ($1, 'Other')`, [OTHER]);
   });
   afterEach(() => room.close());
@@ -141,9 +141,6 @@ describe('the places of an account for its webhooks', () => {
     await endpoints.remove(TEST_ACCOUNT, oldest?.id ?? '');
     await endpoints.add(TEST_ACCOUNT, URL);
     await expect(endpoints.add(TEST_ACCOUNT, URL)).rejects.toThrow('20 webhook endpoints');
-    await new WebhookEndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 0 }).add(
-      TEST_ACCOUNT,
-      URL,
-    );
+    await new EndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 0 }).add(TEST_ACCOUNT, URL);
   });
 });

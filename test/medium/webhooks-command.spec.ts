@@ -1,6 +1,8 @@
 import { TextSealer } from '#secrets/sealed-text.js';
-import { DeliveryLogStore } from '#webhooks/delivery-log-store.js';
-import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from '#notifications/secret-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { webhooks } from '../../apps/standalone/src/commands/webhooks.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
@@ -92,7 +94,7 @@ describe('npm run webhooks', () => {
     const { id } = await room.store.insert(command(callback), 900_000);
     const { id: other } = await room.store.insert(command(callback), 900_000);
     for (const task of [id, other]) await room.store.cancel(allTasksOf(TEST_ACCOUNT), task);
-    const log = new DeliveryLogStore(room.database);
+    const log = new DeliveryStore(room.database, new EndpointStore(room.database, new WebhooksConfig()));
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
     const claimed = await room.deliveryTransitions.claim(delivery?.id ?? '', 25_000);
     if (claimed === undefined) throw new Error('not claimed');

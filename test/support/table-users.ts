@@ -24,7 +24,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'accounts/PersonStore.resetCredential',
     'accounts/PersonStore.signOut',
   ],
-  'runs when an operator deletes an account': ['alerts/AlertRuleRepository.removeAll'],
+  'runs when an operator deletes an account': ['notifications/AlertEventRepository.removeAll'],
   'is a command of operators, who may wait': ['accounts/secretUse', 'tasks/EndUnfinished.run'],
   'settings and the log of the server, or no row of a table': [
     'database/readServer',
@@ -35,8 +35,10 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
-    'api/AuditTargets.existing',
     'billing/ChatReserves.releaseDoubtful',
+    'notifications/DeliveryStore.existing',
+    'tasks/TaskStore.callbackUrls',
+    'tasks/TaskStore.existing',
     'tasks/DropInputs.delete',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',

@@ -24,10 +24,10 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { DeliveryLine } from '#webhooks/delivery-line.js';
-import { DeliveryTransitions } from '#webhooks/delivery-transitions.js';
-import { SendDeliveries } from '#webhooks/send-deliveries.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { DeliveryLine } from '#notifications/deliveries/delivery-line.js';
+import { DeliveryTransitions } from '#notifications/deliveries/delivery-transitions.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { createTestDatabase } from './postgres.js';
 import { createTestRedis } from './redis.js';
 

@@ -182,6 +182,20 @@ export class TaskStore {
     return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
   }
 
+  /** Those of these ids that the account has. */
+  async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    const where = { id: { in: inList(ids) }, accountId };
+    return (await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
+  }
+
+  /** The callback_urls of the tasks that the account still has, by id; null: the task has none. */
+  async callbackUrls(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> {
+    if (ids.length === 0) return new Map();
+    const where = { id: { in: inList(ids) }, accountId };
+    const rows = await this.prisma.task.findMany({ where, select: { id: true, callbackUrl: true } });
+    return new Map(rows.map(({ id, callbackUrl }) => [id, callbackUrl]));
+  }
+
   /** The tasks that are in the scope, in no particular order. */
   async findAll(scope: TaskScope, ids: readonly string[]): Promise<TaskSummary[]> {
     const rows = await findTasks(this.prisma.pool, ids, [scope.accountId]);

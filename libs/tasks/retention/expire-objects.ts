@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { tasksWithDeliveries } from '#notifications/deliveries/delivery-store.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -142,14 +143,11 @@ export class ExpireObjects {
 
   /** Those with webhooks that are still tried, or have ended since. */
   private async withWebhooks(tasks: readonly EndedTask[], endedSince?: Date): Promise<ReadonlySet<string>> {
-    const found = await this.prisma.webhookDelivery.findMany({
-      where: {
-        taskId: { in: inList(tasks.map(({ id }) => id)) },
-        OR: [{ state: 'pending' }, ...(endedSince === undefined ? [] : [{ endedAt: { gt: endedSince } }])],
-      },
-      select: { taskId: true },
-    });
-    return new Set(found.flatMap(({ taskId }) => taskId ?? []));
+    return await tasksWithDeliveries(
+      this.prisma,
+      tasks.map(({ id }) => id),
+      endedSince,
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap
 import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { TasksConfig } from '../row/tasks.config.js';
 

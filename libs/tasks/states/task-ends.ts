@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Metrics } from '#telemetry/metrics.js';
-import { SendDeliveries } from '#webhooks/send-deliveries.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
 import { LostCallers } from '../intake/lost-callers.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots, type SlotTaker } from '../admission/task-slots.js';

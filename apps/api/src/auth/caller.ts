@@ -1,3 +1,4 @@
+import type { AccountLimits } from '#accounts/account-store.js';
 import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
@@ -25,19 +26,8 @@ export interface AccountShare {
   };
 }
 
-/** The account columns that make up its share. */
-export const ACCOUNT_SHARE = {
-  weight: true,
-  submitsPerMinute: true,
-  pollsPerMinute: true,
-  chatsPerMinute: true,
-  tasksInFlight: true,
-} as const;
-
-/** Builds the share from an account's row. */
-export function accountShare(
-  row: { weight: number } & Record<Exclude<keyof typeof ACCOUNT_SHARE, 'weight'>, number | null>,
-): AccountShare {
+/** Builds the share from an account's limits. */
+export function accountShare(row: Omit<AccountLimits, 'maxKeys'>): AccountShare {
   return {
     weight: row.weight,
     limits: {

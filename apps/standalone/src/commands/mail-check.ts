@@ -1,6 +1,6 @@
 import { loadConfig } from '#config/load-config.js';
-import { MailConfig } from '#mail/mail.config.js';
-import { introducedAs, Mailer } from '#mail/mailer.js';
+import { MailConfig } from '#notifications/mail/mail.config.js';
+import { introducedAs, Mailer } from '#notifications/mail/mailer.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** Signs in to the configured SMTP server and returns its name and the sender. Throws ConfigError or MailNotSent. */

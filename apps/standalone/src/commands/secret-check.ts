@@ -3,7 +3,7 @@ import { SECOND_FACTORS, SecondFactorStore } from '#accounts/second-factor-store
 import type { PrismaService } from '#database/prisma.service.js';
 import { PROVIDER_KEYS, ProviderKeyStore } from '#catalog/provider-key-store.js';
 import { TextSealer } from '#secrets/sealed-text.js';
-import { WEBHOOK_SECRETS, WebhookSecretStore } from '#webhooks/secret-store.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore } from '#notifications/secret-store.js';
 
 interface Secrets {
   readonly secretKey: string;

@@ -7,10 +7,10 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { TextSealer } from '#secrets/sealed-text.js';
-import { DeliveryLogStore, type LoggedAttempt, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
-import { WebhookEndpointStore, type WebhookEndpoint, shownUrl } from '#webhooks/endpoint-store.js';
-import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#webhooks/secret-store.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { DeliveryStore, type LoggedAttempt, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { EndpointStore, type WebhookEndpoint, shownUrl } from '#notifications/endpoint-store.js';
+import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#notifications/secret-store.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { accountOption, namedAccount } from './account-option.js';
 import { noteCommand } from './note-command.js';
 import { StandaloneConfig } from '../platform/standalone.config.js';
@@ -63,17 +63,15 @@ export async function webhooks(
   command('add <url>', 'add an endpoint with an https URL', eventsOption()).action(
     async (url: string, { account, events }: AddOptions) => {
       assertReceiver(url, egress);
-      await tell(account, (database) =>
-        added(new WebhookEndpointStore(database, limits), database, account, url, events),
-      );
+      await tell(account, (database) => added(new EndpointStore(database, limits), database, account, url, events));
     },
   );
   command('list', 'list endpoints').action(({ account }: AccountOptions) =>
-    tell(account, async (database) => endpointTable(await new WebhookEndpointStore(database, limits).list(account))),
+    tell(account, async (database) => endpointTable(await new EndpointStore(database, limits).list(account))),
   );
   for (const change of ['enable', 'disable', 'remove'] as const)
     command(`${change} <endpoint>`, `${change} an endpoint`).action((id: string, { account }: AccountOptions) =>
-      tell(account, (database) => changed(new WebhookEndpointStore(database, limits), database, account, id, change)),
+      tell(account, (database) => changed(new EndpointStore(database, limits), database, account, id, change)),
     );
   command('secret', 'show the signing secret').action(({ account }: AccountOptions) =>
     tell(account, (database) => shownSecrets(secretStore(database, config), account)),
@@ -88,11 +86,11 @@ export async function webhooks(
     limitOption(),
   ).action(({ account, task: taskId, limit }: DeliveryOptions) =>
     tell(account, async (database) =>
-      deliveryTable(await new DeliveryLogStore(database).list(account, { taskId, limit })),
+      deliveryTable(await deliveryStore(database, limits).list(account, { taskId, limit })),
     ),
   );
   command('resend <delivery>', 'send a delivery again').action((id: string, { account }: AccountOptions) =>
-    tell(account, (database) => resent(database, account, id)),
+    tell(account, (database) => resent(deliveryStore(database, limits), database, account, id)),
   );
   await runTerminalCommand(program, args);
 }
@@ -164,7 +162,7 @@ function secretLine({ secret, expiresAt }: WebhookSecret): string {
 }
 
 async function added(
-  endpoints: WebhookEndpointStore,
+  endpoints: EndpointStore,
   database: PrismaService,
   account: string,
   url: string,
@@ -179,7 +177,7 @@ async function added(
 }
 
 async function changed(
-  endpoints: WebhookEndpointStore,
+  endpoints: EndpointStore,
   database: PrismaService,
   account: string,
   id: string,
@@ -219,8 +217,17 @@ function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): s
   return `${textTime(startedAt)} ${status ?? error ?? 'no outcome'}${durationMs === null ? '' : ` ${durationMs} ms`}`;
 }
 
-async function resent(database: PrismaService, account: string, target: string): Promise<string> {
-  const entry = await new DeliveryLogStore(database).resend(account, target);
+function deliveryStore(database: PrismaService, limits: WebhooksConfig): DeliveryStore {
+  return new DeliveryStore(database, new EndpointStore(database, limits));
+}
+
+async function resent(
+  deliveries: DeliveryStore,
+  database: PrismaService,
+  account: string,
+  target: string,
+): Promise<string> {
+  const entry = await deliveries.resend(account, target);
   if (entry === undefined) throw new SetupError(`The delivery ${target} does not exist, or an attempt is in progress.`);
   await noteCommand(database, 'webhook_delivery.resent', { account, target });
   return `${target} will be sent again within a few seconds, with the same webhook-id.`;

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
-import { AlertEvaluationModule } from '#alerts/alerts.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
@@ -11,7 +10,8 @@ import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
-import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
+import { AlertsModule } from '../alerts/alerts.module.js';
 import { Maintenance } from './maintenance.js';
 import { Schedules } from './schedules.js';
 
@@ -28,7 +28,7 @@ const owners = [
 
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({
-  imports: [AlertEvaluationModule, BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
+  imports: [AlertsModule, BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
   providers: [Maintenance, Schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

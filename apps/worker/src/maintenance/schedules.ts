@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
-import { AlertEventRepository } from '#alerts/alert-event.repository.js';
-import { EvaluateAlerts } from '#alerts/evaluate-alerts.js';
+import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { HealthConfig } from '#health/health.config.js';
@@ -13,7 +12,8 @@ import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
-import { ExpireWebhooks } from '#webhooks/expire-webhooks.js';
+import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
+import { EvaluateAlerts } from '../alerts/evaluate-alerts.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** How often expired data is removed. */

@@ -3,8 +3,8 @@ import { mailboxOf } from '#accounts/person-rules.js';
 import { AppError } from '#contract/app-error.js';
 import type { AlertMessage } from '#contract/alert-message.js';
 import { AttemptLimiter, hashed } from '#limits/attempt-limiter.js';
-import { MailNotSent, Mailer } from '#mail/mailer.js';
-import type { AttemptResult } from '#webhooks/next-step.js';
+import { MailNotSent, Mailer } from '#notifications/mail/mailer.js';
+import type { AttemptResult } from '#notifications/deliveries/next-step.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** Length of a window of the limits below. */

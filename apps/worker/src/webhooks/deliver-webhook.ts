@@ -4,11 +4,11 @@ import { PublicPoster } from '#egress/post-public-url.js';
 import { UnreadableSecret } from '#secrets/sealed-text.js';
 import { Logger } from '#telemetry/logger.js';
 import { openSpan, type OpenSpan } from '#telemetry/spans.js';
-import { channelAddress } from '#webhooks/channel-store.js';
-import { DeliveryTransitions, type ClaimedDelivery } from '#webhooks/delivery-transitions.js';
-import { nextStep, type AttemptResult } from '#webhooks/next-step.js';
-import { SendDeliveries } from '#webhooks/send-deliveries.js';
-import { WebhooksConfig } from '#webhooks/webhooks.config.js';
+import { channelAddress } from '#notifications/endpoint-store.js';
+import { DeliveryTransitions, type ClaimedDelivery } from '#notifications/deliveries/delivery-transitions.js';
+import { nextStep, type AttemptResult } from '#notifications/deliveries/next-step.js';
+import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { AlertMails } from './alert-mails.js';
 import { WebhookMessages } from './webhook-message.js';
 

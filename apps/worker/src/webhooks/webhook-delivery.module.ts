@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
 import { EgressModule } from '#egress/egress.module.js';
-import { MailModule } from '#mail/mail.module.js';
+import { MailModule } from '#notifications/mail/mail.module.js';
 import { JobsModule } from '#queue/queue.module.js';
 import { ATTEMPT_WINDOW_SECONDS, AttemptLimiter } from '#limits/attempt-limiter.js';
 import { RateCounter } from '#limits/rate-counter.js';
@@ -10,7 +10,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { TasksModule } from '#tasks/tasks.module.js';
-import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { WorkerConfig } from '../worker.config.js';
 import { ALERT_MAIL_SECONDS, AlertMails } from './alert-mails.js';
 import { DeliverWebhook } from './deliver-webhook.js';
@@ -27,7 +27,7 @@ const signer = {
 
 /** Delivers webhooks and alerts. */
 @Module({
-  imports: [JobsModule, ProducerRedisModule, TasksModule, WebhooksModule, EgressModule, MailModule],
+  imports: [JobsModule, ProducerRedisModule, TasksModule, NotificationsModule, EgressModule, MailModule],
   providers: [
     WebhookProcessor,
     DeliverWebhook,

@@ -5,8 +5,8 @@ import { slackBody, type AlertMessage } from '#contract/alert-message.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import type { ClaimedDelivery } from '#webhooks/delivery-transitions.js';
-import { WebhookSecretStore } from '#webhooks/secret-store.js';
+import type { ClaimedDelivery } from '#notifications/deliveries/delivery-transitions.js';
+import { WebhookSecretStore } from '#notifications/secret-store.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** An HTTP request to a receiver. */

@@ -10,7 +10,7 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Session } from '#accounts/session-store.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
 import { spentView } from '../dto/budget-view.dto.js';
-import { AccountDefaults } from '../team/account-defaults.js';
+import { AccountDefaults } from './account-defaults.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './dto/key-bodies.dto.js';
 import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
 import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './dto/key-view.dto.js';

@@ -1,15 +1,15 @@
 import { Module } from '@nestjs/common';
-import { BillingModule } from '#billing/billing.module.js';
-import { DatabaseModule } from '#database/database.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { AccountDefaultsModule } from '../team/account-defaults.module.js';
+import { BillingModule } from '#billing/billing.module.js';
+import { AccountDefaults } from './account-defaults.js';
 import { AccountKeys } from './account-keys.js';
 import { KeysController } from './keys.controller.js';
 
-/** The API keys of an account. */
+/** The API keys of an account, and the default limits of accounts and keys. */
 @Module({
-  imports: [AccountDefaultsModule, BillingModule, DatabaseModule, AccountsModule],
+  imports: [AccountsModule, BillingModule],
   controllers: [KeysController],
-  providers: [AccountKeys],
+  providers: [AccountDefaults, AccountKeys],
+  exports: [AccountDefaults],
 })
 export class KeysModule {}

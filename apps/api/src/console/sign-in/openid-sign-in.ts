@@ -12,8 +12,13 @@ import {
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
-import { openIdUrl } from './openid-url.js';
+import { CONSOLE_API } from '../protect-console.js';
 import { SignInChanges } from './sign-in-changes.js';
+
+/** Where a sign-in with the provider starts; it ends at `/callback` below it, which is registered with the provider. */
+export function openIdUrl(config: ApiConfig): string {
+  return `${publicUrlOf(config)}${CONSOLE_API}/oidc`;
+}
 
 /** A user who signed in with the provider, and the audit event for it. */
 export interface SignedIn {

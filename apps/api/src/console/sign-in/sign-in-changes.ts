@@ -3,9 +3,9 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { PasskeyStore } from '#accounts/passkey-store.js';
 import type { Person } from '#accounts/person-store.js';
 import type { Session } from '#accounts/session-store.js';
-import { MailNotSent } from '#mail/mailer.js';
+import { MailNotSent } from '#notifications/mail/mailer.js';
 import { Logger } from '#telemetry/logger.js';
-import { LinkMails } from '../mail/link-mails.js';
+import { LinkMails } from './link-mails.js';
 
 /** What the mail says of each change, after whose sign-in it is. */
 const CHANGES = {

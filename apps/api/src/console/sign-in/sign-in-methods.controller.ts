@@ -5,7 +5,7 @@ import { SignInConfig } from '#accounts/accounts.config.js';
 import { Public } from '../../auth/api-key.guard.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { ConsoleController } from '../console-controller.js';
-import { LinkMails } from '../mail/link-mails.js';
+import { LinkMails } from './link-mails.js';
 import { relyingPartyOf } from '../relying-party.js';
 import { OpenIdSignIn } from './openid-sign-in.js';
 import { SignInView } from './dto/session-views.dto.js';

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { AccountStore } from '#accounts/account-store.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { may } from '#accounts/person-rules.js';
-import { PrismaService } from '#database/prisma.service.js';
 import type { Session } from '#accounts/session-store.js';
-import { ACCOUNT_SHARE, accountShare, type Caller } from '../../auth/caller.js';
+import { BudgetRepository } from '#billing/budget.repository.js';
+import { accountShare, type Caller } from '../../auth/caller.js';
+import { notSignedIn } from '../protect-console.js';
 
 /** A user who orders images in the console. */
 type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
@@ -25,8 +27,9 @@ const TEST_KEY = 'Provider test';
 @Injectable()
 export class ConsoleCaller {
   constructor(
-    private readonly prisma: PrismaService,
+    private readonly accounts: AccountStore,
     private readonly keys: ApiKeyRepository,
+    private readonly budgets: BudgetRepository,
   ) {}
 
   async of(who: Orderer): Promise<Caller> {
@@ -41,10 +44,8 @@ export class ConsoleCaller {
 
   private async caller(who: Orderer, key: PayingKey): Promise<Caller> {
     const { accountId, personId } = who;
-    const account = await this.prisma.account.findUniqueOrThrow({
-      where: { id: accountId },
-      select: ACCOUNT_SHARE,
-    });
+    const account = await this.accounts.find(accountId);
+    if (account === undefined) throw notSignedIn();
     return {
       accountId,
       keyId: key.id,
@@ -52,7 +53,7 @@ export class ConsoleCaller {
       personId,
       role: who.role,
       own: await this.keys.tasksOfPerson(who),
-      account: accountShare(account),
+      account: accountShare(account.limits),
       weight: key.weight ?? 1,
       limits: {
         submits: key.submitsPerMinute ?? undefined,
@@ -75,12 +76,10 @@ export class ConsoleCaller {
 
   /** The user's newest key that has a budget or a limit, including ended keys. */
   private async limitedKey(accountId: string, personId: string) {
-    const { apiKey, budget } = this.prisma;
-    const keys = await apiKey.findMany({ where: { accountId, createdBy: personId }, orderBy: { createdAt: 'desc' } });
-    const owners = keys.map(({ id, originalKeyId }) => originalKeyId ?? id);
-    const budgets = await budget.findMany({ where: { ownerId: { in: owners } }, select: { ownerId: true } });
-    return keys.find(({ id, originalKeyId, submitsPerMinute, pollsPerMinute, tasksInFlight }) => {
-      const hasBudget = budgets.some(({ ownerId }) => ownerId === (originalKeyId ?? id));
+    const keys = await this.keys.ofCreator(accountId, personId);
+    const budgets = await this.budgets.find(keys.map(({ id }) => id));
+    return keys.find(({ id, submitsPerMinute, pollsPerMinute, tasksInFlight }) => {
+      const hasBudget = budgets.some(({ ownerId }) => ownerId === id);
       return hasBudget || [submitsPerMinute, pollsPerMinute, tasksInFlight].some((limit) => (limit ?? 0) > 0);
     });
   }

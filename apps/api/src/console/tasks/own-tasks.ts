@@ -4,12 +4,14 @@ import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { isTaskId } from '#tasks/row/task-id.js';
+import { TaskPartialsListener } from '#tasks/states/task-partials.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
-import { StreamTask } from './stream-task.js';
+import type { EventStream } from '../../common/events/event-stream.js';
+import { FollowTask } from '../../tasks/follow-task.js';
 import { ShownTasks } from './shown-tasks.js';
 import type { TaskViewer } from './visible-tasks.js';
-import type { ConsoleTaskView } from './dto/task-views.dto.js';
+import type { ConsoleTaskView, PartialPictureView } from './dto/task-views.dto.js';
 
 /** Single tasks of a scope. A task outside the scope is `task_not_found`. */
 @Injectable()
@@ -19,7 +21,8 @@ export class OwnTasks {
     private readonly shown: ShownTasks,
     private readonly cancelTask: CancelTask,
     private readonly estimates: TaskEstimates,
-    private readonly streams: StreamTask,
+    private readonly followers: FollowTask,
+    private readonly partials: TaskPartialsListener,
   ) {}
 
   async find(scope: TaskScope, id: string): Promise<TaskSummary> {
@@ -48,7 +51,16 @@ export class OwnTasks {
 
   /** Streams the task's changes and partial images until it ends. */
   follow(viewer: TaskViewer, task: TaskSummary, reply: FastifyReply): void {
-    this.streams.stream(task, reply, () => this.latest(viewer, task));
+    const dataOf = () => this.latest(viewer, task);
+    this.followers.stream(task, undefined, reply, { dataOf, begin: (events) => this.sendPartials(task, events) });
+  }
+
+  private sendPartials({ id, options }: TaskSummary, events: EventStream): () => void {
+    if (options.partialImages === undefined) return () => undefined;
+    return this.partials.listen(id, ({ index, format, base64 }) => {
+      const image: PartialPictureView = { index, b64_json: base64, output_format: format };
+      events.offer('partial', image);
+    });
   }
 
   /** Reads the row again, so that the timeline and the queue position are consistent with it. */

@@ -6,8 +6,8 @@ import type { QueuePlace } from '#queue/fair-order.js';
 import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
-import { DeliveryLogStore, type LoggedDelivery } from '#webhooks/delivery-log-store.js';
-import { shownUrl } from '#webhooks/endpoint-store.js';
+import { DeliveryStore, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { shownUrl } from '#notifications/endpoint-store.js';
 import {
   optionsView,
   taskRow,
@@ -18,6 +18,7 @@ import {
   type TaskDeliveryView,
 } from './dto/task-views.dto.js';
 import { CONSOLE_API } from '../protect-console.js';
+import { withCallbackUrls } from './callback-urls.js';
 import { ShownImages } from './shown-images.js';
 import type { TaskViewer } from './visible-tasks.js';
 
@@ -30,7 +31,7 @@ export class ShownTasks {
   constructor(
     private readonly tasks: TaskStore,
     private readonly details: TaskDetails,
-    private readonly deliveryLog: DeliveryLogStore,
+    private readonly deliveries: DeliveryStore,
     private readonly images: ShownImages,
   ) {}
 
@@ -53,7 +54,7 @@ export class ShownTasks {
     const [details, history, deliveries] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
       this.tasks.history(viewer, task.id),
-      this.deliveryLog.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
+      this.deliveries.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
     ]);
     const detail = details.get(task.id) ?? deletedTask(task.id);
     const view = this.images.view(task, detail, place);
@@ -73,7 +74,9 @@ export class ShownTasks {
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
       timeline: history === undefined ? [] : consoleTimeline(history, viewer),
-      webhook_deliveries: deliveries.map((delivery) => deliveryOfTask(delivery, viewer)),
+      webhook_deliveries: (await withCallbackUrls(this.tasks, accountId, deliveries)).map((delivery) =>
+        deliveryOfTask(delivery, viewer),
+      ),
     };
   }
 

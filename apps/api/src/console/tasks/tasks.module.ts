@@ -4,7 +4,8 @@ import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
-import { WebhooksModule } from '#webhooks/webhooks.module.js';
+import { BillingModule } from '#billing/billing.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
@@ -14,7 +15,6 @@ import { ManyTasks } from './many-tasks.js';
 import { ManyTasksController } from './many-tasks.controller.js';
 import { RetryFailedTasks } from './retry-failed-tasks.js';
 import { RetryTask } from './retry-task.js';
-import { StreamTask } from './stream-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { ShownImages } from './shown-images.js';
 import { ShownTasks } from './shown-tasks.js';
@@ -33,13 +33,14 @@ import { ConsoleTasksController } from './tasks.controller.js';
     StorageModule,
     TasksApiModule,
     TasksModule,
-    WebhooksModule,
+    BillingModule,
+    NotificationsModule,
     UploadRowsModule,
   ],
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
-    ...[StreamTask, OwnTasks, ShownImages, ShownTasks, TaskInputs],
+    ...[OwnTasks, ShownImages, ShownTasks, TaskInputs],
   ],
   exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })

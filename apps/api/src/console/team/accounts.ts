@@ -6,7 +6,7 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dto/account-bodies.dto.js';
-import { AccountDefaults, limitsView } from './account-defaults.js';
+import { AccountDefaults, limitsView } from '../keys/account-defaults.js';
 import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
 import { budgetView, spentView } from '../dto/budget-view.dto.js';

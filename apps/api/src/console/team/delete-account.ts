@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore, type Account } from '#accounts/account-store.js';
-import { AlertRuleRepository } from '#alerts/alert-rule.repository.js';
+import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
+import { AlertRuleRepository } from '#notifications/alerts/alert-rule.repository.js';
+import { EndpointStore } from '#notifications/endpoint-store.js';
+import { WebhookSecretStore } from '#notifications/secret-store.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import { WebhookEndpointStore } from '#webhooks/endpoint-store.js';
 
 const PAGE = 100;
 
@@ -13,8 +15,10 @@ const PAGE = 100;
 export class DeleteAccount {
   constructor(
     private readonly accounts: AccountStore,
-    private readonly endpoints: WebhookEndpointStore,
+    private readonly endpoints: EndpointStore,
+    private readonly secrets: WebhookSecretStore,
     private readonly alertRules: AlertRuleRepository,
+    private readonly alerts: AlertEventRepository,
     private readonly tasks: TaskStore,
     private readonly cancelTask: CancelTask,
   ) {}
@@ -24,7 +28,10 @@ export class DeleteAccount {
     await this.accounts.setDisabled(id, true);
     await this.accounts.revokeKeys(id);
     await this.endpoints.removeAll(id);
+    await this.secrets.removeAll(id);
+    // Rules first: without its rule, no alert begins.
     await this.alertRules.removeAll(id);
+    await this.alerts.removeAll(id);
     await this.cancelTasks(id);
     await this.tasks.forgetFavorites(id);
     await this.accounts.delete(id);

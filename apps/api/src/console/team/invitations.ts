@@ -5,7 +5,7 @@ import { LinkStore, type Invitation } from '#accounts/link-store.js';
 import type { InvitedRole } from '#accounts/person-rules.js';
 import { PersonStore, type Person } from '#accounts/person-store.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
-import { LinkMails, type Mailed } from '../mail/link-mails.js';
+import { LinkMails, type Mailed } from '../sign-in/link-mails.js';
 
 /** A one-time link. */
 export interface NewLink {

@@ -5,7 +5,7 @@ import { TASK_PHASES, TASK_STATUSES, type TaskStatus } from '#tasks/row/task-sta
 import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#contract/task-view.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/row/task.js';
-import { DELIVERY_STATES, type DeliveryState } from '#webhooks/next-step.js';
+import { DELIVERY_STATES, type DeliveryState } from '#notifications/deliveries/next-step.js';
 import { SpendView } from '../../dto/budget-view.dto.js';
 import { PageOf } from '../../dto/list-views.dto.js';
 

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '#billing/billing.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
+import { RoutingModule } from '#routing/routing.module.js';
+import { TasksModule } from '#tasks/tasks.module.js';
+import { AlertReadings } from './alert-readings.js';
+import { EvaluateAlerts } from './evaluate-alerts.js';
+
+/** Evaluates alert rules. Needs the CatalogModule. */
+@Module({
+  imports: [BillingModule, NotificationsModule, RoutingModule, TasksModule],
+  providers: [AlertReadings, EvaluateAlerts],
+  exports: [EvaluateAlerts, NotificationsModule],
+})
+export class AlertsModule {}
