@@ -25,7 +25,7 @@ function daysProblem(value: unknown, name: string): FieldProblem | undefined {
 
 /** The time range of a query, in days. */
 function Days(): PropertyDecorator {
-  return applyDecorators(NormalizedBy(orDays), IsOptional(), Rule('isDays', daysProblem));
+  return applyDecorators(NormalizedBy(orDays), IsOptional(), Rule(daysProblem));
 }
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
@@ -52,13 +52,13 @@ export class FailedTasksQuery {
   /** The last called provider; absent: no provider was called. */
   @NormalizedBy(orAbsent)
   @IsOptional()
-  @Rule('isProviderName', textProblem)
+  @Rule(textProblem)
   readonly provider?: string;
 
-  @Rule('isFailureText', textProblem)
+  @Rule(textProblem)
   readonly code!: string;
 
-  @Rule('isFailureText', textProblem)
+  @Rule(textProblem)
   readonly model!: string;
 
   /** Provider tests instead of the tasks of callers. */
