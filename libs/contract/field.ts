@@ -15,7 +15,8 @@ import {
 import { Rule, type FindProblem } from './field-rule.js';
 import { textProblem } from './text-rules.js';
 
-type Shown = ApiPropertyOptions & { readonly type: unknown };
+/** The keywords of a schema besides its type. */
+type Keywords = Omit<ApiPropertyOptions, 'type' | 'required'>;
 
 /** What a field of any type may say. */
 export interface FieldOptions {
@@ -24,7 +25,7 @@ export interface FieldOptions {
   /** Documents that null means something else than an absent field; every optional field accepts both. */
   readonly nullable?: boolean;
   /** Documents what `rule` checks. */
-  readonly schema?: Omit<Shown, 'type' | 'required'>;
+  readonly schema?: { readonly [Keyword in keyof Keywords]?: Keywords[Keyword] | undefined };
   readonly default?: string | number | boolean;
   readonly example?: string;
   readonly description?: string;
@@ -32,21 +33,25 @@ export interface FieldOptions {
   readonly rule?: FindProblem;
 }
 
-/** Says refusals in the words of class-validator, as the console's first fields do. */
 interface Wording {
-  readonly wording?: 'library';
+  /** Refuses values in the words of class-validator, which some fields of the console have always used. */
+  readonly wording?: 'library' | undefined;
 }
 
 interface Bounds extends Wording {
-  readonly min?: number;
-  readonly max?: number;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
 }
 
 /**
  * A field of a body: what OpenAPI shows of it, and what is checked. Takes any type; the decorators below are the usual
  * ones.
  */
-export function Field(type: Shown['type'], options: FieldOptions, ...checks: PropertyDecorator[]): PropertyDecorator {
+export function Field(
+  type: ApiPropertyOptions['type'],
+  options: FieldOptions,
+  ...checks: PropertyDecorator[]
+): PropertyDecorator {
   const { optional = false, nullable, schema, default: usual, example, description, rule } = options;
   // OpenAPI shows them in this order.
   const shown = { type, nullable, ...schema, default: usual, example, description };
@@ -59,16 +64,14 @@ export function Field(type: Shown['type'], options: FieldOptions, ...checks: Pro
 }
 
 interface TextOptions extends FieldOptions {
-  readonly choices?: readonly string[];
   readonly notEmpty?: boolean;
   /** In Unicode code points. */
   readonly maxLength?: number;
 }
 
 /** A text. */
-export function TextField({ choices, notEmpty = false, maxLength, ...options }: TextOptions = {}): PropertyDecorator {
+export function TextField({ notEmpty = false, maxLength, ...options }: TextOptions = {}): PropertyDecorator {
   const schema = {
-    ...(choices && { enum: [...choices] }),
     ...(notEmpty && { minLength: 1 }),
     ...(maxLength !== undefined && { maxLength }),
     ...options.schema,
@@ -77,16 +80,21 @@ export function TextField({ choices, notEmpty = false, maxLength, ...options }: 
     String,
     { ...options, schema },
     IsString(),
-    ...(choices ? [OneOf(choices)] : []),
     ...(notEmpty ? [IsNotEmpty()] : []),
     ...(maxLength === undefined ? [] : [Rule((value, property) => textProblem(value, property, maxLength))]),
   );
 }
 
-/** One of a few texts. A value of another type is refused as a wrong text, not as a wrong type. */
-export function ChoiceField(choices: readonly string[], options: FieldOptions & Wording = {}): PropertyDecorator {
-  const check = options.wording === 'library' ? IsIn([...choices]) : OneOf(choices);
-  return Field(String, { ...options, schema: { enum: [...choices] } }, check);
+interface ChoiceOptions extends FieldOptions, Wording {
+  /** Refuses a value that is no text as one of the wrong type; otherwise it is only a wrong choice. */
+  readonly typed?: boolean;
+}
+
+/** One of a few texts. */
+export function ChoiceField(choices: readonly string[], options: ChoiceOptions = {}): PropertyDecorator {
+  const { typed = false, wording, ...field } = options;
+  const isChoice = wording === 'library' ? IsIn([...choices]) : OneOf(choices);
+  return Field(String, { ...field, schema: { enum: [...choices] } }, ...(typed ? [IsString(), isChoice] : [isChoice]));
 }
 
 interface ChoicesOptions extends FieldOptions {
@@ -107,9 +115,7 @@ export function ChoicesField(choices: readonly string[], options: ChoicesOptions
 
 /** An integer, within bounds. */
 export function IntegerField({ min, max, wording, ...options }: FieldOptions & Bounds = {}): PropertyDecorator {
-  const bounds = { ...(min !== undefined && { min }), ...(max !== undefined && { max }), ...(wording && { wording }) };
-  const schema = { ...(min !== undefined && { minimum: min }), ...(max !== undefined && { maximum: max }) };
-  return Field('integer', { ...options, schema }, Integer(bounds));
+  return Field('integer', { ...options, schema: { minimum: min, maximum: max } }, Integer({ min, max, wording }));
 }
 
 /** A list of texts or numbers; `rule` or further checks look at its entries. */

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Field, FlagField, IntegerField, TextField } from './field.js';
+import { ChoiceField, Field, FlagField, IntegerField, TextField } from './field.js';
 import type { FieldProblem } from './field-rule.js';
 import {
   editImagesProblem,
@@ -76,9 +76,9 @@ const CallbackField = () =>
  * counts of a model are checked against its catalog entry (`accepted-values`).
  */
 export class ImageOptions {
-  @TextField({
+  @ChoiceField(RESOLUTIONS, {
     optional: true,
-    choices: RESOLUTIONS,
+    typed: true,
     default: '2k',
     description: 'Resolution tier, case-insensitive. Ignored if `size` is in pixels.',
   })
@@ -92,22 +92,22 @@ export class ImageOptions {
   })
   n?: number;
 
-  @TextField({
+  @ChoiceField(RESPONSE_FORMATS, {
     optional: true,
-    choices: RESPONSE_FORMATS,
+    typed: true,
     description:
       'Whether to return images as links or as base64. Default: both, unless the API key, the account, or the deployment sets another default.',
   })
   response_format?: ResponseFormat;
 
-  @TextField({
+  @ChoiceField(BACKGROUNDS, {
     optional: true,
-    choices: BACKGROUNDS,
+    typed: true,
     description: '`transparent` requires `output_format` png or webp.',
   })
   background?: (typeof BACKGROUNDS)[number];
 
-  @TextField({ optional: true, choices: ['low', 'auto'] })
+  @ChoiceField(['low', 'auto'], { optional: true, typed: true })
   moderation?: string;
 
   @TextField({
@@ -210,7 +210,7 @@ class EditOptions extends ImageOptions {
   @QualityField('edit_qualities')
   quality?: string;
 
-  @TextField({ optional: true, choices: ['high', 'low'] })
+  @ChoiceField(['high', 'low'], { optional: true, typed: true })
   input_fidelity?: string;
 }
 

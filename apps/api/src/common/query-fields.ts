@@ -1,4 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Integer } from '#contract/field.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
@@ -20,6 +21,14 @@ export const orInteger = (value: unknown): unknown =>
 /** A page size, 1 to 100. */
 export function PageLimit(): PropertyDecorator {
   return applyDecorators(NormalizedBy(orInteger), Integer({ min: 1, max: MAX_LIMIT }));
+}
+
+/** Documents `limit` and `after` of a page of the console's lists. */
+export function ApiPage(): MethodDecorator {
+  return applyDecorators(
+    ApiQuery({ name: 'after', required: false, schema: { type: 'string' } }),
+    ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT } }),
+  );
 }
 
 /** Id of the last task on the previous page. */

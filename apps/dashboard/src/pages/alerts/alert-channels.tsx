@@ -1,5 +1,5 @@
 import { Box, Button, Menu, Stack, Table, Text } from '@mantine/core';
-import { type UseQueryResult } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { IconPlus, IconSend } from '@tabler/icons-react';
 import {

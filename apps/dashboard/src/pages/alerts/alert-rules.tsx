@@ -1,5 +1,5 @@
 import { Box, Button, Group, Stack, Table, Text } from '@mantine/core';
-import { type UseQueryResult } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ALERT_VIEWS, type AlertChannel, type AlertRule } from '../../api/alerts.ts';
 import { send } from '../../api/request.ts';

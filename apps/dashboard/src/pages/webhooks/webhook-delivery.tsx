@@ -4,14 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { BusyButton } from '../../parts/busy.tsx';
 import { send } from '../../api/request.ts';
-import { payloadQuery, type WebhookDelivery } from '../../api/webhooks.ts';
+import { payloadQuery, WEBHOOK_VIEWS, type WebhookDelivery } from '../../api/webhooks.ts';
 import { CodeBlock } from '../../parts/copy.tsx';
 import { duration, fromNow, fullTime } from '../../parts/format.ts';
 import { IconRefresh } from '@tabler/icons-react';
 import { Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { attemptOutcome, DELIVERY_LOOKS, eventName } from '../../parts/webhook-words.ts';
-import { WEBHOOK_VIEWS } from './webhook-endpoint-actions.tsx';
 import { useSave } from '../../parts/use-save.ts';
 
 /** One delivery, expandable to its attempts. */

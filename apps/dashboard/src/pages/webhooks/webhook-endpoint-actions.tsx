@@ -1,14 +1,11 @@
 import { Text } from '@mantine/core';
 import { send } from '../../api/request.ts';
-import type { Endpoint } from '../../api/webhooks.ts';
+import { WEBHOOK_VIEWS, type Endpoint } from '../../api/webhooks.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { useSave } from '../../parts/use-save.ts';
 
 /** The open dialog. */
 export type EndpointDialog = { kind: 'add' } | { kind: 'events' | 'remove'; endpoint: Endpoint };
-
-/** Endpoints and deliveries. */
-export const WEBHOOK_VIEWS = [{ queryKey: ['webhooks'] }];
 
 /** Sends a test event; its delivery then appears in the list. */
 export function useEndpointTest({ id }: Endpoint) {

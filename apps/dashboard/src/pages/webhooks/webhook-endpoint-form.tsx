@@ -1,10 +1,9 @@
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { RequestError, send } from '../../api/request.ts';
-import type { Endpoint } from '../../api/webhooks.ts';
+import { WEBHOOK_VIEWS, type Endpoint } from '../../api/webhooks.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { EVENTS } from '../../parts/webhook-words.ts';
-import { WEBHOOK_VIEWS } from './webhook-endpoint-actions.tsx';
 import { useSave } from '../../parts/use-save.ts';
 
 interface EndpointFormProps {

@@ -4,6 +4,7 @@ import type { FieldProblem } from '#contract/field-rule.js';
 import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
+import { ALERT_STATES } from './alert-views.dto.js';
 
 const MAX_THRESHOLDS = 5;
 const MAX_CHANNELS = 100;
@@ -60,8 +61,6 @@ export class NewChannelBody {
   address!: string;
 }
 
-const STATES = ['firing', 'resolved'] as const;
-
 /** The query of the history of alerts. */
 @KnownFiltersOnly()
 export class AlertPageQuery {
@@ -72,6 +71,6 @@ export class AlertPageQuery {
   @QueryText()
   readonly after?: string;
 
-  @QueryChoice(STATES)
-  readonly state?: (typeof STATES)[number];
+  @QueryChoice(ALERT_STATES)
+  readonly state?: (typeof ALERT_STATES)[number];
 }

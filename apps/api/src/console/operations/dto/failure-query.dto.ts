@@ -1,4 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { NormalizedBy } from '../../../common/contract-fields.js';
@@ -27,6 +28,14 @@ function daysProblem(value: unknown, name: string): FieldProblem | undefined {
 function Days(): PropertyDecorator {
   return applyDecorators(NormalizedBy(orDays), IsOptional(), Rule(daysProblem));
 }
+
+/** Documents the time range. */
+export const ApiDays = (): MethodDecorator =>
+  ApiQuery({
+    name: 'days',
+    required: false,
+    schema: { type: 'integer', minimum: 1, maximum: MAX_DAYS, default: USUAL_DAYS },
+  });
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000')) {
