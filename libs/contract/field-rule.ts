@@ -10,12 +10,14 @@ export interface FieldProblem {
   readonly at?: string;
 }
 
-type FindProblem = (value: unknown, property: string) => FieldProblem | undefined;
+/** Finds the problem of a value; undefined if it has none. */
+export type FindProblem = (value: unknown, property: string) => FieldProblem | undefined;
 
 const RULES = new Map<string, FindProblem>();
 
 /** A check that class-validator does not provide, with its own error code. */
-export function Rule(name: string, find: FindProblem): PropertyDecorator {
+export function Rule(find: FindProblem): PropertyDecorator {
+  const name = `rule ${RULES.size}`;
   RULES.set(name, find);
   return (target, property) => {
     registerDecorator({

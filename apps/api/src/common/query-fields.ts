@@ -1,5 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { ApiQuery } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { Integer } from '#contract/field.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { isTaskId } from '#tasks/row/task-id.js';
 import { NormalizedBy } from './contract-fields.js';
@@ -18,17 +20,20 @@ export const orInteger = (value: unknown): unknown =>
 
 /** A page size, 1 to 100. */
 export function PageLimit(): PropertyDecorator {
+  return applyDecorators(NormalizedBy(orInteger), Integer({ min: 1, max: MAX_LIMIT }));
+}
+
+/** Documents `limit` and `after` of a page of the console's lists. */
+export function ApiPage(): MethodDecorator {
   return applyDecorators(
-    NormalizedBy(orInteger),
-    IsInt(),
-    Min(1, { message: 'limit must be at least 1' }),
-    Max(MAX_LIMIT, { message: `limit must be at most ${MAX_LIMIT}` }),
+    ApiQuery({ name: 'after', required: false, schema: { type: 'string' } }),
+    ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT } }),
   );
 }
 
 /** Id of the last task on the previous page. */
 export function AfterTask(): PropertyDecorator {
-  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule('isAfterTask', afterProblem));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule(afterProblem));
 }
 
 function afterProblem(value: unknown, name: string): FieldProblem | undefined {
@@ -38,7 +43,7 @@ function afterProblem(value: unknown, name: string): FieldProblem | undefined {
 
 /** A text of at most 200 characters. */
 export function QueryText(): PropertyDecorator {
-  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule('isQueryText', textProblem));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule(textProblem));
 }
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
@@ -54,12 +59,12 @@ export function QueryChoice(choices: readonly string[]): PropertyDecorator {
     (choices.some((choice) => choice === value)
       ? undefined
       : { code: 'invalid_value', message: `${name} must be one of ${choices.join(', ')}` });
-  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule(`isOneOf ${choices.join(' ')}`, problem));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), Rule(problem));
 }
 
 /** An ISO 8601 time, converted to a Date. */
 export function IsoTime(): PropertyDecorator {
-  return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule('isIsoTime', timeProblem));
+  return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule(timeProblem));
 }
 
 function orDate(value: unknown): unknown {

@@ -9,6 +9,9 @@ export type AlertChannel = Schema['ChannelView'];
 export type AlertChannels = Schema['ChannelListView'];
 export type Alert = Schema['AlertView'];
 
+/** Rules, channels, and alerts. */
+export const ALERT_VIEWS = [{ queryKey: ['alerts'] }];
+
 const PAGE = 20;
 const REFRESH_MS = 15_000;
 /** While a message is being delivered. */

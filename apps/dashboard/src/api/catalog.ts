@@ -1,5 +1,4 @@
 import { queryOptions } from '@tanstack/react-query';
-import { queryClient } from './queries.ts';
 import { get, send } from './request.ts';
 import type { Schema } from './generated/schema.ts';
 
@@ -99,8 +98,5 @@ export function listedModelsQuery({ providers, types }: ReadCatalog, name: strin
   });
 }
 
-/** After a change: refreshes everything that shows models or providers. */
-export async function refreshCatalog(): Promise<void> {
-  const stale = [['catalog'], ['models'], ['operation', 'providers']];
-  await Promise.all(stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
-}
+/** Everything that shows models or providers. */
+export const CATALOG_VIEWS = [['catalog'], ['models'], ['operation', 'providers']].map((queryKey) => ({ queryKey }));

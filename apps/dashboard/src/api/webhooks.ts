@@ -9,6 +9,9 @@ export type WebhookSecret = WebhookSecrets['data'][number];
 export type WebhookDelivery = Schema['DeliveryView'];
 export type Attempt = Schema['AttemptView'];
 
+/** Endpoints and deliveries. */
+export const WEBHOOK_VIEWS = [{ queryKey: ['webhooks'] }];
+
 /** Filters of the deliveries; kept in the URL. */
 export interface DeliveryFilters {
   readonly status?: string | undefined;

@@ -1,13 +1,12 @@
 import { Button, Menu, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { IconCheck, IconSelector } from '@tabler/icons-react';
-import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { forgetDraft } from '../api/kept-draft.ts';
 import { useSession } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 import { ROLE_NAMES } from '../pages/team/role-choice.tsx';
 import { CONSOLE } from '../api/place.ts';
+import { useSave } from '../parts/use-save.ts';
 
 /** The session has one account at a time, so other tabs have to switch as well. */
 const CHANNEL = 'darkroom.account';
@@ -25,16 +24,14 @@ export function AccountSwitch() {
     channel.onmessage = reopen;
     return () => channel.close();
   }, []);
-  const open = useMutation({
-    mutationFn: (id: string) => send('POST', '/session/account', { account_id: id }),
-    onSuccess: () => {
+  const open = useSave({
+    send: (id: string) => send('POST', '/session/account', { account_id: id }),
+    after: () => {
       forgetDraft();
       new BroadcastChannel(CHANNEL).postMessage(null);
       reopen();
     },
-    onError: (failure) => {
-      notifications.show({ color: 'red', title: 'Could not switch accounts', message: failure.message });
-    },
+    failed: 'Could not switch accounts',
   });
   if (accounts.length < 2) return null;
   return (

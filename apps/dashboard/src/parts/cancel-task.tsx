@@ -28,9 +28,7 @@ export function Cancel({ task }: { readonly task: TaskRow }) {
         title="Cancel this task?"
         action="Cancel task"
         keep="Keep task"
-        busy={cancel.isPending}
-        error={cancel.error}
-        onConfirm={() => cancel.mutate()}
+        save={cancel}
         onClose={ask.close}
       >
         No image will be delivered. If a provider has already started, it may finish anyway, and you may still be

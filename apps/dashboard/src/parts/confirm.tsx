@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { BusyButton } from './busy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
+import type { Save } from './use-save.ts';
 
 interface ConfirmProps {
   readonly opened: boolean;
@@ -15,28 +16,32 @@ interface ConfirmProps {
   readonly harmless?: boolean;
   /** Required input is missing. */
   readonly disabled?: boolean;
-  readonly busy: boolean;
-  readonly error: Error | null;
-  readonly onConfirm: () => void;
+  /** The action. */
+  readonly save: Save;
   readonly onClose: () => void;
 }
 
 /** Confirms a destructive action; stays open with the error when it fails. */
 export function Confirm(props: ConfirmProps) {
   const { opened, title, children, action, keep = 'Cancel', harmless = false, disabled = false } = props;
-  const { busy, error, onConfirm, onClose } = props;
+  const { save, onClose } = props;
   return (
     <Dialog opened={opened} onClose={onClose} title={title}>
       <Stack>
         <Text size="sm" component="div">
           {children}
         </Text>
-        {error !== null && <Trouble error={error} doing="Something went wrong" />}
+        {save.error !== null && <Trouble error={save.error} doing="Something went wrong" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
             {keep}
           </Button>
-          <BusyButton {...(harmless ? {} : { color: 'red.8' })} busy={busy} disabled={disabled} onClick={onConfirm}>
+          <BusyButton
+            {...(harmless ? {} : { color: 'red.8' })}
+            busy={save.isPending}
+            disabled={disabled}
+            onClick={() => save.mutate()}
+          >
             {action}
           </BusyButton>
         </Group>

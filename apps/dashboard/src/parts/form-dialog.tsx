@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type FormEvent, type ReactNode } from 'rea
 import { BusyButton } from './busy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Trouble } from './page.tsx';
+import type { Save } from './use-save.ts';
 
 interface FormDialogProps {
   readonly title: string;
@@ -11,8 +12,7 @@ interface FormDialogProps {
   readonly children: ReactNode;
   /** Label of the submit button. */
   readonly action: string;
-  readonly busy: boolean;
-  readonly error: Error | null;
+  readonly save: Pick<Save, 'isPending' | 'error'>;
   /** Whether a field already shows the error. */
   readonly isToldAtField?: (error: Error) => boolean;
   /** What failed, for the error message. */
@@ -28,8 +28,9 @@ interface FormDialogProps {
  * click outside does not close it.
  */
 export function FormDialog(props: FormDialogProps) {
-  const { title, wide = false, children, action, busy, error, doing, ownRules = false, onSubmit, onClose } = props;
+  const { title, wide = false, children, action, doing, ownRules = false, onSubmit, onClose } = props;
   const { isToldAtField = () => false } = props;
+  const { isPending, error } = props.save;
   const form = useRef<HTMLFormElement>(null);
   const trouble = useRef<HTMLDivElement>(null);
   const [isTouched, setTouched] = useState(false);
@@ -68,7 +69,7 @@ export function FormDialog(props: FormDialogProps) {
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <BusyButton type="submit" busy={busy}>
+            <BusyButton type="submit" busy={isPending}>
               {action}
             </BusyButton>
           </Group>

@@ -37,8 +37,7 @@ export function ProofDialog() {
     <FormDialog
       title="Confirm that it’s you"
       action="Confirm"
-      busy={prove.isPending}
-      error={prove.error}
+      save={prove}
       doing="Could not confirm your password"
       onSubmit={() => prove.mutate()}
       onClose={() => close(false)}

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { FormDialog } from './form-dialog.tsx';
+import { useSave } from './use-save.ts';
 
 interface RenameFormProps {
   readonly title: string;
@@ -14,13 +14,12 @@ interface RenameFormProps {
 /** Edits one name in a dialog; closes after saving. */
 export function RenameForm({ title, name: before, onSave, onClose }: RenameFormProps) {
   const [name, setName] = useState(before);
-  const save = useMutation({ mutationFn: () => onSave(name.trim()), onSuccess: onClose });
+  const save = useSave({ send: () => onSave(name.trim()), after: onClose });
   return (
     <FormDialog
       title={title}
       action="Save"
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not change the name"
       onSubmit={() => save.mutate()}
       onClose={onClose}

@@ -1,6 +1,7 @@
 import { Stack, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { Confirm } from './confirm.tsx';
+import type { Save } from './use-save.ts';
 
 interface TypedConfirmProps {
   readonly title: string;
@@ -8,9 +9,7 @@ interface TypedConfirmProps {
   readonly action: string;
   /** The text to type. */
   readonly name: string;
-  readonly busy: boolean;
-  readonly error: Error | null;
-  readonly onConfirm: () => void;
+  readonly save: Save;
   readonly onClose: () => void;
 }
 

@@ -1,7 +1,6 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsOptional } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
-import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { ChoiceField, Field } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import { microsOf } from '#contract/money.js';
 import { BUDGET_PERIODS, type Budget, type BudgetPeriod } from '#billing/budgets.js';
 
@@ -12,14 +11,10 @@ function amountProblem(value: unknown, property: string): FieldProblem | undefin
 
 /** The budget of a key or an account; null removes it. */
 export class BudgetBody {
-  @ApiPropertyOptional({ type: String, nullable: true, example: '25.00' })
-  @IsOptional()
-  @Rule('isAmount', amountProblem)
+  @Field(String, { optional: true, nullable: true, example: '25.00', rule: amountProblem })
   budget?: string | null;
 
-  @ApiPropertyOptional({ enum: BUDGET_PERIODS })
-  @IsOptional()
-  @IsIn(BUDGET_PERIODS, { message: `budget_period must be one of ${BUDGET_PERIODS.join(', ')}` })
+  @ChoiceField(BUDGET_PERIODS, { optional: true })
   budget_period?: BudgetPeriod | null;
 }
 

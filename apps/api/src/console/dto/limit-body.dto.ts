@@ -1,33 +1,12 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IntegerField } from '#contract/field.js';
 
 const MAX_LIMIT = 1_000_000_000;
 const MAX_WEIGHT = 100;
 
 /** A limit of a key or an account: 0 = unlimited, null = the default. */
-export function IsLimit(): PropertyDecorator {
-  return all(
-    ApiPropertyOptional({ type: 'integer', nullable: true, minimum: 0, maximum: MAX_LIMIT }),
-    IsOptional(),
-    IsInt(),
-    Min(0),
-    Max(MAX_LIMIT),
-  );
-}
+export const LimitField = () =>
+  IntegerField({ optional: true, nullable: true, min: 0, max: MAX_LIMIT, wording: 'library' });
 
 /** A weight in the fair queue; null = 1. */
-export function IsWeight(): PropertyDecorator {
-  return all(
-    ApiPropertyOptional({ type: 'integer', nullable: true, minimum: 1, maximum: MAX_WEIGHT }),
-    IsOptional(),
-    IsInt(),
-    Min(1),
-    Max(MAX_WEIGHT),
-  );
-}
-
-function all(...decorators: readonly PropertyDecorator[]): PropertyDecorator {
-  return (target, property) => {
-    for (const decorate of decorators) decorate(target, property);
-  };
-}
+export const WeightField = () =>
+  IntegerField({ optional: true, nullable: true, min: 1, max: MAX_WEIGHT, wording: 'library' });

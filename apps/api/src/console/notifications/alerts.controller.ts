@@ -10,8 +10,10 @@ import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { IdParam } from '../../common/params.js';
+import { ApiPage } from '../../common/query-fields.js';
 import { AlertPageQuery, AlertRuleBody, NewChannelBody } from './dto/alert-bodies.dto.js';
 import {
+  ALERT_STATES,
   AlertPage,
   AlertRuleListView,
   AlertRuleView,
@@ -39,9 +41,8 @@ export class AlertsController {
   ) {}
 
   @Get()
-  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
-  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
-  @ApiQuery({ name: 'state', required: false, enum: ['firing', 'resolved'] })
+  @ApiPage()
+  @ApiQuery({ name: 'state', required: false, enum: ALERT_STATES })
   @ApiResponse({ status: 200, type: AlertPage })
   async history(@Session() session: Session, @Query() query: AlertPageQuery): Promise<AlertPage> {
     return await this.alerts.history(session.accountId, may(session, 'installation.manage'), query);

@@ -17,6 +17,7 @@ import { Session } from '../session.decorator.js';
 import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './dto/webhook-bodies.dto.js';
 import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './dto/webhook-views.dto.js';
 import { IdParam } from '../../common/params.js';
+import { ApiPage } from '../../common/query-fields.js';
 
 const OVERLAP_HOURS = 24;
 
@@ -111,8 +112,7 @@ export class WebhooksController {
   }
 
   @Get('deliveries')
-  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
-  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiPage()
   @ApiQuery({ name: 'status', required: false, enum: DELIVERY_STATES })
   @ApiQuery({ name: 'endpoint', required: false, description: 'ID of an endpoint.', schema: { type: 'string' } })
   @ApiQuery({ name: 'task', required: false, description: 'ID of a task.', schema: { type: 'string' } })

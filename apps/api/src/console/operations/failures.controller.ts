@@ -4,14 +4,14 @@ import { AppError } from '#contract/app-error.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { RequestId } from '../../common/request.decorators.js';
+import { ApiPage } from '../../common/query-fields.js';
 import { ConsoleController } from '../console-controller.js';
-import { daysAgo, FailedTasksQuery, FailuresQuery } from './dto/failure-query.dto.js';
+import { ApiDays, daysAgo, FailedTasksQuery, FailuresQuery } from './dto/failure-query.dto.js';
 import {
   FailedTaskPage,
   failedTaskView,
   FailureListView,
   groupView,
-  MAX_DAYS,
   MAX_RETRIED,
   RetryBody,
   RetryView,
@@ -20,9 +20,6 @@ import {
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { RetryFailedTasks, notRetryableReason, type RetryOutcome } from '../tasks/retry-failed-tasks.js';
-
-const Days = () =>
-  ApiQuery({ name: 'days', required: false, schema: { type: 'integer', minimum: 1, maximum: MAX_DAYS, default: 7 } });
 
 /** Why failed provider tests can't be retried. */
 const TEST_AGAIN = 'Provider test. Use Test to run it again.';
@@ -38,7 +35,7 @@ export class FailuresController {
   ) {}
 
   @Get()
-  @Days()
+  @ApiDays()
   @ApiResponse({ status: 200, type: FailureListView })
   async groups(@Query() { days }: FailuresQuery): Promise<FailureListView> {
     const { groups, hasMore } = await this.failed.groups(daysAgo(days));
@@ -49,7 +46,7 @@ export class FailuresController {
   }
 
   @Get('tasks')
-  @Days()
+  @ApiDays()
   @ApiQuery({ name: 'code', schema: { type: 'string' } })
   @ApiQuery({
     name: 'provider',
@@ -59,8 +56,7 @@ export class FailuresController {
   })
   @ApiQuery({ name: 'model', schema: { type: 'string' } })
   @ApiQuery({ name: 'provider_test', required: false, schema: { type: 'string', enum: ['true', 'false'] } })
-  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
-  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiPage()
   @ApiResponse({ status: 200, type: FailedTaskPage })
   async tasks(@Query() { days, provider, provider_test: test, ...query }: FailedTasksQuery): Promise<FailedTaskPage> {
     const kind = { provider: provider ?? null, providerTest: test === 'true', since: daysAgo(days) };

@@ -26,6 +26,7 @@ import {
 } from './dto/task-views.dto.js';
 import { TaskIdParam } from '../../common/params.js';
 import { RequestId } from '../../common/request.decorators.js';
+import { ApiPage } from '../../common/query-fields.js';
 import { requestMark } from '../../images/request-mark.js';
 
 /** The account's tasks, or a member's own: search, view, cancel, retry. */
@@ -41,8 +42,7 @@ export class ConsoleTasksController {
   ) {}
 
   @Get()
-  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
-  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiPage()
   @ApiQuery({ name: 'order', required: false, enum: TASK_ORDERS })
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })

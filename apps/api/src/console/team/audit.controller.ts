@@ -9,6 +9,7 @@ import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
+import { ApiPage } from '../../common/query-fields.js';
 
 const MAX_EXPORTED = 10_000;
 
@@ -29,8 +30,7 @@ export class AuditController {
   ) {}
 
   @Get('audit')
-  @ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100 } })
-  @ApiQuery({ name: 'after', required: false, schema: { type: 'string' } })
+  @ApiPage()
   @ApiResponse({ status: 200, type: AuditPageView })
   async list(
     @Session() { accountId }: Session,

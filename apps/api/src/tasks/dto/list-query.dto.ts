@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsIn, IsOptional } from 'class-validator';
+import { IsOptional } from 'class-validator';
+import { OneOf } from '#contract/field.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { TASK_STATUSES, type TaskStatus } from '#tasks/row/task-status.js';
 import { NormalizedBy } from '../../common/contract-fields.js';
@@ -7,13 +8,12 @@ import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../
 
 /** A task status. */
 export function StatusOfTask(): PropertyDecorator {
-  const message = `status must be one of ${TASK_STATUSES.join(', ')}`;
-  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), IsIn(TASK_STATUSES, { message }));
+  return applyDecorators(NormalizedBy(orAbsent), IsOptional(), OneOf(TASK_STATUSES));
 }
 
 /** A unix time in seconds, converted to a Date. */
 function UnixSecond(): PropertyDecorator {
-  return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule('isUnixSecond', secondProblem));
+  return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule(secondProblem));
 }
 
 function orDate(value: unknown): unknown {

@@ -23,7 +23,7 @@ export class PollQuery {
   /** How long the poll may wait, in seconds; not at all by default. */
   @NormalizedBy(orSeconds)
   @IsOptional()
-  @Rule('isWait', waitProblem)
+  @Rule(waitProblem)
   readonly wait?: number;
 
   @NormalizedBy(orAbsent)

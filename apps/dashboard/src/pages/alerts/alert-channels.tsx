@@ -1,10 +1,13 @@
 import { Box, Button, Menu, Stack, Table, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, type UseQueryResult } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { IconPlus, IconSend } from '@tabler/icons-react';
-import type { AlertChannel, AlertChannels as Channels } from '../../api/alerts.ts';
-import { queryClient } from '../../api/queries.ts';
+import {
+  ALERT_VIEWS,
+  alertChannelsQuery,
+  type AlertChannel,
+  type AlertChannels as Channels,
+} from '../../api/alerts.ts';
 import { send } from '../../api/request.ts';
 import { CHANNEL_NAMES, channelLook } from '../../parts/alert-words.ts';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -14,6 +17,7 @@ import { RowMenu } from '../../parts/row-menu.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { State } from '../../parts/state.tsx';
 import { ChannelForm } from './channel-form.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface ChannelsProps {
   readonly query: UseQueryResult<Channels>;
@@ -71,11 +75,10 @@ export function AlertChannels({ query: { data, error, refetch } }: ChannelsProps
 
 function ChannelRow({ channel, onRemove }: { readonly channel: AlertChannel; readonly onRemove: () => void }) {
   const { id, kind, address, gone } = channel;
-  const test = useMutation({
-    mutationFn: () => send('POST', `/alerts/channels/${id}/test`),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['alerts', 'channels'] }),
-    onError: (error) =>
-      notifications.show({ color: 'red', title: 'Could not send the test alert', message: error.message }),
+  const test = useSave({
+    send: () => send('POST', `/alerts/channels/${id}/test`),
+    stale: [alertChannelsQuery],
+    failed: 'Could not send the test alert',
   });
   const { why, ...look } = channelLook(channel);
   return (
@@ -107,24 +110,14 @@ function ChannelRow({ channel, onRemove }: { readonly channel: AlertChannel; rea
 }
 
 function RemoveChannel({ channel, onClose }: { readonly channel: AlertChannel; readonly onClose: () => void }) {
-  const remove = useMutation({
-    mutationFn: () => send('DELETE', `/alerts/channels/${channel.id}`),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: ['alerts'] });
-      notifications.show({ color: 'green', message: 'Channel removed.' });
-      onClose();
-    },
+  const remove = useSave({
+    send: () => send('DELETE', `/alerts/channels/${channel.id}`),
+    stale: ALERT_VIEWS,
+    done: 'Channel removed.',
+    after: onClose,
   });
   return (
-    <Confirm
-      opened
-      title="Remove this channel?"
-      action="Remove channel"
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
-      onClose={onClose}
-    >
+    <Confirm opened title="Remove this channel?" action="Remove channel" save={remove} onClose={onClose}>
       <Text span inherit fw={600} style={{ overflowWrap: 'anywhere' }}>
         {channel.address}
       </Text>{' '}

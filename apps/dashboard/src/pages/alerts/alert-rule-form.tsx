@@ -1,12 +1,10 @@
 import { Checkbox, NumberInput, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import type { AlertChannel, AlertRule, AlertRuleChange } from '../../api/alerts.ts';
-import { queryClient } from '../../api/queries.ts';
+import { ALERT_VIEWS, type AlertChannel, type AlertRule, type AlertRuleChange } from '../../api/alerts.ts';
 import { send } from '../../api/request.ts';
 import { ALERT_NAMES, CHANNEL_NAMES } from '../../parts/alert-words.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface RuleFormProps {
   readonly rule: AlertRule;
@@ -32,16 +30,14 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
       thresholds: (text) => (NUMBERS.test(text) ? null : 'Enter up to five whole numbers, separated by commas'),
     },
   });
-  const save = useMutation({
-    mutationFn: ({ thresholds, ...fields }: typeof form.values) => {
+  const save = useSave({
+    send: ({ thresholds, ...fields }: typeof form.values) => {
       const change: AlertRuleChange = { ...fields, thresholds: thresholds.split(',').map(Number) };
       return send('PUT', `/alerts/rules/${kind}`, change);
     },
-    onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: ['alerts'] });
-      notifications.show({ color: 'green', message: 'Alert updated.' });
-      onClose();
-    },
+    stale: ALERT_VIEWS,
+    done: 'Alert updated.',
+    after: onClose,
   });
   const number = (
     field: 'window_minutes' | 'min_tasks' | 'hold_minutes' | 'repeat_hours',
@@ -60,8 +56,7 @@ export function AlertRuleForm({ rule, channels, onClose }: RuleFormProps) {
     <FormDialog
       title={`Edit alert: ${ALERT_NAMES[kind]}`}
       action="Save"
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not save the alert"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}

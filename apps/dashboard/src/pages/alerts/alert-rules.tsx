@@ -1,9 +1,7 @@
 import { Box, Button, Group, Stack, Table, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, type UseQueryResult } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { AlertChannel, AlertRule } from '../../api/alerts.ts';
-import { queryClient } from '../../api/queries.ts';
+import { ALERT_VIEWS, type AlertChannel, type AlertRule } from '../../api/alerts.ts';
 import { send } from '../../api/request.ts';
 import { ALERT_NAMES, ruleSentence } from '../../parts/alert-words.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
@@ -11,6 +9,7 @@ import { Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { State } from '../../parts/state.tsx';
 import { AlertRuleForm } from './alert-rule-form.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface RulesProps {
   readonly query: UseQueryResult<{ readonly data: readonly AlertRule[] }>;
@@ -61,11 +60,10 @@ interface RowProps {
 function RuleRow({ rule, channels, onEdit }: RowProps) {
   const { kind, enabled } = rule;
   const name = ALERT_NAMES[kind];
-  const flip = useMutation({
-    mutationFn: () => send('PUT', `/alerts/rules/${kind}`, { enabled: !enabled }),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['alerts'] }),
-    onError: (error) =>
-      notifications.show({ color: 'red', title: 'Could not change the alert', message: error.message }),
+  const flip = useSave({
+    send: () => send('PUT', `/alerts/rules/${kind}`, { enabled: !enabled }),
+    stale: ALERT_VIEWS,
+    failed: 'Could not change the alert',
   });
   return (
     <Table.Tr>

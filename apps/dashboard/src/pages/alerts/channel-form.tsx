@@ -1,12 +1,10 @@
 import { Select, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import type { AlertChannel } from '../../api/alerts.ts';
-import { queryClient } from '../../api/queries.ts';
+import { ALERT_VIEWS, type AlertChannel } from '../../api/alerts.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { CHANNEL_NAMES } from '../../parts/alert-words.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 const NO_EMAIL = 'To send email, an operator has to set SMTP_URL.';
 const HELP: Readonly<Record<AlertChannel['kind'], { label: string; description: string; placeholder: string }>> = {
@@ -44,13 +42,11 @@ export function ChannelForm({ kinds, onClose }: ChannelFormProps) {
     initialValues: { kind: 'slack', address: '' },
     validate: { address: (address) => (address.trim() === '' ? 'Enter an address' : null) },
   });
-  const save = useMutation({
-    mutationFn: ({ kind, address }: Fields) => send('POST', '/alerts/channels', { kind, address: address.trim() }),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries({ queryKey: ['alerts'] });
-      notifications.show({ color: 'green', message: 'Channel added. Send it a test alert.' });
-      onClose();
-    },
+  const save = useSave({
+    send: ({ kind, address }: Fields) => send('POST', '/alerts/channels', { kind, address: address.trim() }),
+    stale: ALERT_VIEWS,
+    done: 'Channel added. Send it a test alert.',
+    after: onClose,
     onError: (error) => {
       if (error instanceof RequestError && error.param === 'address') form.setFieldError('address', error.message);
     },
@@ -60,8 +56,7 @@ export function ChannelForm({ kinds, onClose }: ChannelFormProps) {
       title="Add channel"
       ownRules
       action="Add channel"
-      busy={save.isPending}
-      error={form.errors['address'] === undefined ? save.error : null}
+      save={form.errors['address'] === undefined ? save : { ...save, error: null }}
       doing="Could not add the channel"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}

@@ -1,11 +1,11 @@
 import { Alert, Box, Button, Code, Group, Menu, Table, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconPlus } from '@tabler/icons-react';
 import { useState, type ReactNode } from 'react';
 import {
+  CATALOG_VIEWS,
   catalogQuery,
-  refreshCatalog,
   type CatalogModel,
   type CatalogProvider,
   type Owner,
@@ -25,6 +25,7 @@ import { TestButton } from '../operation/provider-test.tsx';
 import { History } from './history.tsx';
 import { ModelForm } from './model-form.tsx';
 import { ProviderForm } from './provider-form.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 type Section = 'providers' | 'models';
 type OpenDialog =
@@ -344,23 +345,13 @@ interface RemoveProps {
 
 function Remove({ revision, section, entry: { name, replaces_built_in: replaces }, onClose }: RemoveProps) {
   const path = `/catalog/${section}/${encodeURIComponent(name)}`;
-  const remove = useMutation({
-    mutationFn: () => send('DELETE', `${path}?revision=${revision}`),
-    onSuccess: async () => {
-      await refreshCatalog();
-      onClose();
-    },
+  const remove = useSave({
+    send: () => send('DELETE', `${path}?revision=${revision}`),
+    stale: CATALOG_VIEWS,
+    after: onClose,
   });
   return (
-    <Confirm
-      opened
-      title={`Remove “${name}”?`}
-      action="Remove"
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
-      onClose={onClose}
-    >
+    <Confirm opened title={`Remove “${name}”?`} action="Remove" save={remove} onClose={onClose}>
       {section === 'models' && !replaces && 'New requests for it are rejected, and tasks that haven’t started fail.'}
       {section === 'providers' &&
         'It gets no new calls. Running calls finish; tasks that wait for one of its jobs fail.'}

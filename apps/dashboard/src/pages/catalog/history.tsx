@@ -1,13 +1,14 @@
 import { Box, Button, Group, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { IconArrowBackUp } from '@tabler/icons-react';
 import { useState } from 'react';
-import { refreshCatalog, revisionsQuery } from '../../api/catalog.ts';
+import { CATALOG_VIEWS, revisionsQuery } from '../../api/catalog.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 const SHOWN = 10;
 
@@ -90,12 +91,10 @@ interface RestoreProps {
 }
 
 function Restore({ current, revision, isUndo, onClose }: RestoreProps) {
-  const restore = useMutation({
-    mutationFn: () => send('POST', `/catalog/revisions/${revision}/restore`, { revision: current }),
-    onSuccess: async () => {
-      await refreshCatalog();
-      onClose();
-    },
+  const restore = useSave({
+    send: () => send('POST', `/catalog/revisions/${revision}/restore`, { revision: current }),
+    stale: CATALOG_VIEWS,
+    after: onClose,
   });
   return (
     <Confirm
@@ -103,9 +102,7 @@ function Restore({ current, revision, isUndo, onClose }: RestoreProps) {
       title={isUndo ? 'Undo the last change?' : `Restore version ${revision}?`}
       action={isUndo ? 'Undo' : 'Restore'}
       harmless
-      busy={restore.isPending}
-      error={restore.error}
-      onConfirm={() => restore.mutate()}
+      save={restore}
       onClose={onClose}
     >
       {revision === 0

@@ -1,14 +1,13 @@
 import { Accordion, MultiSelect, NumberInput, Select, SimpleGrid, TagsInput, TextInput } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import { refreshCatalog, type CatalogModel, type ReadCatalog } from '../../api/catalog.ts';
+import { CATALOG_VIEWS, type CatalogModel, type ReadCatalog } from '../../api/catalog.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
 import { modelEntry, modelFields, newModelFields, tierPrice, type ModelFields } from './model-fields.ts';
 import { PriceInputs } from './price-inputs.tsx';
 import { RouteInputs } from './route-inputs.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface ModelFormProps {
   readonly catalog: ReadCatalog;
@@ -39,18 +38,15 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       },
     },
   });
-  const save = useMutation({
-    mutationFn: (fields: ModelFields) =>
+  const save = useSave({
+    send: (fields: ModelFields) =>
       send('PUT', `/catalog/models/${encodeURIComponent(fields.name.trim())}`, {
         revision: catalog.revision,
         entry: modelEntry(fields, (existing ?? replaced)?.entry),
       }),
-    onSuccess: async (_, { name }) => {
-      const message = existing ? UPDATED : savedMessage(catalog, name);
-      await refreshCatalog();
-      notifications.show({ color: 'green', message });
-      onClose();
-    },
+    stale: CATALOG_VIEWS,
+    done: (_, { name }) => (existing ? UPDATED : savedMessage(catalog, name)),
+    after: onClose,
     onError: (error) => {
       if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
     },
@@ -68,8 +64,7 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       wide
       ownRules
       action={isNew ? 'Add model' : 'Save'}
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not save the model"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}

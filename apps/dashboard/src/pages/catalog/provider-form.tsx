@@ -1,8 +1,6 @@
 import { Accordion, Group, NumberInput, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import { refreshCatalog, type CatalogProvider, type ProviderType, type ReadCatalog } from '../../api/catalog.ts';
+import { CATALOG_VIEWS, type CatalogProvider, type ProviderType, type ReadCatalog } from '../../api/catalog.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
@@ -13,6 +11,7 @@ import { OptionInput } from './option-input.tsx';
 import { OptionError, optionFields } from './options.ts';
 import { hasNoPath, MISSING_PATH } from '../operation/base-url.ts';
 import { needsKeysAgain, providerChange, providerFields, type ProviderFields } from './provider-fields.ts';
+import { useSave } from '../../parts/use-save.ts';
 
 interface ProviderFormProps {
   readonly catalog: ReadCatalog;
@@ -39,18 +38,15 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
     if (isOfAddress(error)) form.setFieldError('base_url', ADDRESS_RULE);
     else if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
   };
-  const save = useMutation({
-    mutationFn: (fields: ProviderFields) =>
+  const save = useSave({
+    send: (fields: ProviderFields) =>
       send('PUT', `/catalog/providers/${encodeURIComponent(fields.name.trim())}`, {
         revision: catalog.revision,
         ...changeOf(fields),
       }),
-    onSuccess: async (_, { name }) => {
-      await refreshCatalog();
-      if (existing === undefined) return onAdded(name.trim());
-      notifications.show({ color: 'green', message: 'Provider updated.' });
-      onClose();
-    },
+    stale: CATALOG_VIEWS,
+    done: () => (existing === undefined ? undefined : 'Provider updated.'),
+    after: (_, { name }) => (existing === undefined ? onAdded(name.trim()) : onClose()),
     onError: markFields,
   });
   const taken = existing ? undefined : replacedBy(catalog.providers, form.values.name);
@@ -60,8 +56,7 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
       wide
       ownRules
       action={existing === undefined ? 'Add provider' : 'Save'}
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       isToldAtField={isOfAddress}
       doing="Could not save the provider"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}

@@ -1,8 +1,7 @@
 import { Accordion, MultiSelect, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { keysQuery, modelsQuery, queryClient, useMay } from '../../api/queries.ts';
+import { useQuery } from '@tanstack/react-query';
+import { keysQuery, modelsQuery, useMay } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../api/types.ts';
@@ -10,6 +9,7 @@ import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
 import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface KeyFormProps {
   readonly existing?: ApiKey;
@@ -62,20 +62,14 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
     initialValues: fieldsOf(existing),
     validate: { name: (value) => (value.trim() === '' ? 'Enter a name' : null) },
   });
-  const save = useMutation({
-    mutationFn: async (fields: Fields) =>
+  const save = useSave({
+    send: async (fields: Fields) =>
       existing === undefined
         ? await send<NewKey>('POST', '/keys', isAdmin ? settingsOf(fields) : withoutLimits(settingsOf(fields)))
         : await send<ApiKey>('PATCH', `/keys/${existing.id}`, changesOf(existing, fields)),
-    onSuccess: async (answer) => {
-      await queryClient.invalidateQueries(keysQuery);
-      if ('secret' in answer) {
-        onCreated(answer);
-        return;
-      }
-      notifications.show({ color: 'green', message: 'Key updated.' });
-      onClose();
-    },
+    stale: [keysQuery],
+    done: (answer) => ('secret' in answer ? undefined : 'Key updated.'),
+    after: (answer) => ('secret' in answer ? onCreated(answer) : onClose()),
     onError: (error) => {
       if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
     },
@@ -85,8 +79,7 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
       title={existing === undefined ? 'Create key' : `Edit ${existing.name}`}
       wide
       action={existing === undefined ? 'Create key' : 'Save'}
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not save the key"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}

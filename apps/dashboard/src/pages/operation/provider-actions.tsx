@@ -1,6 +1,5 @@
 import { Button, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { BusyButton } from '../../parts/busy.tsx';
@@ -8,6 +7,7 @@ import { providersQuery } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 const addressOf = (name: string, action: string): string => `/providers/${encodeURIComponent(name)}/${action}`;
 
@@ -27,15 +27,7 @@ export function DrainButton({ name }: { readonly name: string }) {
       <Button variant="default" size="xs" onClick={ask.open} aria-label={`Drain ${name}`}>
         Drain
       </Button>
-      <Confirm
-        opened={asking}
-        title={`Drain ${name}?`}
-        action="Drain provider"
-        busy={drain.isPending}
-        error={drain.error}
-        onConfirm={() => drain.mutate()}
-        onClose={ask.close}
-      >
+      <Confirm opened={asking} title={`Drain ${name}?`} action="Drain provider" save={drain} onClose={ask.close}>
         <Stack gap="sm">
           <Text size="sm">
             The provider gets no new calls until you resume it. Running calls finish. Tasks go to other providers of
@@ -55,15 +47,11 @@ export function DrainButton({ name }: { readonly name: string }) {
 }
 
 export function ResumeButton({ name }: { readonly name: string }) {
-  const resume = useMutation({
-    mutationFn: () => send('POST', addressOf(name, 'resume')),
-    onSuccess: async () => {
-      notifications.show({ color: 'green', message: `${name} is accepting requests again.` });
-      await queryClient.invalidateQueries(providersQuery);
-    },
-    onError: (error) => {
-      notifications.show({ color: 'red', title: 'Could not resume the provider', message: error.message });
-    },
+  const resume = useSave({
+    send: () => send('POST', addressOf(name, 'resume')),
+    stale: [providersQuery],
+    done: `${name} is accepting requests again.`,
+    failed: 'Could not resume the provider',
   });
   return (
     <BusyButton size="xs" busy={resume.isPending} aria-label={`Resume ${name}`} onClick={() => resume.mutate()}>

@@ -1,11 +1,10 @@
 import { Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
 import { browserOf } from '../../parts/browser-of.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
 import { addPasskey } from './ceremony.ts';
+import { useSave } from '../../parts/use-save.ts';
 
 interface AddPasskeyProps {
   readonly onAdded: () => Promise<void>;
@@ -15,20 +14,19 @@ interface AddPasskeyProps {
 /** Asks for the password, then lets the browser create a passkey. */
 export function AddPasskey({ onAdded, onClose }: AddPasskeyProps) {
   const form = useForm({ initialValues: { name: browserOf(navigator.userAgent), password: '' } });
-  const add = useMutation({
-    mutationFn: ({ name, password }: typeof form.values) => addPasskey(name.trim(), password),
-    onSuccess: async () => {
+  const add = useSave({
+    send: async ({ name, password }: typeof form.values) => {
+      await addPasskey(name.trim(), password);
       await onAdded();
-      notifications.show({ color: 'green', message: 'Passkey added.' });
-      onClose();
     },
+    done: 'Passkey added.',
+    after: onClose,
   });
   return (
     <FormDialog
       title="Add passkey"
       action="Continue"
-      busy={add.isPending}
-      error={add.error}
+      save={add}
       doing="Could not add a passkey"
       onSubmit={form.onSubmit((values) => add.mutate(values))}
       onClose={onClose}

@@ -1,6 +1,5 @@
 import { Box, Button, Group, Menu, Stack, Table, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { queryClient, signInQuery } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
@@ -12,6 +11,7 @@ import { RenameForm } from '../../parts/rename-form.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { AddPasskey } from './add-passkey.tsx';
 import { whyNoPasskeys } from './why-no-passkeys.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 const passkeysQuery = queryOptions({
   queryKey: ['passkeys'],
@@ -25,18 +25,18 @@ const reload = () => queryClient.invalidateQueries(passkeysQuery);
 /** The user's passkeys, on the profile page. */
 export function Passkeys() {
   const { data, error, refetch } = useQuery(passkeysQuery);
-  const { data: ways } = useQuery(signInQuery);
+  const { data: methods } = useQuery(signInQuery);
   const [act, setAct] = useState<Act | null>(null);
   const close = () => setAct(null);
-  const problem = ways === undefined ? null : whyNoPasskeys(ways);
+  const problem = methods === undefined ? null : whyNoPasskeys(methods);
   return (
     <Box className="surface" p="lg" component="section">
       <Title order={2} fz="md" mb="xs">
         Passkeys
       </Title>
       {error !== null && <Trouble error={error} doing="Could not load passkeys" onRetry={() => void refetch()} />}
-      {(data === undefined || ways === undefined) && error === null && <Rows count={1} />}
-      {data !== undefined && ways !== undefined && (
+      {(data === undefined || methods === undefined) && error === null && <Rows count={1} />}
+      {data !== undefined && methods !== undefined && (
         <Stack>
           <Text size="sm" maw={480}>
             {problem ??
@@ -104,24 +104,14 @@ function PasskeyTable({ passkeys, onAct }: PasskeyTableProps) {
 }
 
 function RemovePasskey({ passkey, onClose }: { readonly passkey: Passkey; readonly onClose: () => void }) {
-  const remove = useMutation({
-    mutationFn: () => send('DELETE', `/passkeys/${passkey.id}`),
-    onSuccess: async () => {
-      await reload();
-      notifications.show({ color: 'green', message: 'Passkey removed.' });
-      onClose();
-    },
+  const remove = useSave({
+    send: () => send('DELETE', `/passkeys/${passkey.id}`),
+    stale: [passkeysQuery],
+    done: 'Passkey removed.',
+    after: onClose,
   });
   return (
-    <Confirm
-      opened
-      title={`Remove ${passkey.name}?`}
-      action="Remove passkey"
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
-      onClose={onClose}
-    >
+    <Confirm opened title={`Remove ${passkey.name}?`} action="Remove passkey" save={remove} onClose={onClose}>
       You can no longer sign in with it. Delete it in your browser or password manager too.
     </Confirm>
   );

@@ -9,11 +9,10 @@ import {
   VisuallyHidden,
 } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
-import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
-import { queryClient, taskQuery } from '../../api/queries.ts';
+import { taskQuery } from '../../api/queries.ts';
 import { get, send } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
 import { BusyButton, whileBusy } from '../../parts/busy.tsx';
@@ -22,6 +21,7 @@ import { Trouble } from '../../parts/page.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
+import { useSave } from '../../parts/use-save.ts';
 
 const SHOWN = 12;
 /** Polls, because there is no event stream for each listed task. */
@@ -153,17 +153,10 @@ function Tile({ task, place, isShared, isCurrent, onPick }: TileProps) {
 }
 
 function Star({ task: { id, favorite, prompt }, place }: Pick<TileProps, 'task' | 'place'>) {
-  const toggle = useMutation({
-    mutationFn: () => send(favorite ? 'DELETE' : 'POST', `/tasks/${id}/favorite`),
-    onSuccess: async () => {
-      await Promise.all([
-        queryClient.invalidateQueries({ queryKey: ['tasks'] }),
-        queryClient.invalidateQueries(taskQuery(id)),
-      ]);
-    },
-    onError: ({ message }) => {
-      notifications.show({ color: 'red', title: 'Could not change the favorite', message });
-    },
+  const toggle = useSave({
+    send: () => send(favorite ? 'DELETE' : 'POST', `/tasks/${id}/favorite`),
+    stale: [{ queryKey: ['tasks'] }, taskQuery(id)],
+    failed: 'Could not change the favorite',
   });
   return (
     <ActionIcon

@@ -1,20 +1,18 @@
-import { Anchor, Code, Divider, Stack, Text, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { Anchor, Code, Divider, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
-import { BusyButton } from '../../parts/busy.tsx';
 import { sessionQuery, signInQuery } from '../../api/queries.ts';
-import { RequestError, send } from '../../api/request.ts';
+import { send, type RequestError } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
-import { isHalfway, type Session } from '../../api/types.ts';
+import type { SignInState } from '../../api/types.ts';
 import { accountLabel } from '../../parts/account-label.ts';
-import { NewPassword, newPasswordProblem, refusedPassword } from '../../parts/new-password.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { forgetInvitation, keptInvitation } from '../../app/return-address.ts';
 import { JoinSignedIn } from './join-signed-in.tsx';
-import { Outside, useEnter } from './outside.tsx';
+import { isGone, LinkPassword, type LinkUse } from './link-password.tsx';
+import { Outside } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
 
 export function FirstRunPage() {
@@ -72,161 +70,121 @@ export function ResetPasswordPage() {
   );
 }
 
-interface ByLinkProps {
+interface ByLinkProps extends LinkUse {
   readonly title: string;
   /** Below the title; may depend on the name of the account, once it is known. */
   readonly about: string | ((account: string | undefined) => string);
-  /** API path that redeems the link. */
-  readonly path: string;
-  readonly purpose: Schema['CheckLinkBody']['purpose'];
-  readonly fields: readonly ('name' | 'email')[];
-  readonly action: string;
   /** How to get a new link. */
   readonly renew: ReactNode;
 }
 
-/** The token of an invitation that waited for a sign-in. */
-function keptToken(purpose: ByLinkProps['purpose']): string {
-  return purpose === 'invite' ? keptInvitation() : '';
-}
-
-/** The page of a one-time link: its token is in the fragment, which servers and logs never see. */
-function ByLink({ title, about, path, purpose, fields, action, renew }: ByLinkProps) {
-  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? keptToken(purpose));
-  const enter = useEnter();
+/** The page of a one-time link. It offers every sign-in method of the installation. */
+function ByLink({ title, about, renew, ...use }: ByLinkProps) {
+  const token = useToken(use.purpose);
   const navigate = useNavigate();
-  const form = useForm({
-    initialValues: { name: '', email: '', password: '' },
-    validate: {
-      password: newPasswordProblem,
-    },
-  });
+  const [isHalf, setHalf] = useState(false);
+  const [gone, setGone] = useState<RequestError | null>(null);
+  const isInvitation = use.purpose === 'invite';
   const { data, error, refetch } = useQuery(signInQuery);
-  const isInvitation = purpose === 'invite';
   const { data: session } = useQuery({ ...sessionQuery, retry: false, enabled: isInvitation });
   const check = useQuery({
-    queryKey: ['link', purpose, token],
-    queryFn: async () => await send<Schema['OpenLinkView']>('POST', '/sign-in/link', { token, purpose }),
+    queryKey: ['link', use.purpose, token],
+    queryFn: async () => await send<Schema['OpenLinkView']>('POST', '/sign-in/link', { token, purpose: use.purpose }),
     enabled: token !== '',
     gcTime: 0,
     staleTime: Infinity,
   });
-  const ways = check.isPending ? undefined : data;
-  const email = check.data?.email ?? null;
+  const methods = check.isPending ? undefined : data;
+  if (isHalf) return <SecondStep onBack={() => void navigate({ to: '/sign-in' })} />;
+  const refusal = isGone(check.error) ? check.error : gone;
+  if (token === '' || refusal !== null) return <NoLink refusal={refusal} renew={renew} />;
+  return (
+    <Outside title={title} about={typeof about === 'string' ? about : about(check.data?.account)}>
+      <Stack>
+        {methods === undefined && error === null && <Rows count={2} />}
+        {methods !== undefined && isInvitation && <JoinSignedIn token={token} />}
+        {error !== null && (
+          <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
+        )}
+        {methods?.oidc && <LinkProvider token={token} provider={methods.oidc} main={!methods.password} />}
+        {methods?.oidc && methods.password && <Divider label="or with a password" />}
+        {methods?.password === true && (
+          <LinkPassword
+            {...use}
+            token={token}
+            email={check.data?.email ?? null}
+            // Joining with the current sign-in is the primary action.
+            main={!isInvitation || session === undefined}
+            onHalfway={() => setHalf(true)}
+            onGone={setGone}
+          />
+        )}
+      </Stack>
+    </Outside>
+  );
+}
+
+/** The link's token; empty if there is none. It is in the fragment, which servers and logs never see. */
+function useToken(purpose: LinkUse['purpose']): string {
+  const [token] = useState(() => {
+    const sent = new URLSearchParams(location.hash.slice(1)).get('token');
+    // An invitation may have waited for a sign-in.
+    return sent ?? (purpose === 'invite' ? keptInvitation() : '');
+  });
   // The link is a secret, so it must not stay in the address bar or in the history.
   useEffect(() => {
     history.replaceState(history.state, '', location.pathname);
     forgetInvitation();
   }, []);
-  const redeem = useMutation({
-    mutationFn: ({ password, ...values }: typeof form.values) =>
-      send<Session | Schema['SecondStepView']>('POST', path, {
-        token,
-        password,
-        ...Object.fromEntries(fields.map((field) => [field, values[field]])),
-      }),
-    onSuccess: async (answer) => {
-      if (!isHalfway(answer)) await enter(answer);
-    },
-    onError: (failure) => form.setFieldError('password', refusedPassword(failure)),
-  });
-  const provider = useMutation({
+  return token;
+}
+
+interface NoLinkProps extends Pick<ByLinkProps, 'renew'> {
+  /** The API's error if the link no longer works; null if the page has no link. */
+  readonly refusal: RequestError | null;
+}
+
+function NoLink({ refusal, renew }: NoLinkProps) {
+  return (
+    <Outside
+      title={refusal === null ? 'Open the link again' : 'Link no longer works'}
+      about={refusal?.message ?? 'Its secret part is missing. Reloading this page removes it.'}
+    >
+      <Stack gap="sm">
+        <Text size="sm">
+          {refusal === null && 'Don’t have the link anymore? '}
+          {renew}
+        </Text>
+        <Anchor component={Link} to="/sign-in" size="sm" underline="always">
+          Sign in instead
+        </Anchor>
+      </Stack>
+    </Outside>
+  );
+}
+
+interface LinkProviderProps {
+  readonly token: string;
+  readonly provider: NonNullable<SignInState['oidc']>;
+  /** The primary action of its page. */
+  readonly main: boolean;
+}
+
+/** Redeems a link by signing in with the single sign-on provider. */
+function LinkProvider({ token, provider, main }: LinkProviderProps) {
+  const open = useMutation({
     mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
     onSuccess: ({ url }) => location.assign(url),
   });
-  // The new password is already saved.
-  if (redeem.data !== undefined && isHalfway(redeem.data))
-    return <SecondStep onBack={() => void navigate({ to: '/sign-in' })} />;
-  const refusal = [check.error, redeem.error].find((one) => one instanceof RequestError && one.status === 410);
-  if (token === '' || refusal !== undefined)
-    return (
-      <Outside
-        title={refusal === undefined ? 'Open the link again' : 'Link no longer works'}
-        about={refusal?.message ?? 'Its secret part is missing. Reloading this page removes it.'}
-      >
-        <Stack gap="sm">
-          <Text size="sm">
-            {refusal === undefined && 'Don’t have the link anymore? '}
-            {renew}
-          </Text>
-          <Anchor component={Link} to="/sign-in" size="sm" underline="always">
-            Sign in instead
-          </Anchor>
-        </Stack>
-      </Outside>
-    );
   return (
-    <Outside title={title} about={typeof about === 'string' ? about : about(check.data?.account)}>
-      <Stack>
-        {ways === undefined && error === null && <Rows count={2} />}
-        {ways !== undefined && isInvitation && <JoinSignedIn token={token} />}
-        {error !== null && (
-          <Trouble error={error} doing="Could not load sign-in options" onRetry={() => void refetch()} />
-        )}
-        {provider.error !== null && <Trouble error={provider.error} doing="Could not continue" />}
-        {ways?.oidc && (
-          <ProviderButton
-            provider={ways.oidc}
-            main={!ways.password}
-            loading={provider.isPending || provider.isSuccess}
-            onClick={() => provider.mutate()}
-          />
-        )}
-        {ways?.oidc && ways.password && <Divider label="or with a password" />}
-        {ways?.password === true && (
-          <form onSubmit={form.onSubmit((values) => redeem.mutate(values))}>
-            <Stack>
-              {redeem.error !== null && refusedPassword(redeem.error) === null && (
-                <Trouble error={redeem.error} doing="Could not continue" />
-              )}
-              {fields.includes('name') && (
-                <TextInput
-                  label="Your name"
-                  autoComplete="name"
-                  required
-                  // The only thing to do on this page.
-                  autoFocus={purpose === 'first_admin'}
-                  {...form.getInputProps('name')}
-                />
-              )}
-              {fields.includes('email') && (
-                <TextInput
-                  label="Email"
-                  type="email"
-                  autoComplete="username"
-                  required
-                  {...form.getInputProps('email')}
-                />
-              )}
-              {email !== null && (
-                <TextInput
-                  label="Email"
-                  description="You sign in with this address"
-                  variant="filled"
-                  autoComplete="username"
-                  readOnly
-                  value={email}
-                />
-              )}
-              <NewPassword
-                label={purpose === 'password' ? 'New password' : 'Password'}
-                personal={[form.values.name, email ?? form.values.email]}
-                {...form.getInputProps('password')}
-              />
-              <BusyButton
-                type="submit"
-                // Joining with the current sign-in is the primary action.
-                variant={isInvitation && session !== undefined ? 'default' : 'filled'}
-                busy={redeem.isPending}
-                fullWidth
-                mt="xs"
-              >
-                {action}
-              </BusyButton>
-            </Stack>
-          </form>
-        )}
-      </Stack>
-    </Outside>
+    <>
+      {open.error !== null && <Trouble error={open.error} doing="Could not continue" />}
+      <ProviderButton
+        provider={provider}
+        main={main}
+        loading={open.isPending || open.isSuccess}
+        onClick={() => open.mutate()}
+      />
+    </>
   );
 }

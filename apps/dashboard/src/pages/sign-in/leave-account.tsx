@@ -56,9 +56,7 @@ export function LeaveAccount() {
           title={`Leave ${label}?`}
           action="Leave account"
           name={account.name}
-          busy={leave.isPending}
-          error={leave.error}
-          onConfirm={() => leave.mutate()}
+          save={leave}
           onClose={() => setIsOpen(false)}
         >
           <List size="sm">

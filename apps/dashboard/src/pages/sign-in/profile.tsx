@@ -1,7 +1,6 @@
 import { Badge, Box, Group, Stack, Table, Text, TextInput, Title } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { BusyButton } from '../../parts/busy.tsx';
 import { queryClient, sessionQuery, signInQuery, useSession } from '../../api/queries.ts';
 import { get, RequestError, send } from '../../api/request.ts';
@@ -15,17 +14,18 @@ import { TwoFactor } from '../two-factor/two-factor.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
 import { LeaveAccount } from './leave-account.tsx';
 import { SignInTrouble } from '../../parts/sign-in-trouble.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 const SESSIONS = ['sessions'];
 
 export function ProfilePage() {
   const { person } = useSession();
-  const { data: ways } = useQuery(signInQuery);
+  const { data: methods } = useQuery(signInQuery);
   return (
     <PageFrame title="Profile" about={`${person.name}, ${person.email}`}>
       <ChangeName />
-      <WaysIn />
-      {person.password && ways?.password !== false && (
+      <SignInMethods />
+      {person.password && methods?.password !== false && (
         <>
           <ChangePassword />
           <TwoFactor />
@@ -39,14 +39,14 @@ export function ProfilePage() {
 }
 
 /** The user's sign-in methods. */
-function WaysIn() {
+function SignInMethods() {
   const { person } = useSession();
-  const { data: ways } = useQuery(signInQuery);
-  if (!ways?.oidc) return null;
-  const withPassword = person.password && ways.password;
+  const { data: methods } = useQuery(signInQuery);
+  if (!methods?.oidc) return null;
+  const withPassword = person.password && methods.password;
   const sentence = person.oidc
-    ? `You sign in with ${ways.oidc.name}${withPassword ? ', or with your password' : ''}.`
-    : `You sign in with your password. After you sign in once with ${ways.oidc.name} and the same email address, both work.`;
+    ? `You sign in with ${methods.oidc.name}${withPassword ? ', or with your password' : ''}.`
+    : `You sign in with your password. After you sign in once with ${methods.oidc.name} and the same email address, both work.`;
   return (
     <Box className="surface" p="lg" component="section">
       <Title order={2} fz="md" mb="xs">
@@ -60,12 +60,10 @@ function WaysIn() {
 function ChangeName() {
   const { person } = useSession();
   const form = useForm({ initialValues: { name: person.name } });
-  const change = useMutation({
-    mutationFn: ({ name }: typeof form.values) => send<Session>('PATCH', '/person', { name: name.trim() }),
-    onSuccess: (session) => {
-      queryClient.setQueryData(sessionQuery.queryKey, session);
-      notifications.show({ color: 'green', message: 'Name updated.' });
-    },
+  const change = useSave({
+    send: ({ name }: typeof form.values) => send<Session>('PATCH', '/person', { name: name.trim() }),
+    done: 'Name updated.',
+    after: (session) => queryClient.setQueryData(sessionQuery.queryKey, session),
   });
   return (
     <Box className="surface" p="lg" component="section">
@@ -102,13 +100,11 @@ function ChangePassword() {
       password: newPasswordProblem,
     },
   });
-  const change = useMutation({
-    mutationFn: (values: typeof form.values) => send('POST', '/password', values),
-    onSuccess: async () => {
-      form.reset();
-      notifications.show({ color: 'green', message: 'Password changed. Your other sessions have ended.' });
-      await queryClient.invalidateQueries({ queryKey: SESSIONS });
-    },
+  const change = useSave({
+    send: (values: typeof form.values) => send('POST', '/password', values),
+    stale: [{ queryKey: SESSIONS }],
+    done: 'Password changed. Your other sessions have ended.',
+    after: () => form.reset(),
     onError: (failure) => {
       form.setErrors({ current_password: wrongPassword(failure), password: refusedPassword(failure) });
     },
@@ -156,12 +152,10 @@ function Sessions() {
     queryKey: SESSIONS,
     queryFn: ({ signal }) => get<Sessions>('/sessions', {}, signal),
   });
-  const end = useMutation({
-    mutationFn: (id: string) => send('DELETE', `/sessions/${id}`),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: SESSIONS }),
-    onError: (failure) => {
-      notifications.show({ color: 'red', title: 'Could not end the session', message: failure.message });
-    },
+  const end = useSave({
+    send: (id: string) => send('DELETE', `/sessions/${id}`),
+    stale: [{ queryKey: SESSIONS }],
+    failed: 'Could not end the session',
   });
   return (
     <Box className="surface" component="section">

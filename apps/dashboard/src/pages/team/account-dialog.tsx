@@ -1,7 +1,5 @@
 import { SimpleGrid, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
 import { queryClient, sessionQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { accountsQuery, ownAccountQuery } from '../../api/team-queries.ts';
@@ -14,6 +12,7 @@ import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
 import { DeleteAccount } from './delete-account.tsx';
 import { AccountLimits } from './account-limits.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 export interface AccountAct {
   readonly kind: 'rename' | 'limits' | 'budget' | 'invite' | 'disable' | 'enable' | 'delete';
@@ -67,17 +66,16 @@ function BudgetForm({ account, onClose }: OneProps) {
       period: account.budget?.period ?? 'month',
     },
   });
-  const save = useMutation({
-    mutationFn: ({ budget, period }: typeof form.values) =>
+  const save = useSave({
+    send: ({ budget, period }: typeof form.values) =>
       change(account, budget === '' ? { budget: null } : { budget: String(budget), budget_period: period }),
-    onSuccess: onClose,
+    after: onClose,
   });
   return (
     <FormDialog
       title={`Budget for ${account.name}`}
       action="Save"
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not change the budget"
       onSubmit={form.onSubmit((values) => save.mutate(values))}
       onClose={onClose}
@@ -94,17 +92,16 @@ function BudgetForm({ account, onClose }: OneProps) {
 
 function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialogProps, 'onLink'>) {
   const form = useForm({ initialValues: { email: '' } });
-  const invite = useMutation({
-    mutationFn: ({ email }: typeof form.values) =>
+  const invite = useSave({
+    send: ({ email }: typeof form.values) =>
       send<OneTimeLink>('POST', `/accounts/${account.id}/admins`, { email: email.trim() }),
-    onSuccess: (newLink, { email }) => onLink(account, email.trim(), newLink),
+    after: (newLink, { email }) => onLink(account, email.trim(), newLink),
   });
   return (
     <FormDialog
       title={`Invite ${account.admins === 0 ? 'owner' : 'admin'} to ${account.name}`}
       action="Create invitation"
-      busy={invite.isPending}
-      error={invite.error}
+      save={invite}
       doing="Could not create the invitation"
       onSubmit={form.onSubmit((values) => invite.mutate(values))}
       onClose={onClose}
@@ -122,12 +119,10 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
 }
 
 function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disable: boolean }) {
-  const apply = useMutation({
-    mutationFn: () => change(account, { disabled: disable }),
-    onSuccess: () => {
-      notifications.show({ color: 'green', message: `${account.name} is ${disable ? 'disabled' : 'enabled'}.` });
-      onClose();
-    },
+  const apply = useSave({
+    send: () => change(account, { disabled: disable }),
+    done: `${account.name} is ${disable ? 'disabled' : 'enabled'}.`,
+    after: onClose,
   });
   return (
     <Confirm
@@ -135,9 +130,7 @@ function SwitchAccount({ account, disable, onClose }: OneProps & { readonly disa
       title={`${disable ? 'Disable' : 'Enable'} ${account.name}?`}
       action={disable ? 'Disable account' : 'Enable account'}
       harmless={!disable}
-      busy={apply.isPending}
-      error={apply.error}
-      onConfirm={() => apply.mutate()}
+      save={apply}
       onClose={onClose}
     >
       {disable

@@ -1,7 +1,5 @@
 import { SimpleGrid, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
-import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { accountsQuery } from '../../api/team-queries.ts';
 import type { AccountRow, NewAccount, OneTimeLink } from '../../api/team-types.ts';
@@ -9,6 +7,7 @@ import type { BudgetPeriod } from '../../api/types.ts';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { useLinkDelivery } from '../../parts/one-time-link.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface AccountFormProps {
   readonly onClose: () => void;
@@ -24,25 +23,22 @@ interface Fields {
 
 export function AccountForm({ onClose, onCreated }: AccountFormProps) {
   const form = useForm<Fields>({ initialValues: { name: '', email: '', budget: '', budget_period: 'month' } });
-  const create = useMutation({
-    mutationFn: ({ name, email, budget, budget_period }: Fields) =>
+  const create = useSave({
+    send: ({ name, email, budget, budget_period }: Fields) =>
       send<NewAccount>('POST', '/accounts', {
         name: name.trim(),
         email: email.trim(),
         ...(budget === '' ? {} : { budget: String(budget), budget_period }),
       }),
-    onSuccess: async (newAccount, { email }) => {
-      await queryClient.invalidateQueries(accountsQuery);
-      onCreated(newAccount.account, email.trim(), newAccount);
-    },
+    stale: [accountsQuery],
+    after: (newAccount, { email }) => onCreated(newAccount.account, email.trim(), newAccount),
   });
   return (
     <FormDialog
       title="Create account"
       wide
       action="Create account"
-      busy={create.isPending}
-      error={create.error}
+      save={create}
       doing="Could not create the account"
       onSubmit={form.onSubmit((fields) => create.mutate(fields))}
       onClose={onClose}

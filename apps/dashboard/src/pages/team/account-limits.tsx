@@ -1,6 +1,5 @@
 import { SimpleGrid, Text } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
 import {
   ACCOUNT_LIMITS,
   ACCOUNT_LIMIT_NAMES,
@@ -11,6 +10,7 @@ import type { AccountChange, AccountRow } from '../../api/team-types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
 import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface AccountLimitsProps {
   readonly account: AccountRow;
@@ -31,17 +31,13 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
       default_response_format: account.default_response_format ?? '',
     },
   });
-  const save = useMutation({
-    mutationFn: (fields: Fields) => onSave(changesOf(account, fields)),
-    onSuccess: onClose,
-  });
+  const save = useSave({ send: (fields: Fields) => onSave(changesOf(account, fields)), after: onClose });
   return (
     <FormDialog
       title={`Rate limits and priority for ${account.name}`}
       wide
       action="Save"
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not change the limits"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}

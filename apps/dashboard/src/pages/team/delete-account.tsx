@@ -1,11 +1,9 @@
 import { List } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { accountsQuery } from '../../api/team-queries.ts';
 import type { AccountRow } from '../../api/team-types.ts';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface DeleteAccountProps {
   readonly account: AccountRow;
@@ -15,24 +13,14 @@ interface DeleteAccountProps {
 /** Deletes an account, after showing what is deleted and what stays. */
 export function DeleteAccount({ account, onClose }: DeleteAccountProps) {
   const { id, name, people, keys, tasks_in_flight: pending } = account;
-  const remove = useMutation({
-    mutationFn: () => send('POST', `/accounts/${id}/delete`, { name }),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries(accountsQuery);
-      notifications.show({ color: 'green', message: `${name} is deleted.` });
-      onClose();
-    },
+  const remove = useSave({
+    send: () => send('POST', `/accounts/${id}/delete`, { name }),
+    stale: [accountsQuery],
+    done: `${name} is deleted.`,
+    after: onClose,
   });
   return (
-    <TypedConfirm
-      title={`Delete ${name}?`}
-      action="Delete account"
-      name={name}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
-      onClose={onClose}
-    >
+    <TypedConfirm title={`Delete ${name}?`} action="Delete account" name={name} save={remove} onClose={onClose}>
       <List size="sm" spacing="xs">
         <List.Item>
           Deleted now: {people} {people === 1 ? 'member' : 'members'}, invitations, webhook endpoints, and signing

@@ -1,12 +1,11 @@
 import { Checkbox, List } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { queryClient } from '../../api/queries.ts';
+import { keysQuery } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import type { Person } from '../../api/team-types.ts';
 import { TypedConfirm } from '../../parts/typed-confirm.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface DeletePersonProps {
   readonly person: Person;
@@ -16,25 +15,18 @@ interface DeletePersonProps {
 /** Deletes a user, after showing what is deleted and what stays. */
 export function DeletePerson({ person, onClose }: DeletePersonProps) {
   const [revokeKeys, setRevokeKeys] = useState(true);
-  const remove = useMutation({
-    mutationFn: () => send('POST', `/people/${person.id}/delete`, { name: person.name, revoke_keys: revokeKeys }),
-    onSuccess: async () => {
-      await Promise.all([
-        queryClient.invalidateQueries(peopleQuery),
-        queryClient.invalidateQueries({ queryKey: ['keys'] }),
-      ]);
-      notifications.show({ color: 'green', message: `${person.name} is deleted.` });
-      onClose();
-    },
+  const remove = useSave({
+    send: () => send('POST', `/people/${person.id}/delete`, { name: person.name, revoke_keys: revokeKeys }),
+    stale: [peopleQuery, keysQuery],
+    done: `${person.name} is deleted.`,
+    after: onClose,
   });
   return (
     <TypedConfirm
       title={`Delete ${person.name}?`}
       action="Delete user"
       name={person.name}
-      busy={remove.isPending}
-      error={remove.error}
-      onConfirm={() => remove.mutate()}
+      save={remove}
       onClose={onClose}
     >
       <List size="sm">

@@ -1,7 +1,5 @@
 import { TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { useMutation } from '@tanstack/react-query';
-import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { invitationsQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink } from '../../api/team-types.ts';
@@ -9,6 +7,7 @@ import type { Role } from '../../api/types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 import { INVITED_ROLES, RoleChoice } from './role-choice.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface InviteFormProps {
   readonly onClose: () => void;
@@ -17,20 +16,16 @@ interface InviteFormProps {
 
 export function InviteForm({ onClose, onCreated }: InviteFormProps) {
   const form = useForm<{ email: string; role: Role }>({ initialValues: { email: '', role: 'member' } });
-  const invite = useMutation({
-    mutationFn: ({ email, role }: typeof form.values) =>
-      send<OneTimeLink>('POST', '/people', { email: email.trim(), role }),
-    onSuccess: async (newLink, { email }) => {
-      await queryClient.invalidateQueries(invitationsQuery);
-      onCreated(email.trim(), newLink);
-    },
+  const invite = useSave({
+    send: ({ email, role }: typeof form.values) => send<OneTimeLink>('POST', '/people', { email: email.trim(), role }),
+    stale: [invitationsQuery],
+    after: (newLink, { email }) => onCreated(email.trim(), newLink),
   });
   return (
     <FormDialog
       title="Invite member"
       action="Create invitation"
-      busy={invite.isPending}
-      error={invite.error}
+      save={invite}
       doing="Could not create the invitation"
       onSubmit={form.onSubmit((values) => invite.mutate(values))}
       onClose={onClose}

@@ -1,12 +1,10 @@
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import type { OneTimeLink, Person, PersonChange } from '../../api/team-types.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { DeletePerson } from './delete-person.tsx';
 import { RoleForm } from './role-form.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 /** An action of an admin on another user. */
 export interface PersonAct {
@@ -86,36 +84,25 @@ interface AskProps extends Omit<PersonDialogProps, 'act'> {
   readonly person: Person;
 }
 
+function isLink(answer: OneTimeLink | Person | undefined): answer is OneTimeLink {
+  return answer !== undefined && 'link' in answer;
+}
+
 function Ask({ kind, person, onClose, onLink }: AskProps) {
   const { title, about, action, harmless = false, done, method, path = '', body }: Act = ACTS[kind];
-  const apply = useMutation({
-    mutationFn: () =>
+  const apply = useSave({
+    send: () =>
       send<OneTimeLink | Person | undefined>(
         method ?? (path === '' ? 'PATCH' : 'POST'),
         `/people/${person.id}${path}`,
         body,
       ),
-    onSuccess: async (answer) => {
-      await queryClient.invalidateQueries(peopleQuery);
-      if (answer !== undefined && 'link' in answer) {
-        onLink(answer);
-        return;
-      }
-      notifications.show({ color: 'green', message: done(person.name) });
-      onClose();
-    },
+    stale: [peopleQuery],
+    done: (answer) => (isLink(answer) ? undefined : done(person.name)),
+    after: (answer) => (isLink(answer) ? onLink(answer) : onClose()),
   });
   return (
-    <Confirm
-      opened
-      title={title(person.name)}
-      action={action}
-      harmless={harmless}
-      busy={apply.isPending}
-      error={apply.error}
-      onConfirm={() => apply.mutate()}
-      onClose={onClose}
-    >
+    <Confirm opened title={title(person.name)} action={action} harmless={harmless} save={apply} onClose={onClose}>
       {about}
     </Confirm>
   );

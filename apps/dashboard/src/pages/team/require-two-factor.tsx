@@ -44,9 +44,7 @@ export function RequireTwoFactor({ account }: { readonly account: OwnAccount }) 
           title="Require two-factor authentication?"
           action="Require it"
           harmless
-          busy={change.isPending}
-          error={change.error}
-          onConfirm={() => change.mutate(true)}
+          save={{ ...change, mutate: () => change.mutate(true) }}
           onClose={() => setAsking(false)}
         >
           Everyone in {accountLabel(account.name)} who signs in with a password and has no authenticator app, you

@@ -1,13 +1,12 @@
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
-import { queryClient, useSession } from '../../api/queries.ts';
+import { useSession } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import type { Person } from '../../api/team-types.ts';
 import type { Role } from '../../api/types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { INVITED_ROLES, RoleChoice, ROLE_PHRASES } from './role-choice.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface RoleFormProps {
   readonly person: Person;
@@ -18,20 +17,17 @@ interface RoleFormProps {
 export function RoleForm({ person, onClose }: RoleFormProps) {
   const { person: me } = useSession();
   const form = useForm<{ role: Role }>({ initialValues: { role: person.role } });
-  const save = useMutation({
-    mutationFn: ({ role }: typeof form.values) => send<Person>('PATCH', `/people/${person.id}`, { role }),
-    onSuccess: async ({ name, role }) => {
-      await queryClient.invalidateQueries(peopleQuery);
-      notifications.show({ color: 'green', message: `${name} is now ${ROLE_PHRASES[role]}.` });
-      onClose();
-    },
+  const save = useSave({
+    send: ({ role }: typeof form.values) => send<Person>('PATCH', `/people/${person.id}`, { role }),
+    stale: [peopleQuery],
+    done: ({ name, role }) => `${name} is now ${ROLE_PHRASES[role]}.`,
+    after: onClose,
   });
   return (
     <FormDialog
       title={`Change role of ${person.name}`}
       action="Change role"
-      busy={save.isPending}
-      error={save.error}
+      save={save}
       doing="Could not change the role"
       onSubmit={form.onSubmit((values) => save.mutate(values))}
       onClose={onClose}

@@ -1,6 +1,5 @@
 import { Box, Button, Group, Table, Text, Title } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { BusyButton } from '../../parts/busy.tsx';
 import { queryClient } from '../../api/queries.ts';
@@ -11,6 +10,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { ROLE_NAMES } from './role-choice.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface InvitationsProps {
   readonly onRenewed: (email: string, newLink: OneTimeLink) => void;
@@ -20,17 +20,12 @@ interface InvitationsProps {
 export function Invitations({ onRenewed }: InvitationsProps) {
   const { data, error, refetch } = useQuery(invitationsQuery);
   const [leaving, setLeaving] = useState<Invitation | null>(null);
-  const refresh = () => queryClient.invalidateQueries(invitationsQuery);
-  const renew = useMutation({
-    mutationFn: ({ id }: Invitation) => send<OneTimeLink>('POST', `/invitations/${id}/renew`),
-    onSuccess: async (newLink, { email }) => {
-      await refresh();
-      onRenewed(email, newLink);
-    },
-    onError: async (failure) => {
-      notifications.show({ color: 'red', title: 'Could not create a new link', message: failure.message });
-      await refresh();
-    },
+  const renew = useSave({
+    send: ({ id }: Invitation) => send<OneTimeLink>('POST', `/invitations/${id}/renew`),
+    stale: [invitationsQuery],
+    after: (newLink, { email }) => onRenewed(email, newLink),
+    failed: 'Could not create a new link',
+    onError: () => queryClient.invalidateQueries(invitationsQuery),
   });
   if (error !== null) {
     return <Trouble error={error} doing="Could not load invitations" onRetry={() => void refetch()} />;
@@ -82,21 +77,17 @@ export function Invitations({ onRenewed }: InvitationsProps) {
 }
 
 function Withdraw({ invitation, onClose }: { readonly invitation: Invitation; readonly onClose: () => void }) {
-  const withdraw = useMutation({
-    mutationFn: () => send('DELETE', `/invitations/${invitation.id}`),
-    onSuccess: async () => {
-      await queryClient.invalidateQueries(invitationsQuery);
-      onClose();
-    },
+  const withdraw = useSave({
+    send: () => send('DELETE', `/invitations/${invitation.id}`),
+    stale: [invitationsQuery],
+    after: onClose,
   });
   return (
     <Confirm
       opened
       title={`Withdraw the invitation for ${invitation.email}?`}
       action="Withdraw invitation"
-      busy={withdraw.isPending}
-      error={withdraw.error}
-      onConfirm={() => withdraw.mutate()}
+      save={withdraw}
       onClose={onClose}
     >
       Its link stops working immediately.

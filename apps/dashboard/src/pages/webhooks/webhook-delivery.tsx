@@ -1,18 +1,17 @@
 import { Box, Code, Group, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { BusyButton } from '../../parts/busy.tsx';
 import { send } from '../../api/request.ts';
-import { payloadQuery, type WebhookDelivery } from '../../api/webhooks.ts';
+import { payloadQuery, WEBHOOK_VIEWS, type WebhookDelivery } from '../../api/webhooks.ts';
 import { CodeBlock } from '../../parts/copy.tsx';
 import { duration, fromNow, fullTime } from '../../parts/format.ts';
 import { IconRefresh } from '@tabler/icons-react';
 import { Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { attemptOutcome, DELIVERY_LOOKS, eventName } from '../../parts/webhook-words.ts';
-import { refreshWebhooks } from './webhook-endpoint-actions.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 /** One delivery, expandable to its attempts. */
 export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }) {
@@ -51,12 +50,10 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
 
 function Details({ delivery }: { readonly delivery: WebhookDelivery }) {
   const { id, task_id: task, endpoint_id: endpoint, url, attempts, next_try_at: next } = delivery;
-  const resend = useMutation({
-    mutationFn: () => send('POST', `/webhooks/deliveries/${id}/resend`),
-    onSuccess: async () => {
-      await refreshWebhooks();
-      notifications.show({ color: 'green', message: 'Resending now.' });
-    },
+  const resend = useSave({
+    send: () => send('POST', `/webhooks/deliveries/${id}/resend`),
+    stale: WEBHOOK_VIEWS,
+    done: 'Resending now.',
   });
   const underWay = attempts.at(-1)?.duration_ms === null && next !== null;
   return (

@@ -1,12 +1,10 @@
 import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
-import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
 import { RequestError, send } from '../../api/request.ts';
-import type { Endpoint } from '../../api/webhooks.ts';
+import { WEBHOOK_VIEWS, type Endpoint } from '../../api/webhooks.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { EVENTS } from '../../parts/webhook-words.ts';
-import { refreshWebhooks } from './webhook-endpoint-actions.tsx';
+import { useSave } from '../../parts/use-save.ts';
 
 interface EndpointFormProps {
   readonly existing?: Endpoint;
@@ -27,29 +25,24 @@ export function EndpointForm({ existing, onClose }: EndpointFormProps) {
       events: (events) => (events.length === 0 ? 'Select at least one event' : null),
     },
   });
-  const save = useMutation({
-    mutationFn: ({ url, events }: Fields) =>
+  const save = useSave({
+    send: ({ url, events }: Fields) =>
       existing === undefined
         ? send('POST', '/webhooks/endpoints', { url: url.trim(), events })
         : send('PATCH', `/webhooks/endpoints/${existing.id}`, { events }),
-    onSuccess: async () => {
-      await refreshWebhooks();
-      const message = existing === undefined ? 'Endpoint added. Send it a test event.' : 'Events updated.';
-      notifications.show({ color: 'green', message });
-      onClose();
-    },
+    stale: WEBHOOK_VIEWS,
+    done: existing === undefined ? 'Endpoint added. Send it a test event.' : 'Events updated.',
+    after: onClose,
     onError: (error) => {
       if (error instanceof RequestError && error.param === 'url') form.setFieldError('url', error.message);
     },
   });
-  const shown = form.errors['url'] === undefined ? save.error : null;
   return (
     <FormDialog
       title={existing === undefined ? 'Add endpoint' : 'Edit events'}
       ownRules
       action={existing === undefined ? 'Add endpoint' : 'Save'}
-      busy={save.isPending}
-      error={shown}
+      save={form.errors['url'] === undefined ? save : { ...save, error: null }}
       doing="Could not save the endpoint"
       onSubmit={form.onSubmit((fields) => save.mutate(fields))}
       onClose={onClose}

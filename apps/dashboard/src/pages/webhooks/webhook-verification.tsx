@@ -1,7 +1,6 @@
 import { Box, Button, Code, Collapse, Group, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
@@ -13,6 +12,7 @@ import { OverlapField, overlapSentence, USUAL_OVERLAP } from '../../parts/overla
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { VERIFY_SNIPPETS } from '../../parts/verify-snippets.ts';
+import { useSave } from '../../parts/use-save.ts';
 
 /** How receivers verify events: code for everyone, the secret for admins. */
 export function WebhookVerification({ isAdmin }: { readonly isAdmin: boolean }) {
@@ -115,11 +115,11 @@ interface RotateProps {
 
 function RotateSecret({ onClose, onRotated }: RotateProps) {
   const [hours, setHours] = useState<number | string>(USUAL_OVERLAP);
-  const rotate = useMutation({
-    mutationFn: () => send<WebhookSecrets>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
-    onSuccess: (secrets) => {
+  const rotate = useSave({
+    send: () => send<WebhookSecrets>('POST', '/webhooks/secrets/rotate', { overlap_hours: Number(hours) }),
+    done: 'New signing secret created.',
+    after: (secrets) => {
       queryClient.setQueryData(secretsQuery.queryKey, secrets);
-      notifications.show({ color: 'green', message: 'New signing secret created.' });
       onRotated();
     },
   });
@@ -127,8 +127,7 @@ function RotateSecret({ onClose, onRotated }: RotateProps) {
     <FormDialog
       title="Rotate signing secret"
       action="Rotate secret"
-      busy={rotate.isPending}
-      error={rotate.error}
+      save={rotate}
       doing="Could not rotate the secret"
       onSubmit={() => rotate.mutate()}
       onClose={onClose}

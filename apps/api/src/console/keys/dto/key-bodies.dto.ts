@@ -1,6 +1,5 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsArray, IsBoolean, IsDefined, IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
-import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { ChoiceField, ChoicesField, Field, FlagField, IntegerField, ListField } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import {
   KEY_SCOPES,
@@ -11,14 +10,11 @@ import {
   type KeyTasks,
 } from '#accounts/api-keys.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
-import { IsLimit, IsWeight } from '../../dto/limit-body.dto.js';
-import { IsName } from '../../dto/name-body.dto.js';
+import { LimitField, WeightField } from '../../dto/limit-body.dto.js';
+import { NameField } from '../../dto/name-body.dto.js';
 
 const MAX_MODELS = 100;
 const MAX_OVERLAP_HOURS = 720;
-
-const OneOf = (...values: readonly string[]) =>
-  IsIn(values, { message: `$property must be one of ${values.join(', ')}` });
 
 function modelsProblem(value: unknown, property: string): FieldProblem | undefined {
   if (!Array.isArray(value)) return undefined;
@@ -37,84 +33,58 @@ function laterProblem(value: unknown, property: string): FieldProblem | undefine
 
 /** Settings of a key besides its name. */
 class KeySettingsBody extends BudgetBody {
-  @ApiPropertyOptional({ type: [String], description: 'Empty: all.' })
-  @IsOptional()
-  @IsArray()
-  @Rule('areModels', modelsProblem)
+  @ListField(String, { optional: true, description: 'Empty: all.', rule: modelsProblem })
   models?: string[] | null;
 
-  @ApiPropertyOptional({ type: [String], enum: KEY_SCOPES, description: 'Empty: everything.' })
-  @IsOptional()
-  @IsArray()
-  @IsIn(KEY_SCOPES, { each: true, message: `scopes must contain only ${KEY_SCOPES.join(', ')}` })
+  @ChoicesField(KEY_SCOPES, { optional: true, description: 'Empty: everything.' })
   scopes?: KeyScope[] | null;
 
-  @ApiPropertyOptional({
-    enum: KEY_TASKS,
+  @ChoiceField(KEY_TASKS, {
+    optional: true,
     description: 'Tasks that it may see and cancel: `all` that its user may see, or its `own`.',
   })
-  @IsOptional()
-  @OneOf(...KEY_TASKS)
   tasks?: KeyTasks | null;
 
-  @IsWeight()
+  @WeightField()
   weight?: number | null;
 
-  @IsLimit()
+  @LimitField()
   submits_per_minute?: number | null;
 
-  @IsLimit()
+  @LimitField()
   polls_per_minute?: number | null;
 
-  @IsLimit()
+  @LimitField()
   tasks_in_flight?: number | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, format: 'date-time' })
-  @IsOptional()
-  @Rule('isLater', laterProblem)
+  @Field(String, { optional: true, nullable: true, schema: { format: 'date-time' }, rule: laterProblem })
   expires_at?: string | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, enum: DEFAULT_RESPONSE_FORMATS })
-  @IsOptional()
-  @OneOf(...DEFAULT_RESPONSE_FORMATS)
+  @ChoiceField(DEFAULT_RESPONSE_FORMATS, { optional: true, nullable: true })
   default_response_format?: DefaultResponseFormat | null;
 
-  @ApiPropertyOptional({ type: Boolean, nullable: true })
-  @IsOptional()
-  @IsBoolean()
+  @FlagField({ optional: true, nullable: true })
   allow_pixel_size?: boolean | null;
 
-  @ApiPropertyOptional({ enum: ['sync', 'apimart'] })
-  @IsOptional()
-  @OneOf('sync', 'apimart')
+  @ChoiceField(['sync', 'apimart'], { optional: true })
   submit_mode?: 'sync' | 'apimart' | null;
 }
 
 /** Absent or null = unchanged. */
 export class KeyChangeBody extends KeySettingsBody {
-  @ApiPropertyOptional({ type: String })
-  @IsOptional()
-  @IsString()
-  @IsName()
+  @NameField({ optional: true })
   name?: string | null;
 }
 
 /** A new key: its name and settings. */
 export class NewKeyBody extends KeySettingsBody {
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @IsName()
+  @NameField()
   name!: string;
 }
 
 /** How long the old secret keeps working beside the new one, in hours. */
 export class RotateKeyBody {
-  @ApiProperty({ type: 'integer', minimum: 0, maximum: MAX_OVERLAP_HOURS })
-  @IsDefined()
-  @IsInt()
-  @Min(0)
-  @Max(MAX_OVERLAP_HOURS)
+  @IntegerField({ min: 0, max: MAX_OVERLAP_HOURS, wording: 'library' })
   overlap_hours!: number;
 }
 

@@ -1,20 +1,10 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsDefined,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  Max,
-  Min,
-} from 'class-validator';
-import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { ArrayMaxSize, IsString } from 'class-validator';
+import { ChoiceField, FlagField, IntegerField, ListField, TextField } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
+import { ALERT_STATES } from './alert-views.dto.js';
 
 const MAX_THRESHOLDS = 5;
 const MAX_CHANNELS = 100;
@@ -29,67 +19,47 @@ function thresholdsProblem(value: unknown, property: string): FieldProblem | und
     : { code: 'invalid_value', message: `${property} must be whole numbers of at least 1`, at: `[${at}]` };
 }
 
-/** An integer within bounds; absent or null = unchanged. */
-const IsWithin =
-  (least: number, most: number): PropertyDecorator =>
-  (target, property) => {
-    ApiPropertyOptional({ type: 'integer', nullable: true, minimum: least, maximum: most })(target, property);
-    Max(most, { message: `$property must be at most ${most}` })(target, property);
-    Min(least, { message: `$property must be at least ${least}` })(target, property);
-    IsInt()(target, property);
-    IsOptional()(target, property);
-  };
-
 /** Absent or null = unchanged. */
 export class AlertRuleBody {
-  @ApiPropertyOptional({ type: Boolean, nullable: true })
-  @IsOptional()
-  @IsBoolean()
+  @FlagField({ optional: true, nullable: true })
   enabled?: boolean | null;
 
-  @ApiPropertyOptional({
-    type: [Number],
+  @ListField(Number, {
+    optional: true,
     description: 'In percent for budgets and failures, in seconds for waits. Each threshold crossed sends an alert.',
+    rule: thresholdsProblem,
   })
-  @IsOptional()
-  @IsArray()
-  @Rule('areThresholds', thresholdsProblem)
   thresholds?: number[] | null;
 
-  @IsWithin(5, 60)
+  @IntegerField({ optional: true, nullable: true, min: 5, max: 60 })
   window_minutes?: number | null;
 
-  @IsWithin(1, 1_000_000)
+  @IntegerField({ optional: true, nullable: true, min: 1, max: 1_000_000 })
   min_tasks?: number | null;
 
-  @IsWithin(0, 1_440)
+  @IntegerField({ optional: true, nullable: true, min: 0, max: 1_440 })
   hold_minutes?: number | null;
 
-  @IsWithin(0, 720)
+  @IntegerField({ optional: true, nullable: true, min: 0, max: 720 })
   repeat_hours?: number | null;
 
-  @ApiPropertyOptional({ type: [String], description: 'Channel IDs; empty = all channels.' })
-  @IsOptional()
-  @IsArray()
-  @IsString({ each: true })
-  @ArrayMaxSize(MAX_CHANNELS)
+  @ListField(
+    String,
+    { optional: true, description: 'Channel IDs; empty = all channels.' },
+    IsString({ each: true }),
+    ArrayMaxSize(MAX_CHANNELS),
+  )
   channels?: string[] | null;
 }
 
 /** A new channel for alerts. */
 export class NewChannelBody {
-  @ApiProperty({ enum: CHANNEL_KINDS, description: 'slack: an incoming webhook that accepts {text, blocks}.' })
-  @IsDefined()
-  @IsIn(CHANNEL_KINDS, { message: `kind must be one of ${CHANNEL_KINDS.join(', ')}` })
+  @ChoiceField(CHANNEL_KINDS, { description: 'slack: an incoming webhook that accepts {text, blocks}.' })
   kind!: ChannelKind;
 
-  @ApiProperty({ description: 'A public https URL of up to 2048 characters, or an email address.' })
-  @IsDefined()
-  @IsString()
+  @TextField({ description: 'A public https URL of up to 2048 characters, or an email address.' })
   address!: string;
 }
-
-const STATES = ['firing', 'resolved'] as const;
 
 /** The query of the history of alerts. */
 @KnownFiltersOnly()
@@ -101,6 +71,6 @@ export class AlertPageQuery {
   @QueryText()
   readonly after?: string;
 
-  @QueryChoice(STATES)
-  readonly state?: (typeof STATES)[number];
+  @QueryChoice(ALERT_STATES)
+  readonly state?: (typeof ALERT_STATES)[number];
 }

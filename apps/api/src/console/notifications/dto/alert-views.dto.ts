@@ -111,6 +111,9 @@ export class ChannelListView extends ListOf(ChannelView) {
   kinds!: ChannelKind[];
 }
 
+/** The states of an alert. */
+export const ALERT_STATES = ['firing', 'resolved'] as const;
+
 /** An alert that fires or has fired. */
 export class AlertView {
   @ApiProperty()
@@ -119,8 +122,8 @@ export class AlertView {
   @ApiProperty({ enum: ALERT_KINDS })
   kind!: AlertKind;
 
-  @ApiProperty({ enum: ['firing', 'resolved'] })
-  state!: 'firing' | 'resolved';
+  @ApiProperty({ enum: ALERT_STATES })
+  state!: (typeof ALERT_STATES)[number];
 
   @ApiProperty({ description: 'What it is about.' })
   subject!: string;

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsDefined, IsInt, IsObject, IsOptional, IsString } from 'class-validator';
-import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { Field, IntegerField, ObjectField, TextField } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import type { ModelChange, ProviderChange } from '#catalog/edit-catalog.js';
 import { orInteger } from '../../../common/query-fields.js';
 import { NormalizedBy } from '../../../common/contract-fields.js';
@@ -30,55 +30,47 @@ function isKey(value: unknown): boolean {
   return key === undefined || (typeof key === 'string' && key.length <= MAX_SECRET && /^[\x21-\x7e]+$/.test(key));
 }
 
+const RevisionField = () => IntegerField({ description: 'The revision the change is based on.' });
+
 /** Names the revision that was edited, so that no one overwrites another user's changes. */
 export class RevisionBody {
-  @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
-  @IsDefined()
-  @IsInt()
+  @RevisionField()
   revision!: number;
 }
 
 class ProviderChangeBody {
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml, without keys.' })
-  @IsDefined()
-  @IsObject()
+  @ObjectField({ description: 'As in models.yaml, without keys.' })
   entry!: ProviderChange['entry'];
 
-  @ApiPropertyOptional({ type: [ProviderKeyBody], description: 'All keys of the provider; absent = unchanged.' })
-  @IsOptional()
-  @Rule('areProviderKeys', keysProblem)
+  @Field([ProviderKeyBody], {
+    optional: true,
+    description: 'All keys of the provider; absent = unchanged.',
+    rule: keysProblem,
+  })
   keys?: ProviderKeyBody[];
 }
 
 /** The new settings of a provider. */
 export class ProviderBody extends ProviderChangeBody {
-  @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
-  @IsDefined()
-  @IsInt()
+  @RevisionField()
   revision!: number;
 }
 
 /** A provider to test before it is saved. */
 export class ConnectionBody extends ProviderChangeBody {
-  @ApiPropertyOptional({ description: 'Existing provider whose keys are kept; absent = a new provider.' })
-  @IsOptional()
-  @IsString()
+  @TextField({ optional: true, description: 'Existing provider whose keys are kept; absent = a new provider.' })
   name?: string;
 }
 
 /** The new settings of a model. */
 export class ModelBody extends RevisionBody {
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'As in models.yaml.' })
-  @IsDefined()
-  @IsObject()
+  @ObjectField({ description: 'As in models.yaml.' })
   entry!: ModelChange['entry'];
 }
 
 /** The query of a deletion, which has no body. */
 export class RevisionQuery {
-  @ApiProperty({ type: 'integer', description: 'The revision the change is based on.' })
   @NormalizedBy(orInteger)
-  @IsDefined()
-  @IsInt()
+  @RevisionField()
   readonly revision!: number;
 }

@@ -1,4 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
+import { ApiQuery } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { NormalizedBy } from '../../../common/contract-fields.js';
@@ -25,8 +26,16 @@ function daysProblem(value: unknown, name: string): FieldProblem | undefined {
 
 /** The time range of a query, in days. */
 function Days(): PropertyDecorator {
-  return applyDecorators(NormalizedBy(orDays), IsOptional(), Rule('isDays', daysProblem));
+  return applyDecorators(NormalizedBy(orDays), IsOptional(), Rule(daysProblem));
 }
+
+/** Documents the time range. */
+export const ApiDays = (): MethodDecorator =>
+  ApiQuery({
+    name: 'days',
+    required: false,
+    schema: { type: 'integer', minimum: 1, maximum: MAX_DAYS, default: USUAL_DAYS },
+  });
 
 function textProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH && !value.includes('\u0000')) {
@@ -52,13 +61,13 @@ export class FailedTasksQuery {
   /** The last called provider; absent: no provider was called. */
   @NormalizedBy(orAbsent)
   @IsOptional()
-  @Rule('isProviderName', textProblem)
+  @Rule(textProblem)
   readonly provider?: string;
 
-  @Rule('isFailureText', textProblem)
+  @Rule(textProblem)
   readonly code!: string;
 
-  @Rule('isFailureText', textProblem)
+  @Rule(textProblem)
   readonly model!: string;
 
   /** Provider tests instead of the tasks of callers. */

@@ -1,6 +1,6 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsArray, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
-import { Rule } from '#contract/field-rule.js';
+import { ApiProperty } from '@nestjs/swagger';
+import { IntegerField, ListField, TextField } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import type { FailedTask, FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { isTaskId } from '#tasks/row/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
@@ -78,68 +78,63 @@ export class FailedTaskView {
 /** A page of failed tasks; `next` is the cursor of the following page. */
 export class FailedTaskPage extends PageOf(FailedTaskView) {}
 
-const IsName = () =>
-  Rule('isShortText', (value, property) =>
-    typeof value === 'string' && value.length <= MAX_NAME_LENGTH && !value.includes('\u0000')
-      ? undefined
-      : { code: 'invalid_value', message: `${property} must be a string of at most ${MAX_NAME_LENGTH} characters` },
-  );
+function nameProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && value.length <= MAX_NAME_LENGTH && !value.includes('\u0000')) return undefined;
+  return { code: 'invalid_value', message: `${property} must be a string of at most ${MAX_NAME_LENGTH} characters` };
+}
+
+function tasksProblem(value: unknown, property: string): FieldProblem | undefined {
+  const ids: readonly unknown[] = Array.isArray(value) ? value : [];
+  if (ids.length > MAX_RETRIED) {
+    return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_RETRIED} entries` };
+  }
+  if (ids.length > 0 && ids.every((id) => taskProblem(id, property) === undefined)) return undefined;
+  return { code: 'invalid_value', message: `${property} must be task IDs` };
+}
+
+function taskProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && isTaskId(value)) return undefined;
+  return { code: 'invalid_value', message: `${property} must be a task ID` };
+}
 
 /** Either `tasks`, or a kind of failures. */
 export class RetryBody {
-  @ApiPropertyOptional({ type: [String], maxItems: MAX_RETRIED, description: 'IDs of failed tasks.' })
-  @IsOptional()
-  @IsArray()
-  @Rule('areTasks', (value, property) => {
-    const ids: readonly unknown[] = Array.isArray(value) ? value : [];
-    if (ids.length > MAX_RETRIED)
-      return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_RETRIED} entries` };
-    const isFine = ids.length > 0 && ids.every((id) => typeof id === 'string' && isTaskId(id));
-    return isFine ? undefined : { code: 'invalid_value', message: `${property} must be task IDs` };
+  @ListField(String, {
+    optional: true,
+    schema: { maxItems: MAX_RETRIED },
+    description: 'IDs of failed tasks.',
+    rule: tasksProblem,
   })
   tasks?: string[] | null;
 
-  @ApiPropertyOptional({
-    type: String,
+  @TextField({
+    optional: true,
     description: 'With `model` and `days`: retries the newest 100 failures with this code.',
+    rule: nameProblem,
   })
-  @IsOptional()
-  @IsString()
-  @IsName()
   code?: string | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, description: 'Absent or null = no provider was called.' })
-  @IsOptional()
-  @IsString()
-  @IsName()
+  @TextField({
+    optional: true,
+    nullable: true,
+    description: 'Absent or null = no provider was called.',
+    rule: nameProblem,
+  })
   provider?: string | null;
 
-  @ApiPropertyOptional({ type: String })
-  @IsOptional()
-  @IsString()
-  @IsName()
+  @TextField({ optional: true, rule: nameProblem })
   model?: string | null;
 
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 1,
-    maximum: MAX_DAYS,
+  @IntegerField({
+    optional: true,
+    min: 1,
+    max: MAX_DAYS,
     description: 'Number of days to look back; 7 by default.',
+    wording: 'library',
   })
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(MAX_DAYS)
   days?: number | null;
 
-  @ApiPropertyOptional({ type: String, description: '`next` of the previous response.' })
-  @IsOptional()
-  @IsString()
-  @Rule('isTask', (value, property) =>
-    typeof value === 'string' && isTaskId(value)
-      ? undefined
-      : { code: 'invalid_value', message: `${property} must be a task ID` },
-  )
+  @TextField({ optional: true, description: '`next` of the previous response.', rule: taskProblem })
   after?: string | null;
 }
 

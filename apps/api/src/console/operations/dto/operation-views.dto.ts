@@ -1,6 +1,7 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsString, Matches } from 'class-validator';
+import { ApiProperty } from '@nestjs/swagger';
 import { CostView } from '#contract/cost-view.js';
+import { TextField } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
 import { OptionalBody } from '../../../common/contract-fields.js';
@@ -197,22 +198,22 @@ export class FinishedMinuteView {
 /** One entry per minute, for the throughput chart. */
 export class FinishedMinutesView extends ListOf(FinishedMinuteView, 'The last 60 minutes, oldest first.') {}
 
+function reasonProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && DRAIN_REASON.test(value)) return undefined;
+  return { code: 'invalid_value', message: `${property} must have 1 to 200 visible characters` };
+}
+
 /** Why a provider is drained, for other users. */
 @OptionalBody()
 export class DrainBody {
-  @ApiPropertyOptional({ type: String, description: 'Reason, 1 to 200 visible characters.' })
-  @IsOptional()
-  @IsString()
-  @Matches(DRAIN_REASON, { message: 'reason must have 1 to 200 visible characters' })
+  @TextField({ optional: true, description: 'Reason, 1 to 200 visible characters.', rule: reasonProblem })
   reason?: string | null;
 }
 
 /** The model to test; absent: the provider's first. */
 @OptionalBody()
 export class TestBody {
-  @ApiPropertyOptional({ type: String, description: 'One of the provider’s image models; the first by default.' })
-  @IsOptional()
-  @IsString()
+  @TextField({ optional: true, description: 'One of the provider’s image models; the first by default.' })
   model?: string | null;
 }
 

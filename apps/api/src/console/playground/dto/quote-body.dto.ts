@@ -1,38 +1,27 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsDefined, IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ChoiceField, IntegerField, OneOf, TextField } from '#contract/field.js';
 import { RESOLUTIONS, type Resolution } from '#contract/pixel-table.js';
 
 const ACTIONS = ['generation', 'edit'] as const;
 
 /** The options of an image that affect its price and time; the model decides which values are valid. */
 export class QuoteBody {
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
+  @TextField()
   model!: string;
 
   @ApiPropertyOptional({ enum: ACTIONS, default: 'generation' })
-  @IsIn(ACTIONS, { message: `action must be one of ${ACTIONS.join(', ')}` })
+  @OneOf(ACTIONS)
   action: (typeof ACTIONS)[number] = 'generation';
 
-  @ApiPropertyOptional({ example: '16:9' })
-  @IsOptional()
-  @IsString()
+  @TextField({ optional: true, example: '16:9' })
   size?: string;
 
-  @ApiPropertyOptional({ enum: RESOLUTIONS })
-  @IsOptional()
-  @IsIn([...RESOLUTIONS], { message: `resolution must be one of ${RESOLUTIONS.join(', ')}` })
+  @ChoiceField(RESOLUTIONS, { optional: true })
   resolution?: Resolution;
 
-  @ApiPropertyOptional({ example: 'high' })
-  @IsOptional()
-  @IsString()
+  @TextField({ optional: true, example: 'high' })
   quality?: string;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1 })
-  @IsOptional()
-  @IsInt()
-  @Min(1, { message: 'n must be at least 1' })
+  @IntegerField({ optional: true, min: 1 })
   n?: number;
 }

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import { IsDefined, IsObject } from 'class-validator';
 import type { Passkey } from '#accounts/passkey-store.js';
-import { Rule, type FieldProblem } from '#contract/field-rule.js';
+import { ObjectField } from '#contract/field.js';
+import type { FieldProblem } from '#contract/field-rule.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 import { NameBody } from '../../dto/name-body.dto.js';
 
@@ -13,8 +13,6 @@ const CREDENTIAL_ID = /^[\w-]{1,1364}$/;
 export type AuthenticationResponse = AuthenticationResponseJSON;
 /** The result of `navigator.credentials.create` as JSON. Only its id is validated here, the rest by the library. */
 export type RegistrationResponse = RegistrationResponseJSON;
-
-const IsCredential = () => Rule('isCredential', credentialProblem);
 
 function credentialProblem(value: unknown, property: string): FieldProblem | undefined {
   const { id } = (value ?? {}) as { id?: unknown };
@@ -51,19 +49,13 @@ export class PasskeyOptionsView {
 
 /** The authenticator's response, and a name for the passkey. */
 export class NewPasskeyBody extends NameBody {
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'The new credential, as JSON.' })
-  @IsDefined()
-  @IsObject()
-  @IsCredential()
+  @ObjectField({ description: 'The new credential, as JSON.', rule: credentialProblem })
   response!: RegistrationResponse;
 }
 
 /** The authenticator's signed response. */
 export class PasskeySignInBody {
-  @ApiProperty({ type: 'object', additionalProperties: true, description: 'The assertion, as JSON.' })
-  @IsDefined()
-  @IsObject()
-  @IsCredential()
+  @ObjectField({ description: 'The assertion, as JSON.', rule: credentialProblem })
   response!: AuthenticationResponse;
 }
 

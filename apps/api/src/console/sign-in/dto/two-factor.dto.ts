@@ -1,27 +1,23 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsDefined, IsString } from 'class-validator';
-import { MAX_PASSWORD_LENGTH } from '#accounts/passwords.js';
 import type { SecondFactorState } from '#accounts/second-factor-store.js';
-import { Rule } from '#contract/field-rule.js';
+import { TextField } from '#contract/field.js';
 import { textProblem } from '#contract/text-rules.js';
+import { PasswordField } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 const MAX_CODE_LENGTH = 40;
 
 /** A code of the app, or a recovery code. */
 export class CodeBody {
-  @ApiProperty({ description: 'Six digits from the authenticator app, or a recovery code.' })
-  @IsDefined()
-  @IsString()
-  @Rule('isCode', (value, property) => textProblem(value, property, MAX_CODE_LENGTH))
+  @TextField({
+    description: 'Six digits from the authenticator app, or a recovery code.',
+    rule: (value, property) => textProblem(value, property, MAX_CODE_LENGTH),
+  })
   code!: string;
 }
 
 /** The password and a code, as at sign-in. */
 export class TurnOffBody extends CodeBody {
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @Rule('isPassword', (value, property) => textProblem(value, property, MAX_PASSWORD_LENGTH))
+  @PasswordField()
   password!: string;
 }
 

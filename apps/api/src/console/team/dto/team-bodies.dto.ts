@@ -1,57 +1,38 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsDefined, IsIn, IsOptional, IsString } from 'class-validator';
 import { INVITED_ROLES, ROLES, type InvitedRole, type Role } from '#accounts/person-rules.js';
 import { AppError } from '#contract/app-error.js';
-import { IsNewEmailAddress } from '../../sign-in/dto/sign-in-bodies.dto.js';
-
-const IsRole = (roles: readonly Role[]) => IsIn(roles, { message: `role must be one of ${roles.join(', ')}` });
+import { ChoiceField, FlagField, TextField } from '#contract/field.js';
+import { NewEmailField } from '../../sign-in/dto/sign-in-bodies.dto.js';
 
 /** The new admin of an account. */
 export class InviteAdminBody {
-  @ApiProperty()
-  @IsDefined()
-  @IsString()
-  @IsNewEmailAddress()
+  @NewEmailField()
   email!: string;
 }
 
 /** An invitation: the new user and their role. */
 export class InviteBody extends InviteAdminBody {
-  @ApiProperty({ enum: INVITED_ROLES })
-  @IsDefined()
-  @IsRole(INVITED_ROLES)
+  @ChoiceField(INVITED_ROLES)
   role!: InvitedRole;
 }
 
 /** Absent or null = unchanged; the last enabled owner can't be removed. */
 export class PersonChangeBody {
-  @ApiPropertyOptional({ enum: ROLES })
-  @IsOptional()
-  @IsRole(ROLES)
+  @ChoiceField(ROLES, { optional: true })
   role?: Role | null;
 
-  @ApiPropertyOptional({ type: Boolean, description: 'Disabled members are signed out immediately.' })
-  @IsOptional()
-  @IsBoolean()
+  @FlagField({ optional: true, description: 'Disabled members are signed out immediately.' })
   disabled?: boolean | null;
 }
 
 /** The name of the account or user to delete, typed as a confirmation. */
 export class DeletionBody {
-  @ApiProperty({ description: 'Exact name of the account or user, as confirmation.' })
-  @IsDefined()
-  @IsString()
+  @TextField({ description: 'Exact name of the account or user, as confirmation.' })
   name!: string;
 }
 
 /** The user to delete. */
 export class PersonDeletionBody extends DeletionBody {
-  @ApiPropertyOptional({
-    type: Boolean,
-    description: 'Whether to revoke the keys the user created; false by default.',
-  })
-  @IsOptional()
-  @IsBoolean()
+  @FlagField({ optional: true, description: 'Whether to revoke the keys the user created; false by default.' })
   revoke_keys?: boolean | null;
 }
 

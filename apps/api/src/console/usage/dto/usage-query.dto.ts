@@ -1,5 +1,6 @@
 import { IsIn } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
+import { OneOf } from '#contract/field.js';
 import { USAGE_GROUPS, type UsageGroup } from '#billing/usage.js';
 import { IsoTime, QueryText } from '../../../common/query-fields.js';
 
@@ -12,7 +13,7 @@ export class UsageQuery {
   @IsIn(['day', 'hour'], { message: 'by must be day or hour' })
   readonly by: 'day' | 'hour' = 'day';
 
-  @IsIn(USAGE_GROUPS, { message: `group must be one of ${USAGE_GROUPS.join(', ')}` })
+  @OneOf(USAGE_GROUPS)
   readonly group: UsageGroup = 'model';
 
   @IsoTime()
