@@ -5,23 +5,28 @@ import { caption } from './caption.js';
 import { darker } from './drawing/color.js';
 import { paletteFor, type Palette } from './drawing/palette.js';
 import { Random } from './drawing/random.js';
-import { SCENES, UNNAMED } from './scenes/scenes.js';
-import { readSubject, type SceneName } from './drawing/subject.js';
+import { abstract } from './scenes/abstract.js';
+import { landscape } from './scenes/landscape.js';
+import { portrait } from './scenes/portrait.js';
+import { readSubject, type Motif } from './drawing/subject.js';
 import { px } from './drawing/svg.js';
+
+/** Motifs for prompts without a known word. */
+const UNNAMED: readonly [Motif, ...Motif[]] = ['abstract', 'mountains', 'sea'];
 
 /** The plan for a prompt and its images, independent of the size. */
 export interface Painting {
   readonly prompt: string;
   readonly seed: string;
-  readonly sceneName: SceneName;
-  /** The scene to put behind a cut-out image. */
-  readonly backdropName: SceneName;
+  readonly motif: Motif;
+  /** What to put behind a cut-out image. */
+  readonly backdrop: Motif;
   readonly palette: Palette;
   readonly words: ReadonlySet<string>;
 }
 
 /**
- * Chooses the scene, palette, and seed. The same prompt and images always lead to the same painting, and each variation
+ * Chooses the motif, palette, and seed. The same prompt and images always lead to the same painting, and each variation
  * to another.
  */
 export function planPainting(prompt: string, inputs: readonly ProviderInputImage[], variation = 0): Painting {
@@ -33,8 +38,8 @@ export function planPainting(prompt: string, inputs: readonly ProviderInputImage
   return {
     prompt,
     seed,
-    sceneName: subject.scene ?? random.fork('scene').pick(UNNAMED),
-    backdropName: subject.backdrop ?? 'landscape',
+    motif: subject.motif ?? random.fork('motif').pick(UNNAMED),
+    backdrop: subject.backdrop ?? 'mountains',
     palette: paletteFor(subject.mood, subject.words, random.fork('palette')),
     words: subject.words,
   };
@@ -48,12 +53,24 @@ export function canvasOf(painting: Painting, width: number, height: number): Can
 
 /** Only the painting's scene, as SVG elements. */
 export function sceneOf(painting: Painting, width: number, height: number): string {
-  return SCENES[painting.sceneName](canvasOf(painting, width, height));
+  return drawScene(painting.motif, canvasOf(painting, width, height));
 }
 
 /** The painting's backdrop, as SVG elements. */
 export function backdropOf(painting: Painting, width: number, height: number): string {
-  return SCENES[painting.backdropName](canvasOf(painting, width, height));
+  return drawScene(painting.backdrop, canvasOf(painting, width, height));
+}
+
+function drawScene(motif: Motif, canvas: Canvas): string {
+  switch (motif) {
+    case 'animal':
+    case 'still-life':
+      return portrait(canvas, motif);
+    case 'abstract':
+      return abstract(canvas);
+    default:
+      return landscape(canvas, motif);
+  }
 }
 
 /** The prompt and the mark, as SVG elements; `covering` if the image below may contain text. */

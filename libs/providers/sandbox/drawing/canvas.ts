@@ -13,9 +13,6 @@ export interface Canvas {
   readonly words: ReadonlySet<string>;
 }
 
-/** Draws one family of images as SVG elements that cover the whole canvas. */
-export type Scene = (canvas: Canvas) => string;
-
 /** The typical length behind `Canvas.unit`. */
 export function unitOf(width: number, height: number): number {
   return Math.min(Math.sqrt(width * height), Math.min(width, height) * 1.25) / 1000;

@@ -11,6 +11,8 @@ export interface Palette {
   readonly near: string;
   readonly accents: readonly [string, string, string, string];
   readonly isDark: boolean;
+  /** The color that the prompt names; also the first accent. */
+  readonly named?: string;
 }
 
 export type Mood = keyof typeof PALETTES;
@@ -148,5 +150,5 @@ export function paletteFor(mood: Mood | undefined, words: ReadonlySet<string>, r
   const [first, second, third, fourth] = palette.accents;
   const color = named === undefined ? undefined : COLORS[named];
   if (color === undefined) return palette;
-  return { ...palette, accents: [color, first === color ? second : first, third, fourth] };
+  return { ...palette, named: color, accents: [color, first === color ? second : first, third, fourth] };
 }

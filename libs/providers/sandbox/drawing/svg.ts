@@ -59,6 +59,16 @@ export function path(data: string, fill: string, opacity = 1): string {
   return `<path d="${data}" fill="${fill}" ${faded(opacity)}/>`;
 }
 
+/** A figure that is drawn around 0, 0, moved to x, y in pixels, scaled, and turned by degrees. */
+export function placed(x: number, y: number, scale: number, figure: string, turn = 0): string {
+  return `<g transform="translate(${px(x)} ${px(y)}) rotate(${px(turn)}) scale(${scale.toFixed(4)})">${figure}</g>`;
+}
+
+/** A figure and its mirror image to the left of 0. */
+export function mirrored(figure: string): string {
+  return `${figure}<g transform="scale(-1 1)">${figure}</g>`;
+}
+
 /** An unfilled line with round ends. */
 export function line(data: string, stroke: string, width: number, opacity = 1): string {
   return `<path d="${data}" fill="none" stroke="${stroke}" stroke-width="${px(width)}" stroke-linecap="round" stroke-linejoin="round" ${faded(opacity, 'stroke')}/>`;

@@ -1,124 +1,120 @@
-import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
-import { darker, lighter, mix } from '../drawing/color.js';
-import { circle, path, polygon, px, rectangle, type Point } from '../drawing/svg.js';
-import { hill, layerColor, mist, mountainPoints, mountains, rollingLine, type Skyline } from './ground.js';
-import { birds, clouds, sky } from './sky.js';
-import { pinesAlong, roundTree } from './trees.js';
+import { mentions, type Canvas } from '../drawing/canvas.js';
+import { darker, mix } from '../drawing/color.js';
+import type { Place } from '../drawing/subject.js';
+import { placed } from '../drawing/svg.js';
+import { duneShade, hill, mist, mountains, rollingLine, type Skyline } from './ground.js';
+import { flowers, housesOn, pinesAlong } from './rows.js';
+import { balloon, boat, deer, house, lighthouse, rocket, tree } from './sights.js';
+import { birds, clouds, rain, sky, space, type Light } from './sky.js';
+import { water, waves } from './water.js';
 
-/** Mountains behind hills, with details that the prompt names: snow, dunes, a house, a balloon. */
-export const landscape: Scene = (canvas) => {
-  const { width, height, unit, random } = canvas;
-  const isDesert = mentions(canvas, 'desert', 'dune', 'sahara', '沙');
-  const light = {
-    x: width * random.between(0.28, 0.72),
-    y: height * random.between(0.26, 0.36),
-    radius: random.between(62, 95) * unit,
-  };
-  const parts = [sky(canvas, light), clouds(canvas, isDesert ? 0 : 4), birds(canvas, width - light.x, light.y * 0.9)];
-  if (!isDesert) parts.push(range(canvas, 'back', 0.56, 0.3, 0), range(canvas, 'front', 0.64, 0.24, 1));
-  const hills = [0.56, 0.66, 0.75, 0.85].map((level, index): Skyline => {
-    return rollingLine(random.fork(`hill${index}`), width, height * level, height * (isDesert ? 0.055 : 0.04));
-  });
-  hills.forEach((skyline, index) => {
-    const color = layerColor(canvas, index + 1.4, 5.4);
-    parts.push(mist(canvas, height * (0.58 + index * 0.09), height * 0.13, isDesert ? 0.18 : 0.34));
-    if (!isDesert && index > 0)
-      parts.push(pinesAlong(canvas, `pines${index}`, skyline, darker(color, 0.1), (34 + index * 26) * unit, 0.75));
-    parts.push(hill(canvas, skyline, color));
-    if (isDesert) parts.push(duneShade(canvas, skyline, color));
-    if (index === 1) parts.push(detail(canvas, skyline));
-  });
-  return parts.join('');
+/** Layers of hills; pairs are values of the farthest and the nearest. */
+interface Hills {
+  readonly layers: number;
+  /** Shares of the image's height. */
+  readonly levels: readonly [number, number];
+  /** How near their color is to that of the near ground, 0..1. */
+  readonly tones: readonly [number, number];
+  /** Height of a hill, as a share of the image's. */
+  readonly swing: number;
+  /** Opacity of the mist between them. */
+  readonly mist: number;
+}
+
+const ROLLING: Hills = { layers: 4, levels: [0.56, 0.85], tones: [0.32, 0.88], swing: 0.04, mist: 0.34 };
+const HILLS: Readonly<Record<Exclude<Place, 'sea'>, Hills>> = {
+  mountains: ROLLING,
+  space: { ...ROLLING, levels: [0.7, 0.88], mist: 0.2 },
+  desert: { ...ROLLING, swing: 0.055, mist: 0.18 },
+  meadow: { layers: 3, levels: [0.58, 0.74], tones: [0.1, 0.45], swing: 0.04, mist: 0.25 },
+  forest: { layers: 5, levels: [0.5, 0.88], tones: [0, 0.93], swing: 0.022, mist: 0.34 },
+  city: { layers: 3, levels: [0.74, 0.74], tones: [0.05, 0.9], swing: 0, mist: 0.3 },
 };
 
-function range(canvas: Canvas, name: string, level: number, rise: number, layer: number): string {
-  const { width, height, palette } = canvas;
-  const points = mountainPoints(canvas.random.fork(name), width, height * level, height * rise);
-  const color = mix(palette.far, palette.near, layer * 0.16);
-  const rock = mountains(canvas, points, color);
-  if (layer > 0) return rock;
-  return rock + snowCaps(canvas, points, height * (level - rise * 0.52), lighter(color, 0.72));
+/** A view under a wide sky; ground, water, and what stands there follow the place and the prompt's words. */
+export function landscape(canvas: Canvas, place: Place): string {
+  const { width, height } = canvas;
+  const light = lightOver(canvas, place);
+  const shore = height * (place === 'sea' ? 0.55 : 0.74);
+  const hasLake = place === 'mountains' && mentions(canvas, 'lake', 'river', 'water', '湖');
+  return [
+    place === 'space' ? space(canvas, light) : sky(canvas, light),
+    place === 'space' || place === 'desert' || place === 'forest' ? '' : clouds(canvas, 4),
+    place === 'space' ? '' : birds(canvas, width - light.x, height * 0.22),
+    place === 'mountains' || place === 'space' ? mountains(canvas, HILLS[place].levels[0] * height) : '',
+    place === 'sea' ? sea(canvas, light, shore) : hills(canvas, place),
+    place === 'city' || hasLake ? water(canvas, shore, light) : '',
+    place === 'meadow' ? flowers(canvas) : '',
+    mentions(canvas, 'rain', 'rainy', 'storm') ? rain(canvas) : '',
+  ].join('');
 }
 
-/** Snow above a line, with a ragged lower edge. */
-function snowCaps(canvas: Canvas, points: readonly Point[], snowLine: number, fill: string): string {
-  const random = canvas.random.fork(`snow${snowLine}`);
-  const ragged = points.map(({ x, y }) => ({
-    x,
-    y: Math.max(y, Math.min(y + (snowLine - y) * random.between(0.45, 0.8), snowLine)),
-  }));
-  return polygon([...points, ...ragged.reverse()], fill, 0.85);
+function lightOver({ width, height, unit, random }: Canvas, place: Place): Light {
+  const x = width * random.between(0.28, 0.72);
+  const share = random.next();
+  switch (place) {
+    case 'sea':
+      return { x, y: height * 0.55 - (40 + share * 110) * unit, radius: (80 + share * 35) * unit };
+    case 'space':
+      return { x: width * (0.56 + share * 0.1), y: height * 0.36, radius: (170 + share * 40) * unit };
+    case 'city':
+      return { x, y: height * (0.26 + share * 0.12), radius: (110 + share * 40) * unit };
+    default:
+      return { x, y: height * (0.26 + share * 0.1), radius: (62 + share * 33) * unit };
+  }
 }
 
-/** The shaded side of a dune. */
-function duneShade(canvas: Canvas, skyline: Skyline, color: string): string {
-  const crest = canvas.random.fork(color).between(0.25, 0.75) * canvas.width;
-  const top = skyline(crest);
-  const reach = canvas.height * 0.3;
-  return path(
-    `M${px(crest)} ${px(top)}Q${px(crest + reach * 0.2)} ${px(top + reach * 0.4)} ${px(crest - reach * 0.5)} ${px(top + reach)}H${px(crest + reach * 1.8)}Q${px(crest + reach * 0.7)} ${px(top + reach * 0.35)} ${px(crest)} ${px(top)}Z`,
-    darker(color, 0.3),
-    0.35,
-  );
-}
-
-function detail(canvas: Canvas, skyline: Skyline): string {
+function hills(canvas: Canvas, place: Exclude<Place, 'sea'>): string {
   const { width, height, unit, random, palette } = canvas;
-  const x = width * random.between(0.3, 0.62);
-  if (mentions(canvas, 'balloon')) return balloon(canvas, width * random.between(0.2, 0.4), height * 0.3, 95 * unit);
-  if (mentions(canvas, 'lake', 'river', 'water', '湖')) return lake(canvas, x, skyline(x));
-  if (mentions(canvas, 'house', 'cottage', 'cabin', 'farm', 'village', 'home', 'castle'))
-    return house(canvas, x, skyline(x), 1.5 * unit);
-  if (mentions(canvas, 'desert', 'dune', 'sahara')) return '';
-  return roundTree(x, skyline(x) + 8 * unit, 150 * unit, mix(palette.accents[0], palette.near, 0.25), palette.near);
+  const { layers, levels, tones, swing, mist: haze } = HILLS[place];
+  const horizon = place === 'forest' || place === 'city' ? mix(palette.sky[2], palette.far, 0.55) : palette.far;
+  const parts: string[] = [];
+  for (let index = 0; index < layers; index++) {
+    const share = index / (layers - 1);
+    const level = height * (levels[0] + (levels[1] - levels[0]) * share);
+    const color = mix(horizon, palette.near, tones[0] + (tones[1] - tones[0]) * share);
+    const skyline = rollingLine(random.fork(`hill${index}`), width, level, height * swing);
+    parts.push(mist(canvas, level + height * 0.02, height * 0.15, haze));
+    if (place === 'city') parts.push(housesOn(canvas, index, level, color));
+    if (place === 'forest')
+      parts.push(pinesAlong(canvas, skyline, color, (125 + index * 48) * unit, index === 4 ? 0.33 : 0.95));
+    if (place === 'mountains' && index > 0)
+      parts.push(pinesAlong(canvas, skyline, darker(color, 0.1), (34 + index * 26) * unit, 0.75));
+    parts.push(hill(canvas, skyline, color));
+    if (place === 'desert') parts.push(duneShade(canvas, skyline, color));
+    if (index === (place === 'forest' ? 3 : 1)) parts.push(sight(canvas, place, skyline));
+  }
+  return parts.join('');
 }
 
-function lake(canvas: Canvas, x: number, y: number): string {
-  const { unit, palette } = canvas;
-  const half = 300 * unit;
-  const depth = 48 * unit;
-  const glints = [0.35, 0.6, 0.82].map((at) =>
-    rectangle(x - half * (0.7 - at * 0.6), y + depth * (at + 0.3), half * (1.1 - at), 3 * unit, palette.light, 0.5),
-  );
-  return `<ellipse cx="${px(x)}" cy="${px(y + depth)}" rx="${px(half)}" ry="${px(depth)}" fill="${mix(palette.sky[1], palette.sky[2], 0.4)}"/>${glints.join('')}`;
+/** What the prompt names, else what suits the place. */
+function sight(canvas: Canvas, place: Exclude<Place, 'sea'>, skyline: Skyline): string {
+  const { width, height, unit, random, palette } = canvas;
+  const x = width * random.between(0.36, 0.62);
+  const onHill = (scale: number, figure: string): string => placed(x, skyline(x) + 8 * unit, scale * unit, figure);
+  if (mentions(canvas, 'balloon')) return placed(width * 0.3, height * 0.3, 0.95 * unit, balloon(palette));
+  if (place === 'space' && mentions(canvas, 'rocket', 'spaceship', 'astronaut', '火'))
+    return placed(width * 0.22, height * 0.48, 0.95 * unit, rocket(palette), 32);
+  if (place === 'space' || place === 'city' || place === 'meadow') return '';
+  if (mentions(canvas, 'house', 'cottage', 'cabin', 'camp', 'farm', 'village', 'home', 'castle'))
+    return onHill(1.5, house(palette));
+  if (place === 'desert') return '';
+  return place === 'forest' ? placed(x, skyline(x) + 62 * unit, 1.15 * unit, deer(palette)) : onHill(1, tree(palette));
 }
 
-/** A small house with lit windows, with its base at x, y. */
-export function house(canvas: Canvas, x: number, y: number, scale: number): string {
-  const { palette } = canvas;
-  const wall = mix(palette.accents[3], palette.far, 0.25);
-  const roof = polygon(
-    [
-      { x: x - 62 * scale, y: y - 52 * scale },
-      { x, y: y - 104 * scale },
-      { x: x + 62 * scale, y: y - 52 * scale },
-    ],
-    palette.accents[0],
-  );
-  return [
-    rectangle(x + 22 * scale, y - 108 * scale, 13 * scale, 40 * scale, darker(palette.accents[0], 0.35)),
-    rectangle(x - 50 * scale, y - 54 * scale, 100 * scale, 66 * scale, wall),
-    roof,
-    rectangle(x - 11 * scale, y - 32 * scale, 22 * scale, 44 * scale, darker(palette.accents[0], 0.45)),
-    rectangle(x - 38 * scale, y - 34 * scale, 18 * scale, 18 * scale, palette.accents[1]),
-    rectangle(x + 20 * scale, y - 34 * scale, 18 * scale, 18 * scale, palette.accents[1]),
-  ].join('');
-}
-
-function balloon(canvas: Canvas, x: number, y: number, radius: number): string {
-  const { palette } = canvas;
-  const envelope = (half: number, fill: string): string =>
-    path(
-      `M${px(x)} ${px(y - radius)}C${px(x + half * 1.35)} ${px(y - radius)} ${px(x + half * 1.2)} ${px(y + radius * 0.45)} ${px(x + half * 0.22)} ${px(y + radius * 1.15)}H${px(x - half * 0.22)}C${px(x - half * 1.2)} ${px(y + radius * 0.45)} ${px(x - half * 1.35)} ${px(y - radius)} ${px(x)} ${px(y - radius)}Z`,
-      fill,
-    );
-  return [
-    envelope(radius, palette.accents[0]),
-    envelope(radius * 0.62, palette.accents[1]),
-    envelope(radius * 0.24, palette.accents[0]),
-    rectangle(x - radius * 0.16, y + radius * 1.34, radius * 0.32, radius * 0.24, palette.near),
-    rectangle(x - radius * 0.15, y + radius * 1.12, radius * 0.025, radius * 0.24, palette.near),
-    rectangle(x + radius * 0.125, y + radius * 1.12, radius * 0.025, radius * 0.24, palette.near),
-    circle(x - radius * 0.35, y - radius * 0.4, radius * 0.22, '#ffffff', 0.16),
-  ].join('');
+function sea(canvas: Canvas, light: Light, shore: number): string {
+  const { width, height, unit, random, palette } = canvas;
+  const isLightRight = light.x > width / 2;
+  const islands = rollingLine(random.fork('islands'), width, shore + 20 * unit, 70 * unit);
+  const tower = `<g transform="scale(${isLightRight ? 1 : -1} 1)">${lighthouse(palette)}</g>`;
+  const parts = [hill(canvas, islands, mix(palette.far, palette.near, 0.2)), water(canvas, shore, light)];
+  if (mentions(canvas, 'lighthouse', '灯'))
+    parts.push(placed(width * (isLightRight ? 0.22 : 0.78), shore + 40 * unit, unit, tower));
+  parts.push(waves(canvas, shore, 0, 2));
+  if (mentions(canvas, 'beach')) {
+    const beach = rollingLine(random.fork('beach'), width, height * 0.78, 20 * unit);
+    return [...parts, hill(canvas, beach, mix('#f2d6a2', palette.sky[2], 0.25))].join('');
+  }
+  const x = width * (isLightRight ? 0.74 : 0.27);
+  return [...parts, placed(x, shore + 120 * unit, 1.25 * unit, boat(palette)), waves(canvas, shore, 3, 5)].join('');
 }

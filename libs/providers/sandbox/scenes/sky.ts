@@ -1,13 +1,34 @@
 import type { Canvas } from '../drawing/canvas.js';
-import { lighter } from '../drawing/color.js';
-import { circle, glowGradient, path, px, rectangle, verticalGradient } from '../drawing/svg.js';
+import { darker, lighter, mix } from '../drawing/color.js';
+import {
+  circle,
+  ellipse,
+  glowGradient,
+  line,
+  path,
+  placed,
+  rectangle,
+  stop,
+  verticalGradient,
+} from '../drawing/svg.js';
+
+/** Sun, moon, or planet: its center and radius in pixels. */
+export interface Light {
+  readonly x: number;
+  readonly y: number;
+  readonly radius: number;
+}
+
+const CLOUD =
+  'M2 0H255a34 34 0 0 1-34 34H36a34 34 0 0 1-34-34ZM2 0a58 33 0 1 1 116 0a58 33 0 1 1-116 0ZM61-24a64 50 0 1 1 128 0a64 50 0 1 1-128 0ZM135-4a60 36 0 1 1 120 0a60 36 0 1 1-120 0Z';
+const BIRD = 'M-20-7Q-8-10 0 0Q8-10 20-7Q8-5 0 4Q-8-5-20-7Z';
+const SPARKLE = 'M0-20L3-3L20 0L3 3L0 20L-3 3L-20 0L-3-3Z';
 
 /** The whole sky with its light: gradient, stars at night, sun or moon with a glow. */
-export function sky(canvas: Canvas, light: { x: number; y: number; radius: number }): string {
+export function sky(canvas: Canvas, light: Light): string {
   const { width, height, palette } = canvas;
-  const gradient = verticalGradient('sky', [palette.sky[0], palette.sky[1], palette.sky[2]]);
   return [
-    `<defs>${gradient}${glowGradient('glow', palette.light, palette.isDark ? 0.55 : 0.85)}</defs>`,
+    `<defs>${verticalGradient('sky', palette.sky)}${glowGradient('glow', palette.light, palette.isDark ? 0.55 : 0.85)}</defs>`,
     rectangle(0, 0, width, height * 0.8, 'url(#sky)'),
     rectangle(0, height * 0.8 - 1, width, height * 0.2 + 1, palette.sky[2]),
     palette.isDark ? stars(canvas, 0.62) : '',
@@ -16,14 +37,75 @@ export function sky(canvas: Canvas, light: { x: number; y: number; radius: numbe
   ].join('');
 }
 
-function moon(canvas: Canvas, { x, y, radius }: { x: number; y: number; radius: number }): string {
+/** Deep space with nebulae, a moon, and a ringed planet. */
+export function space(canvas: Canvas, planet: Light): string {
+  const { width, height, unit, palette } = canvas;
+  const random = canvas.random.fork('space');
+  const colors = [palette.accents[2], palette.accents[0], palette.accents[1], palette.sky[2]];
+  const clouds = Array.from({ length: 7 }, (_, index) => {
+    const cloud = ellipse(0, 0, random.between(380, 720), random.between(140, 300), `url(#nebula${index % 4})`, 0.8);
+    return placed(random.between(0, width), random.between(0, height), unit, cloud, random.between(-35, 5));
+  });
+  const sparkles = Array.from({ length: 9 }, () =>
+    placed(
+      random.between(0, width),
+      random.between(0, height * 0.6),
+      random.between(0.5, 1.2) * unit,
+      path(SPARKLE, '#ffffff', 0.9),
+    ),
+  );
+  const satellite = {
+    x: width * random.between(0.12, 0.26),
+    y: height * random.between(0.14, 0.26),
+    radius: random.between(45, 70) * unit,
+  };
+  return [
+    `<defs>${colors.map((color, index) => glowGradient(`nebula${index}`, color, 0.42)).join('')}</defs>`,
+    rectangle(0, 0, width, height, mix(palette.sky[0], '#02030c', 0.55)),
+    ...clouds,
+    stars(canvas, 0.9),
+    ...sparkles,
+    moon(canvas, satellite),
+    placed(planet.x, planet.y, planet.radius / 100, ringedPlanet(canvas), random.between(-24, -10)),
+  ].join('');
+}
+
+/** A planet of radius 100 around 0, 0. */
+function ringedPlanet({ random, palette }: Canvas): string {
+  const base = random.pick([palette.accents[0], palette.accents[1], palette.accents[2]]);
+  const bands = Array.from({ length: 9 }, (_, index) => {
+    const color = index % 2 === 0 ? lighter(base, random.between(0.08, 0.3)) : darker(base, random.between(0.05, 0.22));
+    return rectangle(-100, -100 + index * 22.2, 200, random.between(11, 22), color);
+  });
+  const ring = (sweep: 0 | 1): string =>
+    [
+      { reach: 190, wide: 9, opacity: 0.65 },
+      { reach: 168, wide: 13, opacity: 0.85 },
+      { reach: 150, wide: 5, opacity: 0.5 },
+    ]
+      .map(({ reach, wide, opacity }) =>
+        line(`M${-reach} 0A${reach} ${reach * 0.27} 0 0 ${sweep} ${reach} 0`, palette.accents[3], wide, opacity),
+      )
+      .join('');
+  const shade = `${stop(0, '#ffffff', 0.25)}${stop(0.45, '#000000', 0)}${stop(1, '#000010', 0.78)}`;
+  return [
+    `<defs><radialGradient id="shade" cx="0.32" cy="0.3" r="0.8">${shade}</radialGradient>`,
+    `${glowGradient('halo', lighter(base, 0.3), 0.55)}<clipPath id="planet"><circle r="100"/></clipPath></defs>`,
+    circle(0, 0, 180, 'url(#halo)'),
+    ring(1),
+    `<g clip-path="url(#planet)">${rectangle(-100, -100, 200, 200, base)}${bands.join('')}</g>`,
+    circle(0, 0, 100, 'url(#shade)'),
+    ring(0),
+  ].join('');
+}
+
+function moon(canvas: Canvas, { x, y, radius }: Light): string {
   const random = canvas.random.fork('moon');
   const craters = Array.from({ length: 6 }, () => {
     const angle = random.between(0, 6.28);
-    const distance = random.between(0.1, 0.7);
-    const size = random.between(0.06, 0.17);
-    const reach = distance * radius;
-    return circle(x + Math.cos(angle) * reach, y + Math.sin(angle) * reach, size * radius, canvas.palette.far, 0.16);
+    const reach = random.between(0.1, 0.7) * radius;
+    const size = random.between(0.06, 0.17) * radius;
+    return circle(x + Math.cos(angle) * reach, y + Math.sin(angle) * reach, size, canvas.palette.far, 0.16);
   });
   return circle(x, y, radius, canvas.palette.light) + craters.join('');
 }
@@ -36,13 +118,8 @@ export function stars(canvas: Canvas, share: number): string {
   return Array.from({ length: count }, () => {
     const y = random.next() ** 1.4 * height * share;
     const size = random.next() ** 5 * 2.6 + 0.7;
-    return circle(
-      random.between(0, width),
-      y,
-      size * unit,
-      palette.accents[3],
-      random.between(0.35, 1) * (1 - y / height),
-    );
+    const brightness = random.between(0.35, 1) * (1 - y / height);
+    return circle(random.between(0, width), y, size * unit, palette.accents[3], brightness);
   }).join('');
 }
 
@@ -50,31 +127,30 @@ export function stars(canvas: Canvas, share: number): string {
 export function clouds(canvas: Canvas, count: number): string {
   const { width, height, unit, palette } = canvas;
   const random = canvas.random.fork('clouds');
-  const fill = lighter(palette.sky[2], 0.55);
+  const cloud = path(CLOUD, lighter(palette.sky[2], 0.55), palette.isDark ? 0.13 : 0.5);
   return Array.from({ length: count }, (_, index) => {
     const scale = random.between(0.55, 1.3) * unit;
     const left = ((index + random.between(0.05, 0.7)) / count) * width - 130 * scale;
-    return path(cloud(left, random.between(0.1, 0.34) * height, scale), fill, palette.isDark ? 0.13 : 0.5);
+    return placed(left, random.between(0.1, 0.34) * height, scale, cloud);
   }).join('');
 }
 
-/** One outline of three puffs on a flat base. */
-function cloud(x: number, y: number, scale: number): string {
-  const puff = (dx: number, dy: number, wide: number, tall: number): string =>
-    `M${px(x + (dx - wide) * scale)} ${px(y + dy * scale)}a${px(wide * scale)} ${px(tall * scale)} 0 1 1 ${px(wide * 2 * scale)} 0a${px(wide * scale)} ${px(tall * scale)} 0 1 1 ${px(-wide * 2 * scale)} 0Z`;
-  const round = px(34 * scale);
-  const base = `M${px(x + 2 * scale)} ${px(y)}H${px(x + 255 * scale)}a${round} ${round} 0 0 1 -${round} ${round}H${px(x + 36 * scale)}a${round} ${round} 0 0 1 -${round} -${round}Z`;
-  return base + puff(60, 0, 58, 33) + puff(125, -24, 64, 50) + puff(195, -4, 60, 36);
+/** A small flock. */
+export function birds({ unit, random, palette }: Canvas, x: number, y: number): string {
+  const flock = random.fork('birds');
+  const bird = path(BIRD, palette.near, 0.75);
+  return Array.from({ length: 5 }, () => {
+    const left = x + flock.between(-120, 120) * unit;
+    return placed(left, y + flock.between(-60, 60) * unit, flock.between(0.5, 1) * unit, bird);
+  }).join('');
 }
 
-/** A small flock. */
-export function birds(canvas: Canvas, x: number, y: number): string {
-  const random = canvas.random.fork('birds');
-  return Array.from({ length: 5 }, () => {
-    const left = x + random.between(-120, 120) * canvas.unit;
-    const top = y + random.between(-60, 60) * canvas.unit;
-    const span = random.between(10, 20) * canvas.unit;
-    const wings = `M${left - span} ${top - span * 0.35}Q${left - span * 0.4} ${top - span * 0.5} ${left} ${top}Q${left + span * 0.4} ${top - span * 0.5} ${left + span} ${top - span * 0.35}Q${left + span * 0.4} ${top - span * 0.25} ${left} ${top + span * 0.18}Q${left - span * 0.4} ${top - span * 0.25} ${left - span} ${top - span * 0.35}Z`;
-    return path(wings, canvas.palette.near, 0.75);
+/** Rain over the whole image. */
+export function rain({ width, height, unit, random }: Canvas): string {
+  const drops = random.fork('rain');
+  return Array.from({ length: 260 }, () => {
+    const long = drops.between(24, 60);
+    const drop = line(`M0 0L${-long * 0.22} ${long}`, '#ffffff', 1.6, 0.3);
+    return placed(drops.between(0, 1.1) * width, drops.between(-0.05, 1) * height, unit, drop);
   }).join('');
 }

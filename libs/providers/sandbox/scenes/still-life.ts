@@ -1,56 +1,21 @@
-import { mentions, type Canvas, type Scene } from '../drawing/canvas.js';
+import { mentions, type Canvas } from '../drawing/canvas.js';
 import { darker, lighter, mix } from '../drawing/color.js';
-import { circle, ellipse, glowGradient, line, path, px, rectangle, stop, verticalGradient } from '../drawing/svg.js';
+import type { Palette } from '../drawing/palette.js';
+import { circle, ellipse, line, path, placed, rectangle, stop } from '../drawing/svg.js';
 
-/** Things on a table in the light of a window. */
-export const stillLife: Scene = (canvas) => {
-  const { width, height, unit, palette } = canvas;
-  const table = height * 0.66;
-  const wall = palette.isDark
-    ? [palette.sky[0], palette.sky[1]]
-    : [lighter(palette.far, 0.25), lighter(palette.sky[2], 0.1)];
-  const wood = mix('#8a5a3b', palette.near, 0.25);
-  const center = width / 2;
+/** A cup, a bottle, or a bowl between a vase and fruits; the table's edge is 85 above 0. */
+export function stillLife(canvas: Canvas): string {
+  const { palette } = canvas;
+  const [first, second] = palette.accents;
+  const isDrink = mentions(canvas, 'cup', 'coffee', 'tea', 'mug', 'breakfast', 'kitchen', '咖啡', '茶', '杯');
+  const isBottle = mentions(canvas, 'bottle', 'wine', 'perfume', 'product');
   return [
-    `<defs>${verticalGradient('wall', wall)}${verticalGradient('table', [lighter(wood, 0.22), darker(wood, 0.3)])}${glowGradient('glow', palette.light, 0.75)}</defs>`,
-    rectangle(0, 0, width, height, 'url(#wall)'),
-    windowLight(canvas, table),
-    circle(center, height * 0.4, 560 * unit, 'url(#glow)'),
-    rectangle(0, table, width, height - table, 'url(#table)'),
-    rectangle(0, table, width, 5 * unit, lighter(wood, 0.4), 0.6),
-    ...objects(canvas, center, table + 85 * unit),
+    placed(300, -34, 1.15, vase(palette)),
+    placed(-20, 0, 1.25, isDrink ? cup(palette) : isBottle ? bottle(palette) : bowl(palette)),
+    shadow(-300, -4, 62) + fruit(-300, -4, 62, first),
+    shadow(-218, 38, 50) + fruit(-218, 38, 50, second),
+    shadow(205, 44, 46) + fruit(205, 44, 46, mix(second, first, 0.5)),
   ].join('');
-};
-
-function objects(canvas: Canvas, x: number, y: number): string[] {
-  const { unit, palette } = canvas;
-  const drinks = mentions(canvas, 'cup', 'coffee', 'tea', 'mug', 'breakfast', 'kitchen', '咖啡', '茶', '杯');
-  const bottles = mentions(canvas, 'bottle', 'wine', 'perfume', 'product');
-  const main = drinks
-    ? cup(canvas, x - 30 * unit, y, 1.25 * unit)
-    : bottles
-      ? bottle(canvas, x - 10 * unit, y, 1.25 * unit)
-      : bowl(canvas, x - 20 * unit, y, 1.3 * unit);
-  return [
-    vase(canvas, x + 300 * unit, y - 34 * unit, 1.15 * unit),
-    main,
-    fruit(x - 300 * unit, y - 4 * unit, 62 * unit, palette.accents[0]),
-    fruit(x - 218 * unit, y + 38 * unit, 50 * unit, palette.accents[1]),
-    fruit(x + 205 * unit, y + 44 * unit, 46 * unit, mix(palette.accents[1], palette.accents[0], 0.5)),
-  ];
-}
-
-function windowLight(canvas: Canvas, table: number): string {
-  const { width, unit, palette } = canvas;
-  const left = width * 0.1;
-  const pane = (column: number, row: number): string => {
-    const x = left + column * 150 * unit;
-    const y = table * 0.12 + row * 190 * unit;
-    const wide = 138 * unit;
-    const tall = 178 * unit;
-    return `<path d="M${px(x)} ${px(y)}l${px(wide)} ${px(26 * unit)}v${px(tall)}l${px(-wide)} ${px(-26 * unit)}Z" fill="${palette.light}" fill-opacity="${palette.isDark ? 0.12 : 0.5}"/>`;
-  };
-  return [0, 1].flatMap((column) => [0, 1].map((row) => pane(column, row))).join('');
 }
 
 function shadow(x: number, y: number, half: number): string {
@@ -63,129 +28,77 @@ function lit(id: string, data: string, color: string): string {
   return `<defs><linearGradient id="${id}">${stops}</linearGradient></defs>${path(data, `url(#${id})`)}`;
 }
 
-function cup(canvas: Canvas, x: number, y: number, scale: number): string {
-  const { palette } = canvas;
-  const china = mix(
-    palette.accents[3],
-    palette.accents[0],
-    mentions(canvas, 'red', 'blue', 'green', 'yellow', 'pink', 'black', 'orange') ? 0.9 : 0.12,
-  );
-  const at = (dx: number, dy: number): string => `${px(x + dx * scale)} ${px(y + dy * scale)}`;
-  const steam = [-38, 6, 46].map(
-    (dx, index) =>
-      `M${at(dx, -250)}q${px(28 * scale)} ${px(-42 * scale)} 0 ${px(-84 * scale)}t0 ${px(-(70 + index * 12) * scale)}`,
-  );
+function cup({ accents, named }: Palette): string {
+  const china = named === undefined ? mix(accents[3], accents[0], 0.12) : mix(named, accents[3], 0.1);
   return [
-    shadow(x, y, 190 * scale),
-    ellipse(x, y, 205 * scale, 34 * scale, darker(china, 0.14)),
-    ellipse(x, y - 6 * scale, 205 * scale, 34 * scale, lighter(china, 0.15)),
-    ellipse(x, y - 4 * scale, 110 * scale, 17 * scale, darker(china, 0.2)),
-    line(`M${at(122, -178)}C${at(222, -196)} ${at(212, -64)} ${at(96, -70)}`, darker(china, 0.16), 24 * scale),
-    lit(
-      'cup',
-      `M${at(-138, -214)}C${at(-136, -90)} ${at(-96, -8)} ${at(-52, -6)}H${px(x + 52 * scale)}C${at(96, -8)} ${at(136, -90)} ${at(138, -214)}Z`,
-      china,
-    ),
-    ellipse(x, y - 214 * scale, 138 * scale, 30 * scale, lighter(china, 0.35)),
-    ellipse(x, y - 211 * scale, 121 * scale, 23 * scale, '#4a2718'),
-    ellipse(x - 20 * scale, y - 213 * scale, 62 * scale, 9 * scale, '#b97a4b', 0.75),
-    line(steam.join(''), '#ffffff', 11 * scale, 0.4),
+    shadow(0, 0, 190),
+    ellipse(0, 0, 205, 34, darker(china, 0.14)),
+    ellipse(0, -6, 205, 34, lighter(china, 0.15)),
+    ellipse(0, -4, 110, 17, darker(china, 0.2)),
+    line('M122-178C222-196 212-64 96-70', darker(china, 0.16), 24),
+    lit('cup', 'M-138-214C-136-90-96-8-52-6H52C96-8 136-90 138-214Z', china),
+    ellipse(0, -214, 138, 30, lighter(china, 0.35)),
+    ellipse(0, -211, 121, 23, '#4a2718'),
+    ellipse(-20, -213, 62, 9, '#b97a4b', 0.75),
+    line('M-38-250q28-42 0-84t0-70M6-250q28-42 0-84t0-82M46-250q28-42 0-84t0-94', '#ffffff', 11, 0.5),
   ].join('');
 }
 
-function bottle(canvas: Canvas, x: number, y: number, scale: number): string {
-  const glass = canvas.palette.accents[0];
-  const at = (dx: number, dy: number): string => `${px(x + dx * scale)} ${px(y + dy * scale)}`;
+function bottle({ accents, near }: Palette): string {
+  const glass = 'M-34-420H34V-320C36-280 100-270 100-210V-22Q100 0 76 2H-76Q-100 0-100-22V-210C-100-270-36-280-34-320Z';
   return [
-    shadow(x, y, 105 * scale),
-    lit(
-      'bottle',
-      `M${at(-34, -420)}H${px(x + 34 * scale)}V${px(y - 320 * scale)}C${at(36, -280)} ${at(100, -270)} ${at(100, -210)}V${px(y - 22 * scale)}Q${at(100, 0)} ${at(76, 2)}H${px(x - 76 * scale)}Q${at(-100, 0)} ${at(-100, -22)}V${px(y - 210 * scale)}C${at(-100, -270)} ${at(-36, -280)} ${at(-34, -320)}Z`,
-      glass,
-    ),
-    rectangle(x - 40 * scale, y - 450 * scale, 80 * scale, 46 * scale, canvas.palette.near),
-    rectangle(x - 100 * scale, y - 178 * scale, 200 * scale, 104 * scale, canvas.palette.accents[3], 0.94),
-    rectangle(x - 62 * scale, y - 150 * scale, 124 * scale, 10 * scale, canvas.palette.near, 0.75),
-    rectangle(x - 40 * scale, y - 124 * scale, 80 * scale, 7 * scale, canvas.palette.near, 0.45),
-    rectangle(x - 78 * scale, y - 250 * scale, 12 * scale, 62 * scale, '#ffffff', 0.4),
+    shadow(0, 0, 105),
+    lit('bottle', glass, accents[0]),
+    rectangle(-40, -450, 80, 46, near),
+    rectangle(-100, -178, 200, 104, accents[3], 0.94),
+    rectangle(-62, -150, 124, 10, near, 0.75),
+    rectangle(-40, -124, 80, 7, near, 0.45),
+    rectangle(-78, -250, 12, 62, '#ffffff', 0.4),
   ].join('');
 }
 
-function bowl(canvas: Canvas, x: number, y: number, scale: number): string {
-  const { palette } = canvas;
-  const clay = mix(palette.accents[2], palette.accents[3], 0.25);
-  const at = (dx: number, dy: number): string => `${px(x + dx * scale)} ${px(y + dy * scale)}`;
-  const heap = [
-    [-88, -196, 58, 0],
-    [80, -200, 60, 1],
-    [-6, -214, 70, 0],
-    [-40, -262, 52, 1],
-    [46, -268, 54, 0],
-  ] as const;
+function bowl({ accents }: Palette): string {
+  const clay = mix(accents[2], accents[3], 0.25);
   return [
-    shadow(x, y, 150 * scale),
-    ellipse(x, y - 150 * scale, 178 * scale, 30 * scale, darker(clay, 0.35)),
-    ...heap.map(([dx, dy, size, accent]) =>
-      fruit(x + dx * scale, y + (dy + size) * scale, size * scale, palette.accents[accent], false),
-    ),
-    lit(
-      'bowl',
-      `M${at(-182, -152)}C${at(-168, -50)} ${at(-96, 0)} ${at(-58, 0)}H${px(x + 58 * scale)}C${at(96, 0)} ${at(168, -50)} ${at(182, -152)}Q${at(0, -108)} ${at(-182, -152)}Z`,
-      clay,
-    ),
+    shadow(0, 0, 150),
+    ellipse(0, -150, 178, 30, darker(clay, 0.35)),
+    fruit(-88, -138, 58, accents[0]),
+    fruit(80, -140, 60, accents[1]),
+    fruit(-6, -144, 70, accents[0]),
+    fruit(-40, -210, 52, accents[1]),
+    fruit(46, -214, 54, accents[0]),
+    lit('bowl', 'M-182-152C-168-50-96 0-58 0H58C96 0 168-50 182-152Q0-108-182-152Z', clay),
   ].join('');
 }
 
-function vase(canvas: Canvas, x: number, y: number, scale: number): string {
-  const { palette } = canvas;
-  const at = (dx: number, dy: number): string => `${px(x + dx * scale)} ${px(y + dy * scale)}`;
-  const green = mix(palette.accents[2], '#2f6b4a', 0.5);
+function vase({ accents }: Palette): string {
+  const green = mix(accents[2], '#2f6b4a', 0.5);
   const twigs = [
     [-84, -440],
     [-12, -500],
     [70, -452],
   ] as const;
-  const leaves = twigs.flatMap(([dx, dy]) =>
+  const leaves = twigs.flatMap(([x, y]) =>
     [0.5, 0.68, 0.86, 1].flatMap((share) =>
-      [-1, 1].map((side) => {
-        const lx = x + dx * share * scale;
-        const ly = y + (-190 + (dy + 190) * share) * scale;
-        return `<g transform="rotate(${side * 52 + dx * 0.25} ${px(lx)} ${px(ly)})">${ellipse(lx, ly - 30 * scale, 13 * scale, 32 * scale, share > 0.8 ? lighter(green, 0.15) : green)}</g>`;
+      [-52, 52].map((turn) => {
+        const leaf = ellipse(0, -30, 13, 32, share > 0.8 ? lighter(green, 0.15) : green);
+        return placed(x * share, -190 + (y + 190) * share, 1, leaf, turn + x * 0.25);
       }),
     ),
   );
+  const clay = 'M-34-222H34C28-170 86-140 84-74C82-20 50 0 40 0H-40C-50 0-82-20-84-74C-86-140-28-170-34-222Z';
   return [
-    shadow(x, y, 84 * scale),
-    line(
-      twigs.map(([dx, dy]) => `M${at(0, -180)}Q${at(dx * 0.2, (dy - 180) / 2)} ${at(dx, dy)}`).join(''),
-      darker(green, 0.3),
-      6 * scale,
-    ),
+    shadow(0, 0, 84),
+    line(twigs.map(([x, y]) => `M0-180Q${x * 0.2} ${(y - 180) / 2} ${x} ${y}`).join(''), darker(green, 0.3), 6),
     ...leaves,
-    lit(
-      'vase',
-      `M${at(-34, -222)}H${px(x + 34 * scale)}C${at(28, -170)} ${at(86, -140)} ${at(84, -74)}C${at(82, -20)} ${at(50, 0)} ${at(40, 0)}H${px(x - 40 * scale)}C${at(-50, 0)} ${at(-82, -20)} ${at(-84, -74)}C${at(-86, -140)} ${at(-28, -170)} ${at(-34, -222)}Z`,
-      palette.accents[3],
-    ),
-    ellipse(x, y - 222 * scale, 34 * scale, 7 * scale, darker(palette.accents[3], 0.4)),
+    lit('vase', clay, accents[3]),
+    ellipse(0, -222, 34, 7, darker(accents[3], 0.4)),
   ].join('');
 }
 
 /** A round fruit lying at y. */
-function fruit(x: number, y: number, radius: number, color: string, withShadow = true): string {
-  return [
-    withShadow ? shadow(x, y, radius) : '',
-    circle(x, y - radius, radius, darker(color, 0.2)),
-    circle(x - radius * 0.08, y - radius * 1.06, radius * 0.9, color),
-    circle(x - radius * 0.32, y - radius * 1.34, radius * 0.3, '#ffffff', 0.28),
-    line(
-      `M${px(x)} ${px(y - radius * 1.9)}q${px(radius * 0.05)} ${px(-radius * 0.2)} ${px(radius * 0.2)} ${px(-radius * 0.3)}`,
-      '#4b3020',
-      radius * 0.1,
-    ),
-    path(
-      `M${px(x + radius * 0.08)} ${px(y - radius * 2)}q${px(radius * 0.35)} ${px(-radius * 0.3)} ${px(radius * 0.6)} ${px(-radius * 0.02)}q${px(-radius * 0.4)} ${px(radius * 0.22)} ${px(-radius * 0.6)} ${px(radius * 0.02)}Z`,
-      '#4d8a4f',
-    ),
-  ].join('');
+function fruit(x: number, y: number, radius: number, color: string): string {
+  const round = circle(0, -100, 100, darker(color, 0.2)) + circle(-8, -106, 90, color);
+  const stalk = line('M0-190q5-20 20-30', '#4b3020', 10) + path('M8-200q35-30 60-2q-40 22-60 2Z', '#4d8a4f');
+  return placed(x, y, radius / 100, round + circle(-32, -134, 30, '#ffffff', 0.28) + stalk);
 }
