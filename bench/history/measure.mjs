@@ -1,7 +1,7 @@
 import { median } from '../figures.mjs';
 
 /** Tables that grow with the history, or that have many open rows. */
-export const LARGE = [
+const LARGE = [
   'tasks',
   'charges',
   'chat_usage',

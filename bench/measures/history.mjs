@@ -1,5 +1,5 @@
 import { megabytes, median, milliseconds, times } from '../figures.mjs';
-import { LARGE, measureStatements } from '../history/measure.mjs';
+import { measureStatements } from '../history/measure.mjs';
 import { recurring } from '../history/recurring.mjs';
 import { openHistoryRoom } from '../history/room.mjs';
 import { historyOf } from '../history/stage.mjs';
@@ -8,6 +8,8 @@ const GOAL_MS = 50;
 /** After five executions, Postgres may keep a generic plan. */
 const CALLS = 8;
 const ACCOUNT = 'acct_default';
+/** In the table; bench/results has all. */
+const SHOWN = 10;
 
 export const title = 'Statements on a long history';
 
@@ -26,27 +28,21 @@ export async function measure({ stage, quick, tasks, tell }) {
     const floorMs = await floorOf(room.database.pool);
     const works = await recurring(room.database, room, { tasks: history.tasks, accountId: ACCOUNT });
     const results = await measureStatements(room.watch, works, CALLS, tell);
+    const slowest = results.toSorted((a, b) => b.medianMs - a.medianMs);
     const slow = results.filter(({ medianMs }) => medianMs > GOAL_MS);
     const scanned = results.filter((result) => result.scanned.length > 0);
     const size = `${history.tasks.toLocaleString('en')} tasks, ${megabytes(history.bytes)}, of which ${megabytes(history.tasksBytes)} are tasks and their indexes`;
     return {
-      columns: ['work, and its slowest statement', 'median', 'of floor', 'worst', 'rows', 'pages', 'large tables'],
+      columns: ['work, and its slowest statement', 'median', 'of floor', 'worst', 'rows', 'pages'],
       rows: [
-        [
-          `one row by its primary key (floor); ${size}`,
-          milliseconds(floorMs),
-          times(1),
-          '',
-          1,
-          4,
-          'Index Scan of tasks',
-        ],
-        ...results.map((result) => rowOf(result, floorMs)),
+        ['one row by its primary key (floor)', milliseconds(floorMs), times(1), '', 1, 4],
+        ...slowest.slice(0, SHOWN).map((result) => rowOf(result, floorMs)),
       ],
+      facts: [size, `the ${SHOWN} slowest of ${results.length}; \`bench/results\` has all, with their plans`],
       goals: [
         { text: `median of every statement at most ${GOAL_MS} ms`, value: told(slow, results), met: slow.length === 0 },
         {
-          text: `no Seq Scan of ${LARGE.join(', ')}`,
+          text: 'no Seq Scan of a large table',
           value: told(scanned, results),
           met: scanned.length === 0,
         },
@@ -58,9 +54,9 @@ export async function measure({ stage, quick, tasks, tell }) {
   }
 }
 
-function rowOf({ name, medianMs, worstMs, rows, pages, nodes }, floorMs) {
+function rowOf({ name, medianMs, worstMs, rows, pages }, floorMs) {
   const figures = [milliseconds(medianMs), times(medianMs / floorMs), milliseconds(worstMs)];
-  return [name, ...figures, Math.round(rows), pages, nodes.join(', ')];
+  return [name, ...figures, Math.round(rows), pages];
 }
 
 function told(missed, all) {

@@ -109,43 +109,36 @@ export async function measure({ stage, load, quick }) {
   const workerNames = workers.map((_, n) => `worker ${n + 1}`);
   const shown = { 'API 1': ['API 1'], 'API 2': ['API 2'], 'worker, the most of 8': workerNames };
   for (const name of ['Postgres', 'Redis']) shown[name] = [name];
+  const mostOf = (names, figure) => Math.max(...names.map(figure));
+  const ours = (names) => names.every((name) => pids[name] !== undefined);
+  // Each Postgres connection is a separate process.
+  const single = (names) => names[0] !== 'Postgres';
+  const memoryIn = (memory) => (names) => megabytes(mostOf(names, (name) => memory[name]));
+  const shownIf = (applies, figure) => (names) => (applies(names) ? figure(names) : '');
+  const portsTo = (port) => shownIf(ours, (names) => mostOf(names, (name) => sockets[name].byPort.get(port) ?? 0));
+  const p99In = (lag) => shownIf(ours, (names) => milliseconds(mostOf(names, (name) => lag[name].p99)));
+  const figures = {
+    idle: memoryIn(idle),
+    holding: memoryIn(holding),
+    peak: memoryIn(peaks),
+    'open files': shownIf(single, (names) => mostOf(names, (name) => sockets[name].files)),
+    sockets: shownIf(single, (names) => mostOf(names, (name) => sockets[name].sockets)),
+    'connections to Postgres': shownIf(ours, (names) => mostOf(names, (name) => connections[name])),
+    'connections to Redis': portsTo(ports.redis),
+    'connections to the provider': portsTo(ports.provider),
+    'written while answering': shownIf(single, (names) =>
+      megabytes(mostOf(names, (name) => written[name] - writtenHeld[name])),
+    ),
+    'cpu while holding': (names) => `${((mostOf(names, (name) => heldCpu[name]) / quietMs) * 100).toFixed(1)} %`,
+    'event loop p99 while holding': p99In(heldLoops),
+    'event loop p99 while answering': p99In(drainedLoops),
+  };
   const cpuOf = (names) => milliseconds(per(names.reduce((sum, name) => sum + cpu[name], 0)));
   const apiPeak = Math.max(peaks['API 1'], peaks['API 2']);
   const apiLoop = Math.max(drainedLoops['API 1'].p99, drainedLoops['API 2'].p99);
   return {
-    columns: [
-      'process',
-      'idle',
-      'holding',
-      'peak',
-      'open files',
-      'sockets',
-      'to Postgres',
-      'to Redis',
-      'to the provider',
-      'written, answering',
-      'cpu, holding',
-      'event loop p99, holding',
-      'event loop p99, answering',
-    ],
-    rows: Object.entries(shown).map(([title, names]) => {
-      const most = (figure) => Math.max(...names.map(figure));
-      const ours = names.every((name) => pids[name] !== undefined);
-      return [
-        title,
-        ...[idle, holding, peaks].map((memory) => megabytes(most((name) => memory[name]))),
-        // Each Postgres connection is a separate process.
-        title === 'Postgres' ? '' : most((name) => sockets[name].files),
-        title === 'Postgres' ? '' : most((name) => sockets[name].sockets),
-        ours ? most((name) => connections[name]) : '',
-        ours ? most((name) => sockets[name].byPort.get(ports.redis) ?? 0) : '',
-        ours ? most((name) => sockets[name].byPort.get(ports.provider) ?? 0) : '',
-        title === 'Postgres' ? '' : megabytes(most((name) => written[name] - writtenHeld[name])),
-        `${((most((name) => heldCpu[name]) / quietMs) * 100).toFixed(1)} %`,
-        ours ? milliseconds(most((name) => heldLoops[name].p99)) : '',
-        ours ? milliseconds(most((name) => drainedLoops[name].p99)) : '',
-      ];
-    }),
+    columns: ['', ...Object.keys(shown)],
+    rows: Object.entries(figures).map(([title, figure]) => [title, ...Object.values(shown).map(figure)]),
     facts: [
       `all accepted, and ${slots * WORKERS} calls at the provider: after ${seconds(acceptedMs)}`,
       `a call at the provider: ${seconds(holdMs)} instead of ${seconds(REAL_MS)}; all answered in ${seconds(drainedMs)}: ${Math.round(rate).toLocaleString('en')} images a minute`,
