@@ -48,7 +48,7 @@ interface KeyRights {
   readonly role: Role | undefined;
 }
 
-/** The API keys of accounts. */
+/** The API keys of accounts. Requests find theirs with ApiKeyStore (`auth` of the API), which caches what this reads. */
 @Injectable()
 export class ApiKeyRepository {
   constructor(

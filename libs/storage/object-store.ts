@@ -34,7 +34,7 @@ export class StorageError extends Error {
   override readonly name: string = 'StorageError';
 }
 
-/** The key of the store has not the right to do this; `right` is S3's name of it. */
+/** The key of the store doesn't have the right to do this; `right` is S3's name of it. */
 export class StorageForbidden extends StorageError {
   override readonly name = 'StorageForbidden';
 

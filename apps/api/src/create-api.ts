@@ -46,11 +46,11 @@ interface Parts {
 }
 
 /**
- * What every request passes, in this order, which is the security model: who is refused, whom a refusal still counts for,
- * and that no byte of a body is read before its sender is known.
+ * What every request passes, in this order, which is the security model: who is refused, what still sees refused requests,
+ * and that a body is read only once its sender is known, apart from 16 KB on public routes (`ANONYMOUS_LIMIT`).
  */
 const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
-  // Only the console reads cookies, and only on its own routes: elsewhere, a stranger's cost nothing.
+  // Only the console reads cookies, and only on its own routes: elsewhere, parsing them would be wasted.
   ({ app }) => app.register(cookie, { hook: false }),
 
   // Three that look at each route as it is registered, so they come before any route is.
@@ -67,11 +67,11 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   // Before anybody looks for an id of the path.
   ({ server }) => cleanPathIds(server),
 
-  // Who is it? By key everywhere, by session in the console; nobody else's body is read.
+  // Who is it? By key everywhere, by session in the console. Requests without either only get to public routes.
   ({ app, server }) => authenticateRequests(server, app.get(ApiKeyStore)),
   ({ app, server, config }) =>
     protectConsole(server, app.get(SessionLookUps), app.get(SessionCookie), publicUrlOf(config)),
-  // A connection stops to count as a stranger's with its first valid key, so this comes after the keys.
+  // A connection stops counting as a stranger's with its first valid key, so this comes after the keys.
   ({ app, server }) => app.get(ConnectionCap).watch(server),
   ({ app, server }) => app.get(Draining).watch(server),
 

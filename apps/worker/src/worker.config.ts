@@ -2,7 +2,7 @@ import { IsBoolean, IsIn, IsIP, IsOptional } from 'class-validator';
 import { PublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
 
-/** What one worker runs at once, and how long usage is kept. */
+/** What one worker runs and holds at once, how it finishes images, and how long records are kept. */
 export class WorkerConfig {
   @Setting('WORKER_CONCURRENCY', 'Maximum tasks one worker process runs at once.', { who: 'traffic' })
   @Within(1, 200)

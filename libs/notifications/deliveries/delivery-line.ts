@@ -6,9 +6,9 @@ import { headsOfLines } from './delivery.sql.js';
 import { WebhooksConfig } from '../webhooks.config.js';
 
 /**
- * The order in which deliveries get a job. They wait in their account's line in Postgres, and only the heads of the
- * lines are in the queue. So the queue holds at most `concurrencyPerAccount` deliveries of each account, and however
- * many one account has waiting, the first of another account comes right after those.
+ * The order in which new deliveries get a job. They wait in their account's line in Postgres, and only the heads of the
+ * lines are in the queue: at most `concurrencyPerAccount` of each account. So however many one account has waiting, the
+ * first of another account comes right after those. Retries, tests and resends have delayed or direct jobs beside the line.
  */
 @Injectable()
 export class DeliveryLine {

@@ -20,8 +20,9 @@ export class Admission {
   ) {}
 
   /**
-   * Never throws. Refusals: `server_is_overloaded` when Redis is down, `concurrency_limit_exceeded` when the key
-   * or its account has as many tasks in flight as it may, `queue_full` when the task would wait past its deadline. They leave nothing.
+   * Never throws. Refusals: `server_is_overloaded` when Redis is down, `concurrency_limit_exceeded` when the key or its
+   * account has as many tasks in flight as it may, `queue_full` when the task would wait past its deadline. They leave
+   * nothing.
    */
   async take(command: TaskCommand): Promise<Admitted> {
     if (!this.health.accepting) return refuse(overloaded());

@@ -99,8 +99,9 @@ export class TaskSlots {
   }
 
   /**
-   * Takes a turn of the queue with a place among the tasks in flight: `take` asks for both in one step, for a turn alone where there is
-   * no limit. Throws what it throws, and AppError `server_is_overloaded` when the rows can't be read.
+   * Takes a turn of the queue with a slot among the tasks in flight: `take` asks for both in one step (fair-scripts.ts of
+   * `queue`), or for a turn alone where there is no limit. Throws what it throws, and AppError `server_is_overloaded` when
+   * the rows can't be read.
    */
   async with<T extends object>(taker: SlotTaker, take: (slot?: Slot) => Promise<T | SlotRefusal>): Promise<T | Full> {
     const slot = this.of(taker);
@@ -110,7 +111,7 @@ export class TaskSlots {
       // What was just read counts, however long this process takes to ask again.
       taken = await take(slot && { ...slot, trustedMs: slot.keptMs });
     }
-    // Redis has lost it again already: who can be counted nowhere is let in.
+    // Redis has lost it again already. A task that can't be counted is let in.
     if (taken === 'unknown') taken = await take();
     if (typeof taken === 'object') return taken;
     const of = taken === 'key' ? 'key' : 'account';

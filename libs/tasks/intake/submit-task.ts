@@ -41,10 +41,10 @@ export class SubmitTask {
   ) {}
 
   /**
-   * Returns once the row is committed; from then on, the task is sure to end.
-   * Throws CallerGone when the caller of `call` has disconnected before that, and then has accepted nothing; AppError: `server_is_overloaded` when Redis is down or Postgres does not answer (then any new row is
-   * deleted); `concurrency_limit_exceeded` and `queue_full` like Admission; `idempotency_key_reused` and
-   * `idempotency_in_progress` like TaskIntake.
+   * Returns once the row is committed; from then on, the task is sure to end. Throws CallerGone when the caller of `call`
+   * has disconnected before that, and then has accepted nothing; AppError: `server_is_overloaded` when Redis is down or
+   * Postgres does not answer (then any new row is deleted); `concurrency_limit_exceeded` and `queue_full` like Admission;
+   * `idempotency_key_reused` and `idempotency_in_progress` like TaskIntake.
    */
   async submit(command: TaskCommand, identity?: RequestIdentity, call?: OpenCall): Promise<Intake> {
     const { id: taskId, requestId: parent, model, action } = command;

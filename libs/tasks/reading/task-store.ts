@@ -57,7 +57,7 @@ interface Wanted {
   readonly id: string;
 }
 
-/** A task that was just cancelled, with what identifies its job (`epoch`) and its slot (`apiKeyId`). */
+/** A task that was just cancelled, with what identifies its job (`epoch`) and its slot (`originalKeyId`). */
 interface CancelledTask {
   readonly task: TaskSummary;
   readonly epoch: number;
@@ -147,7 +147,8 @@ export class TaskStore {
   /** Like `insert`, but undefined when `foundBy` rules the task out in favor of an existing one. */
   async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
     const task = { command, deadlineMs, ...foundBy };
-    // A budget is locked until its statement ends, and refuses all of that: no other task should wait or fail with it.
+    // The trigger `tasks_reserve` (libs/billing/ledger.sql) locks a budget until the statement ends, and may refuse the
+    // whole statement. So a task with a budget shares none: no other task should wait or fail with it.
     const isAlone = command.cost !== null && command.budgeted !== false;
     const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.inserts(task);
     return row && toTask(row);

@@ -33,7 +33,10 @@ export interface Claim {
   readonly firstCalls: FirstCalls;
 }
 
-/** Leases the tasks; no row for one that has ended, is held by another, is past its deadline, not due, or not to be bought. */
+/**
+ * Leases the tasks. There is no row for a task that has ended, is held by another worker, is past its deadline, is not due
+ * yet, or belongs to a disabled account.
+ */
 export async function claimTasks(database: Queryable, claims: readonly Claim[]): Promise<ClaimedRow[]> {
   const firstCalls = JSON.stringify(claims[0]?.firstCalls ?? {});
   const items = claims.map(({ id, owner, leaseMs }) => ({ task: id, owner, lease_ms: leaseMs }));

@@ -8,7 +8,11 @@ import type { Lease, TaskError, TaskImage } from './task.js';
 
 /** Ending tasks of many owners locks their budgets in any order, so only one statement does it at a time. */
 const BUDGETS_LOCK = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many')) IS NOT NULL)`;
-/** All tasks to end, locked before the first budget (Postgres completes the array first): their cancelers wait for budgets. */
+/**
+ * All tasks to end, locked before the first budget, because requests to cancel them wait for budgets. Postgres completes
+ * the array first. Two triggers act on the ends: `tasks_settle` (libs/billing/ledger.sql) settles what they cost, and
+ * `tasks_ended` (function `tasks_tell_end` of the baseline migration) creates their webhook deliveries.
+ */
 const LOCKED = `ARRAY(SELECT id FROM tasks WHERE id = ANY (ARRAY(SELECT item ->> 'task' FROM jsonb_array_elements($1::jsonb) AS item))
         AND status = 'pending' ORDER BY id FOR UPDATE)`;
 

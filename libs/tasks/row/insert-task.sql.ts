@@ -40,15 +40,18 @@ const INSERT = {
     RETURNING ${TASK_COLUMNS}`,
 };
 
-/** The first try of a call: it makes no row while an equal request has a task that it may be about. */
+/**
+ * The first try of a call: it creates no row while there is a task of an equal request that it may repeat. The function
+ * `first_try_may_insert` of the baseline migration decides.
+ */
 export interface FirstTry {
   /** For how long it may get the task of a caller that has left, in ms. */
   readonly attachWindowMs: number;
-  /** The process that asks. An equal request whose caller waits at another one stands in its way ... */
+  /** The process that inserts. A task whose caller waits at another process may be the one that this request repeats. */
   readonly here: string;
-  /** ... unless it is of these tasks, because that process was asked. */
+  /** Tasks that other processes were asked about: their callers still wait, so they are not repeated. */
   readonly seen: readonly string[];
-  /** How long ago the request arrived, in ms; what a retry has made since then is the task of the same call. */
+  /** How long ago the request arrived, in ms. A retry that has created a task since then is a later try of this call. */
   readonly ageMs: number;
 }
 
@@ -57,7 +60,7 @@ export interface FoundBy {
   readonly fingerprint?: Buffer | undefined;
   readonly request?: KeyedRequest & { readonly keptMs: number };
   readonly firstTry?: FirstTry;
-  /** The request of a retry, which the row is known by to tries before it that are late. */
+  /** The id of the retry that created the row: earlier tries of the same call that arrive late find the row by it. */
   readonly attachedBy?: string;
   /** The process at which the caller waits. */
   readonly waiter?: string | undefined;

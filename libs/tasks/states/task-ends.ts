@@ -13,7 +13,10 @@ type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'originalKeyId'>;
 /** The connection for what is told of a task's end, which nothing waits for. */
 export const ENDS_REDIS = Symbol('ends redis');
 
-/** After an ended task's row is committed, frees its slots and notifies waiters, webhooks and worker. Never fails. */
+/**
+ * After an ended task's row is committed, frees its slots, notifies waiters (WaitForTask of the API) and its worker, and
+ * queues the webhook deliveries that the row's trigger has created. Never fails.
+ */
 @Injectable()
 export class TaskEnds {
   constructor(

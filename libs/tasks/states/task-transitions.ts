@@ -74,7 +74,8 @@ export interface TaskResult {
 /**
  * All transitions of a task that a worker makes: one UPDATE each, which changes nothing (and returns false) when the
  * worker no longer holds the task. Simultaneous ones of one kind share an UPDATE (batched). All times are the
- * database's. Methods that return true or false throw TransitionUnanswered and nothing else.
+ * database's. Methods that return a boolean throw only TransitionUnanswered; the others
+ * also throw what the database throws.
  */
 @Injectable()
 export class TaskTransitions {

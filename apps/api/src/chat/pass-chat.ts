@@ -34,13 +34,13 @@ interface ChatService {
 /** A chat in progress. */
 interface ActiveChat extends ChatService {
   readonly chat: ChatRequest;
-  /** Aborted when its time limit is reached. */
+  /** Aborted when its time limit is reached, its caller may no longer chat, or the process stops. */
   readonly signal: AbortSignal;
   /** Aborted when its caller disconnects, or may no longer chat. */
   readonly gone: AbortSignal;
 }
 
-/** Maximum bytes to read of a priced chat after its caller disconnects: more than the longest answer of a model is. */
+/** Maximum bytes to read of a priced chat after its caller disconnects: more than the longest answer of any model. */
 const AFTER_HANGUP_BYTES = 8_388_608;
 
 /** How each outcome counts for the provider's circuit breaker. */

@@ -56,7 +56,10 @@ export class OpenCalls implements OnApplicationBootstrap, BeforeApplicationShutd
     if (last !== undefined && performance.now() - last.to < CATCHING_UP_MS) await readClosedConnections();
   }
 
-  /** When a request may have arrived that was read then: what arrives during a pause is read for about as long after it. */
+  /**
+   * The earliest time at which a request may have arrived that was read at this one: what arrives during a pause is read
+   * after it, for about as long as the pause took.
+   */
   private earliest(read: number): number {
     let arrived = read;
     for (const { from, to } of this.pauses) if (arrived >= from && arrived < to + (to - from)) arrived = from;

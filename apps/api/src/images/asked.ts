@@ -24,7 +24,7 @@ export interface StoredFiles {
   readonly mask: TaskInput | null;
 }
 
-/** What somebody asks for, whichever way it came: as JSON, a form, a chat, or from the console. No rule is checked yet. */
+/** What somebody asks for, however it was sent: as JSON, a form, a chat, or from the console. No rule is checked yet. */
 export interface Asked {
   readonly action: TaskCommand['action'];
   /** An instance of the request class. */

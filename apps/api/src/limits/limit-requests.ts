@@ -8,7 +8,7 @@ import { LimitsConfig } from './limits.config.js';
 import { AttemptLimiter } from '#limits/attempt-limiter.js';
 import { RateCounter, WINDOW_SECONDS, type Counted, type RateWindow } from '#limits/rate-counter.js';
 
-/** Of one user in the console, far more than by hand. */
+/** More changes than one user makes by hand in the console. */
 const CHANGES_PER_HOUR = 500;
 
 export type CountedKind = 'submits' | 'polls' | 'chats';

@@ -60,7 +60,9 @@ export function unusable(cause: Error): ProviderError {
 export type Verdict =
   /** Writes nothing: this worker no longer holds the task, or the outcome of its last write is unknown. */
   | { readonly kind: 'leave' }
-  /** Is tried again later. `wait`: does not count as an attempt, because every provider rejected the call, or for want of memory. */
+  /**
+   * The task is tried again later. `wait`: this does not count as an attempt, because no provider was free, or no memory.
+   */
   | { readonly kind: 'release'; readonly delayMs: number; readonly wait?: true }
   /** Its provider is still working, or still has the job; a later attempt fetches it. */
   | { readonly kind: 'park'; readonly delayMs: number }

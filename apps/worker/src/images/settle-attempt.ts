@@ -124,7 +124,7 @@ export class SettleAttempt {
         if (verdict.error.status < 500 && claimed.inputs.length > 0) await this.inputs.drop(lease.id);
         return;
     }
-    // Another worker has claimed the task, or it has ended: nothing was written for this attempt.
+    // Another worker has claimed the task, or it has ended, or the outcome of the last write is unknown.
     span.set({ outcome: 'lost' });
     this.logger.warn('task.lease_lost', line);
   }

@@ -78,7 +78,7 @@ export class TaskHold {
     this.bytes += more;
   }
 
-  /** All inputs are decoded, and so large. */
+  /** All inputs are decoded, and have this many bytes. */
   loaded(bytes: number): void {
     this.inputBytes = COPIES * bytes;
     this.count(this.inputBytes + this.resultBytes);

@@ -22,7 +22,7 @@ const EXPIRE_EVERY_MS = 10 * 60_000;
 const WALK_EVERY_MS = 24 * 3_600_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
-/** With every third check of what a process depends on, 15 s: the values that rules compare cover minutes. */
+/** Alerts are evaluated at every third health check, every 15 s by default: the values that rules compare cover minutes. */
 const EVALUATIONS_EVERY = 3;
 /** A rule is due slightly before its interval ends, so that a single worker never evaluates it one interval late. */
 const DUE_SHARE = 0.75;

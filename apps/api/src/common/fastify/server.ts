@@ -44,7 +44,7 @@ export function createAdapter(trustedProxies: string[] = [], publicPath = new Pu
       connectionsCheckingInterval: 5_000,
       requireHostHeader: false,
     },
-    // The first that Fastify does with a request, so before it looks for the caller's address.
+    // Fastify calls this first, before it looks for the caller's address.
     rewriteUrl: (request: IncomingMessage) => {
       const forwarded = request.headers['x-forwarded-for'];
       // Without proxies it is not read, and a forged one would cost as much as it is long.
