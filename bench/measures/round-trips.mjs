@@ -48,9 +48,14 @@ export async function measure({ stage, load, quick }) {
     { name: 'careful floor', start: () => startCarefulFloor(stage), pool: floorPool, runs: both },
   ]) {
     const side = await start();
-    const requests = [generation(stage.apiKey, { response_format: 'url', prompt: 'A lighthouse at dawn, n-1' })];
-    const run = (connections, total) =>
-      load.run({ port: side.port, requests, connections, total, status: 200, timeoutMs: 600_000 });
+    let calls = 0;
+    // Each call is another order: an equal one has to find out whether it repeats the one before it.
+    const next = () =>
+      generation(stage.apiKey, { response_format: 'url', prompt: `A lighthouse at dawn, n-${++calls}` });
+    const run = (connections, total) => {
+      const requests = Array.from({ length: total }, next);
+      return load.run({ port: side.port, requests, connections, total, status: 200, timeoutMs: 600_000 });
+    };
     await run(8, name === INSTANT || pool === floorPool ? 100 : 16);
     let before = await settledCounts(pool, redis);
     const counted = async (work) => {
@@ -61,9 +66,9 @@ export async function measure({ stage, load, quick }) {
       return since;
     };
     const idle = await counted(() => delay(IDLE_MS));
-    for (const [callers, calls] of runs) {
-      const busy = await counted(() => run(callers, calls));
-      const perCall = perCallOf(busy, idle, calls);
+    for (const [callers, total] of runs) {
+      const busy = await counted(() => run(callers, total));
+      const perCall = perCallOf(busy, idle, total);
       figures.set(`${name} ${callers}`, perCall);
       rows.push([callers, name, ...COLUMNS.map(([, figure, digits]) => perCall[figure].toFixed(digits))]);
       raw[`${name} ${callers}`] = { busy, idle, perCall };
