@@ -1,10 +1,13 @@
 // A separate process that makes calls for its parent and returns the results.
 import { bodyOf, SocketCaller } from './socket-caller.mjs';
 import { percentile } from './figures.mjs';
+import { NUMBER } from './requests.mjs';
 
 const CONNECT_AT_ONCE = 100;
 /** Maximum number of task ids returned to the parent for polling. */
 const TASK_IDS = 1_000;
+/** Calls so far, in all runs. */
+let calls = 0;
 
 process.on('message', (order) => {
   run(order).then(
@@ -62,7 +65,7 @@ function keepCalling(caller, { requests, status, answer }, seen, again) {
   return new Promise((resolve) => {
     const next = () => {
       if (!again()) return resolve();
-      const request = requests[seen.started % requests.length];
+      const request = numbered(requests[seen.started % requests.length]);
       seen.started += 1;
       const since = performance.now();
       caller.call(request, (error, answered, text) => {
@@ -78,6 +81,11 @@ function keepCalling(caller, { requests, status, answer }, seen, again) {
     };
     next();
   });
+}
+
+function numbered(request) {
+  calls += 1;
+  return request.replace(NUMBER, `#${String(calls).padStart(NUMBER.length - 1, '0')}`);
 }
 
 function outcomeOf(status, text, answer) {

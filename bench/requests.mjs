@@ -1,8 +1,13 @@
 import { requestText } from './socket-caller.mjs';
 
-const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor';
+/** The load generator replaces this with the number of the call. */
+export const NUMBER = '#0000000';
+const PROMPT = `A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor, ${NUMBER}`;
 
-/** A generation with a typical prompt and default options. */
+/**
+ * A generation with a typical prompt and default options. No two are equal, as those of users are not: a request that
+ * equals one before it has to find out whether it repeats that one.
+ */
 export function generation(apiKey, { asynchronous = false, ...fields } = {}) {
   return requestText({
     method: 'POST',
