@@ -113,15 +113,15 @@ export class FairOrder {
   }
 
   /** Takes one caller's next turn, unless more than `mostBefore` jobs would be ahead of it; undefined = any number. */
-  async takeTurn(caller: QueueCaller, mostBefore: number | undefined): Promise<TurnOffer> {
+  async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<TurnOffer> {
     return (await this.take([caller], mostBefore ?? ANY))[0] as TurnOffer;
   }
 
   /** Like `takeTurn`, with a slot for its task: both or neither. */
   async takeTurnAndSlot(
     caller: QueueCaller,
-    mostBefore: number | undefined,
     { task, keys, limits, keptMs, trustedMs }: Slot,
+    mostBefore?: number,
   ): Promise<TurnOffer | SlotRefusal> {
     const values = [task, limits.account, limits.key, keptMs, trustedMs, mostBefore ?? ANY, ...asked(caller)];
     const [outcome, ...answer] = (await TAKE_TURN_AND_SLOT.run(
@@ -155,17 +155,24 @@ export class FairOrder {
   }
 
   /**
-   * The task to run for a job that starts; undefined when its account has none left. `over`: another connection, which
-   * may have no time limit of its own.
+   * The task to run for a job that a worker has taken; undefined when its account has none left. `over`: the worker's
+   * connection, which may have no time limit of its own.
    */
   async served(job: string, over = this.redis): Promise<NextTask | undefined> {
     if (over.status !== 'ready') throw new Error('Redis is not connected');
     return nextTask(await within(this.commandTimeoutMs, this.next(over, job, '')));
   }
 
-  /** The next task of an account that has an unused turn. */
-  async nextOf(accountId: string): Promise<NextTask | undefined> {
-    return nextTask(await this.next(this.redis, '', accountId));
+  /** The account's next task, to run in the turn of one that no longer needs to run. */
+  async nextAfter({ place }: NextTask): Promise<NextTask | undefined> {
+    if (place === undefined) return undefined;
+    const next = nextTask(await this.next(this.redis, '', place.accountId));
+    return next?.place && { id: next.id, place: { ...next.place, turn: place.turn } };
+  }
+
+  /** Puts the task of a job that has started back in line, because the job is tried again later. */
+  async putBack(job: string, { id, place }: NextTask): Promise<void> {
+    if (place !== undefined) await this.join([{ task: id, job, place }]);
   }
 
   /** Takes a task out of line. Returns the job that is no longer needed, if there is one. */

@@ -1,5 +1,6 @@
 import { RedisScript } from '#redis/redis-script.js';
 import { IMAGE_QUEUE } from './job-catalog.js';
+import { TURNS } from './turns.js';
 
 /** Priority of a job that needs no turn because its task has had one: ahead of all others. */
 export const FIRST_PRIORITY = 1;
@@ -25,14 +26,12 @@ const SCORE = 2 ** 32;
  * turns:A   zset   jobs of account A in BullMQ's queue, by the account's turns; the nth is for the nth in line
  * keys:A    hash   now: the key turn being served; key: its last turn
  */
-const COMMON = `
+const COMMON = `${TURNS}
   local rounds, accounts, handed, prioritized = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-  local call = redis.call
   local function line(account) return ARGV[1] .. ':line:' .. account end
   local function turns(account) return ARGV[1] .. ':turns:' .. account end
   local function keys(account) return ARGV[1] .. ':keys:' .. account end
   local function job(id) return ARGV[1] .. ':${IMAGE_QUEUE}:' .. id end
-  local function exact(turn) return string.format('%.6f', turn) end
   local function field(hash, name) return tonumber(call('HGET', hash, name)) end
   -- What runs, or was put back from a dead worker, goes before all that wait.
   local function ahead() return call('LLEN', KEYS[5]) + call('LLEN', KEYS[6]) end
@@ -84,10 +83,9 @@ const takeTurns = (from: number): string => `
   local answers, most = {}, tonumber(ARGV[${from}])
   for i = ${from + 1}, #ARGV, 4 do
     local account, key = ARGV[i], ARGV[i + 2]
-    local last = field(rounds, account) or tonumber(call('ZRANGE', turns(account), -1, -1, 'WITHSCORES')[2]) or 0
-    local turn = math.max(now, last) + ${STEPS} / math.max(1, tonumber(ARGV[i + 1]))
-    local inner = call('HMGET', keys(account), 'now', key)
-    local key_turn = math.max(tonumber(inner[1]) or 0, tonumber(inner[2]) or 0) + 1 / math.max(1, tonumber(ARGV[i + 3]))
+    local last = field(rounds, account) or tonumber(call('ZRANGE', turns(account), -1, -1, 'WITHSCORES')[2])
+    local turn = turn_after(rounds, 'now', ARGV[i + 1], last, ${STEPS})
+    local key_turn = turn_after(keys(account), 'now', ARGV[i + 3], field(keys(account), key))
     if turn - base > last_priority / 2 then lower_all() end
     local priority = math.min(last_priority, first + math.max(1, math.floor(turn - base)))
     -- In its account it may come before tasks of other keys, and is served in the turn of the first of these.
@@ -138,8 +136,8 @@ export const TAKE_TURN_AND_SLOT = script(`
   return { 'taken', unpack(answers[1]) }`);
 
 const UNDO_TURNS = `
-  if field(rounds, ARGV[2]) then call('HINCRBYFLOAT', rounds, ARGV[2], '-' .. ARGV[3]) end
-  if field(keys(ARGV[2]), ARGV[4]) then call('HINCRBYFLOAT', keys(ARGV[2]), ARGV[4], '-' .. ARGV[5]) end`;
+  return_turn(rounds, ARGV[2], ARGV[3])
+  return_turn(keys(ARGV[2]), ARGV[4], ARGV[5])`;
 
 /** ARGV: an account, the size of its turn, a key of it, and the size of that key's turn. Undoes their last turns. */
 export const RETURN_TURN = script(UNDO_TURNS);
@@ -176,18 +174,17 @@ export const NEXT = script(`
     turn = call('ZSCORE', turns(account), id)
     if not turn then return {} end
     leave(turns(account), id, account)
-    local now = field(rounds, 'now')
-    if now and tonumber(turn) > now then
-      now = tonumber(turn)
-      call('HSET', rounds, 'now', turn)
-    end
+    -- Where the rounds were lost, the next turn that is taken finds them again.
+    if field(rounds, 'now') then begin_turn(rounds, 'now', turn) end
     -- An account that has no more turns needs none remembered, unless one is about to be used.
-    if call('EXISTS', turns(account)) == 0 and (field(rounds, account) or 0) <= (now or 0) then call('HDEL', rounds, account) end
+    if call('EXISTS', turns(account)) == 0 and turn_in(rounds, account) <= turn_in(rounds, 'now') then
+      call('HDEL', rounds, account)
+    end
   end
   local head = call('ZRANGE', line(account), 0, 0, 'WITHSCORES')
   if not head[1] then return {} end
   leave(line(account), head[1], account)
-  if tonumber(head[2]) > (field(keys(account), 'now') or 0) then call('HSET', keys(account), 'now', head[2]) end
+  begin_turn(keys(account), 'now', head[2])
   local time = now_ms()
   call('ZREMRANGEBYSCORE', handed, '-inf', time - ${HANDED_MS})
   call('ZADD', handed, time, head[1])

@@ -3,15 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
-import {
-  FairOrder,
-  type NextTask,
-  type QueueCaller,
-  type Slot,
-  type SlotRefusal,
-  type Turn,
-  type TurnOffer,
-} from './fair-order.js';
+import { FairOrder, type QueueCaller, type Turn } from './fair-order.js';
 import { FIRST_PRIORITY } from './fair-scripts.js';
 import { imageJobId, RUN_IMAGE_TASK } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
@@ -51,29 +43,6 @@ export class ImageQueue {
     await this.addAll([entry]);
   }
 
-  /**
-   * Takes the caller's next turn for a job that is added afterwards, unless more than `mostBefore` jobs would be ahead
-   * of it. Throws like `add`.
-   */
-  async takeTurn(caller: QueueCaller, mostBefore?: number): Promise<TurnOffer> {
-    return this.order.takeTurn(caller, mostBefore);
-  }
-
-  /** The same with a slot for its task among those in flight: both or neither, atomically. Throws like `add`. */
-  async takeTurnAndSlot(caller: QueueCaller, slot: Slot, mostBefore?: number): Promise<TurnOffer | SlotRefusal> {
-    return this.order.takeTurnAndSlot(caller, mostBefore, slot);
-  }
-
-  /** Returns the caller's last turn, unused; never fails, since at worst the caller's next turn comes a round later. */
-  async returnTurn(caller: QueueCaller): Promise<void> {
-    await this.order.returnTurn(caller).catch(() => undefined);
-  }
-
-  /** Returns a turn and its slot after Redis did not answer, if both were taken or will be. Never fails. */
-  async returnTurnAndSlot(caller: QueueCaller, slot: Slot): Promise<void> {
-    await this.order.returnTurnAndSlot(caller, slot).catch(() => undefined);
-  }
-
   /** Throws like `add`. */
   async addAll(entries: readonly QueueEntry[]): Promise<void> {
     if (entries.length === 0) return;
@@ -107,26 +76,6 @@ export class ImageQueue {
     const promote = async (id: string): Promise<void> =>
       (await whileConnected(this.queue, this.redis).getJob(id))?.promote();
     await Promise.all(jobIds.map((id) => promote(id).catch(() => undefined)));
-  }
-
-  /**
-   * The task to run for a job that a worker has taken; undefined when none is left. `over`: the worker's connection.
-   * Throws like `add`.
-   */
-  async started(jobId: string, over?: Redis): Promise<NextTask | undefined> {
-    return this.order.served(jobId, over);
-  }
-
-  /** The account's next task, to run in the turn of one that no longer needs to run. Throws like `add`. */
-  async nextAfter({ place }: NextTask): Promise<NextTask | undefined> {
-    if (place === undefined) return undefined;
-    const next = await this.order.nextOf(place.accountId);
-    return next?.place && { id: next.id, place: { ...next.place, turn: place.turn } };
-  }
-
-  /** Puts the task of a started job back in line, because the job is tried again later. Throws like `add`. */
-  async putBack(jobId: string, { id, place }: NextTask): Promise<void> {
-    if (place !== undefined) await this.order.join([{ task: id, job: jobId, place }]);
   }
 
   /** The entries that no job would run, because it was never added or was lost with Redis. Throws like `add`. */

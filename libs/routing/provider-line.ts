@@ -1,3 +1,5 @@
+import { TURNS } from '#queue/turns.js';
+
 /** How long a place is kept for the task that it was given to, until its job has been taken by a worker, in ms. */
 const KEPT_MS = 5_000;
 /** How long a refused task may be on its way back into the queue, in ms; without a job after that, it is gone. */
@@ -33,60 +35,57 @@ export const LINE_PARTS = ['calls', 'owners', 'starts', 'waits', 'waiters', 'tur
  * line:A:K      zset   waiting tasks of a key, the oldest first
  * rounds        hash   '': the turn that was served last; account: the key turn that was served last
  *
- * As in the fair queue, a turn is `the one served last + 1/weight`: who comes new has neither credit nor debt.
  * A free place is given to the next in turn at once: its task gets a slot without an owner, and its delayed job is to
  * be called (`called`). So no place is free while a task waits, unless nobody has noticed that it became free.
  */
-export const LINE = `
+export const LINE = `${TURNS}
   local calls, owners, starts, waits, waiters, turns, rounds = unpack(KEYS, 1, ${LINE_PARTS.length})
   local jobs, limit, rate = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-  local redis_call, called = redis.call, {}
+  local called = {}
   local function turns_of(account) return turns .. ':' .. account end
   local function line_of(account, key) return ARGV[1] .. ':line:' .. account .. ':' .. key end
-  local function turn_after(who, weight) return (redis_call('HGET', rounds, who) or 0) + 1 / math.max(1, weight) end
   local function waiter(task)
-    return string.match(redis_call('HGET', waiters, task) or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
+    return string.match(call('HGET', waiters, task) or '', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S*)$')
   end
-  local function exact(turn) return string.format('%.6f', turn) end
   local function take_turn(set, who, name, weight)
-    redis_call('ZADD', set, 'NX', exact(turn_after(who, weight)), name)
-    redis_call('PEXPIRE', set, ${LINE_MS})
+    call('ZADD', set, 'NX', exact(turn_after(rounds, who, weight)), name)
+    call('PEXPIRE', set, ${LINE_MS})
   end
 
   local function leave_line(task)
     local account, _, key = waiter(task)
-    redis_call('ZREM', waits, task)
-    redis_call('HDEL', waiters, task)
+    call('ZREM', waits, task)
+    call('HDEL', waiters, task)
     if not account then return end
-    redis_call('ZREM', line_of(account, key), task)
-    if redis_call('EXISTS', line_of(account, key)) == 0 then redis_call('ZREM', turns_of(account), key) end
-    if redis_call('EXISTS', turns_of(account)) == 0 then
-      redis_call('ZREM', turns, account)
-      redis_call('HDEL', rounds, account)
+    call('ZREM', line_of(account, key), task)
+    if call('EXISTS', line_of(account, key)) == 0 then call('ZREM', turns_of(account), key) end
+    if call('EXISTS', turns_of(account)) == 0 then
+      call('ZREM', turns, account)
+      call('HDEL', rounds, account)
     end
-    if redis_call('EXISTS', turns) == 0 then redis_call('DEL', rounds) end
+    if call('EXISTS', turns) == 0 then call('DEL', rounds) end
   end
 
   local function join_line(task, account, weight, key, key_weight, job)
     local was, _, had = waiter(task)
     -- The tasks of a key that was rotated go on with another key when it is deleted.
     if was and (was ~= account or had ~= key) then leave_line(task) end
-    redis_call('HSET', waiters, task, table.concat({ account, weight, key, key_weight, now, job }, ' '))
-    redis_call('ZADD', line_of(account, key), 'NX', now, task)
-    redis_call('PEXPIRE', line_of(account, key), ${LINE_MS})
+    call('HSET', waiters, task, table.concat({ account, weight, key, key_weight, now, job }, ' '))
+    call('ZADD', line_of(account, key), 'NX', now, task)
+    call('PEXPIRE', line_of(account, key), ${LINE_MS})
     take_turn(turns_of(account), account, key, key_weight)
     take_turn(turns, '', account, weight)
   end
 
   local function wait(task, ms)
-    redis_call('ZADD', waits, now + ms, task)
-    redis_call('PEXPIRE', waits, ${LINE_MS})
-    redis_call('PEXPIRE', waiters, ${LINE_MS})
+    call('ZADD', waits, now + ms, task)
+    call('PEXPIRE', waits, ${LINE_MS})
+    call('PEXPIRE', waiters, ${LINE_MS})
   end
 
   -- In how many ms a task with so many ms left is to ask again, at the earliest in 'ms'.
   local function ask_again(task, ms, left)
-    local told = math.min(${LONGEST_MS}, math.max(${SHORTEST_MS}, ms, ${ASK_EVERY_MS} * redis_call('ZCARD', waits)))
+    local told = math.min(${LONGEST_MS}, math.max(${SHORTEST_MS}, ms, ${ASK_EVERY_MS} * call('ZCARD', waits)))
     wait(task, math.min(told + ${LATE_MS}, left))
     return told
   end
@@ -94,26 +93,23 @@ export const LINE = `
   -- Its account and key take their next turns, if they have other tasks waiting.
   local function serve(task)
     local account, weight, key, key_weight = waiter(task)
-    local function serve_in(who, turn)
-      if tonumber(turn) > tonumber(redis_call('HGET', rounds, who) or 0) then redis_call('HSET', rounds, who, turn) end
-    end
-    serve_in('', redis_call('ZSCORE', turns, account))
-    serve_in(account, redis_call('ZSCORE', turns_of(account), key))
-    redis_call('PEXPIRE', rounds, ${LINE_MS})
+    begin_turn(rounds, '', call('ZSCORE', turns, account))
+    begin_turn(rounds, account, call('ZSCORE', turns_of(account), key))
+    call('PEXPIRE', rounds, ${LINE_MS})
     leave_line(task)
-    if redis_call('ZREM', turns, account) == 1 then take_turn(turns, '', account, weight) end
-    if redis_call('ZREM', turns_of(account), key) == 1 then take_turn(turns_of(account), account, key, key_weight) end
+    if call('ZREM', turns, account) == 1 then take_turn(turns, '', account, weight) end
+    if call('ZREM', turns_of(account), key) == 1 then take_turn(turns_of(account), account, key, key_weight) end
   end
 
   -- The first result of 'look' on a member of the set; 'look' may remove that member.
   local function first_of(set, look)
     local place = 0
     while true do
-      local member = redis_call('ZRANGE', set, place, place)[1]
+      local member = call('ZRANGE', set, place, place)[1]
       if not member then return end
       local found = look(member)
       if found then return found end
-      if redis_call('ZRANGE', set, place, place)[1] == member then place = place + 1 end
+      if call('ZRANGE', set, place, place)[1] == member then place = place + 1 end
     end
   end
 
@@ -121,8 +117,8 @@ export const LINE = `
   local function next_task(asking)
     local function look(task)
       local _, _, _, _, since, job = waiter(task)
-      if task == asking or job == '' or job and redis_call('ZSCORE', jobs .. ':delayed', job) then return { task, job } end
-      if not job or now - since > ${BACK_MS} and redis_call('EXISTS', jobs .. ':' .. job) == 0 then leave_line(task) end
+      if task == asking or job == '' or job and call('ZSCORE', jobs .. ':delayed', job) then return { task, job } end
+      if not job or now - since > ${BACK_MS} and call('EXISTS', jobs .. ':' .. job) == 0 then leave_line(task) end
     end
     return first_of(turns, function(account)
       return first_of(turns_of(account), function(key) return first_of(line_of(account, key), look) end)
@@ -131,17 +127,17 @@ export const LINE = `
 
   -- Slots without an owner were given to tasks that have not begun yet.
   local function places()
-    local held = redis_call('ZCARD', calls)
+    local held = call('ZCARD', calls)
     local free = limit > 0 and limit - held or math.huge
     if rate == 0 then return free end
-    local begun = redis_call('ZCARD', starts) + math.max(0, held - redis_call('HLEN', owners))
+    local begun = call('ZCARD', starts) + math.max(0, held - call('HLEN', owners))
     return math.min(free, rate - begun)
   end
 
   -- Where nothing is limited, tasks waited for a pause to end: only 'most' go on at once, or a recovered provider would
   -- get all of them at the same moment, and the workers' slots would go to whoever waited in large numbers.
   local function give_places(most, asking)
-    if redis_call('EXISTS', turns) == 0 then return end
+    if call('EXISTS', turns) == 0 then return end
     local free = places()
     if free == math.huge then free = most end
     for _ = 1, free do
@@ -149,14 +145,14 @@ export const LINE = `
       if not head then return end
       local kept_until = now + ${KEPT_MS}
       if head[2] == '' then
-        kept_until = math.max(now + ${CHAT_LATE_MS}, redis_call('ZSCORE', waits, head[1]) or 0)
+        kept_until = math.max(now + ${CHAT_LATE_MS}, call('ZSCORE', waits, head[1]) or 0)
       end
-      redis_call('ZADD', calls, 'GT', kept_until, head[1])
-      if redis_call('PTTL', calls) < 0 then redis_call('PEXPIRE', calls, ${LINE_MS}) end
+      call('ZADD', calls, 'GT', kept_until, head[1])
+      if call('PTTL', calls) < 0 then call('PEXPIRE', calls, ${LINE_MS}) end
       serve(head[1])
       if head[1] ~= asking and head[2] ~= '' then called[#called + 1] = head[2] end
     end
   end
 
-  for _, task in ipairs(redis_call('ZRANGEBYSCORE', waits, '-inf', now)) do leave_line(task) end
+  for _, task in ipairs(call('ZRANGEBYSCORE', waits, '-inf', now)) do leave_line(task) end
 `;

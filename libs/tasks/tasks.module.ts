@@ -5,7 +5,6 @@ import { QueueModule } from '#queue/queue.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
 import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
-import { Admission } from './admission/admission.js';
 import { CancelTask } from './states/cancel-task.js';
 import { DropInputs } from './retention/drop-inputs.js';
 import { FailedTasks } from './reading/failed-tasks.js';
@@ -27,7 +26,7 @@ import { TaskTransitions } from './states/task-transitions.js';
 import { TaskPartials, TaskPartialsListener } from './states/task-partials.js';
 import { TaskSlots } from './admission/task-slots.js';
 import { TaskStore } from './reading/task-store.js';
-import { TaskTurns } from './admission/task-turns.js';
+import { TaskPlaces } from './admission/task-places.js';
 
 const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
 const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
@@ -43,7 +42,7 @@ const accepted = [TaskEstimates, SubmitTask, CancelTask];
 /** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({
   imports: [DatabaseModule, QueueModule, StorageModule, NotificationsModule],
-  providers: [...rows, ...shown, ...told, ends, ...accepted, Admission, TaskTurns, SweepTasks, Sweeper, QueueGauges],
+  providers: [...rows, ...shown, ...told, ends, ...accepted, TaskPlaces, SweepTasks, Sweeper, QueueGauges],
   exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, NotificationsModule],
 })
 export class TasksModule {}

@@ -48,7 +48,7 @@ describe('the fair order', () => {
     const worker = new Worker<{ taskId: string }>(
       'images',
       async (job) => {
-        const next = await room.queue.started(job.id ?? '');
+        const next = await room.order.served(job.id ?? '');
         if (next !== undefined) served.push(callerOf.get(taskIdOf(next.id)) ?? '?');
         if (served.length === count) void worker.pause(true);
       },
@@ -71,7 +71,7 @@ describe('the fair order', () => {
       const job = await worker.getNextJob('token', { block: false });
       // BullMQ leaves one with each job that it hands out.
       expect(await wakeUps()).toEqual(['0']);
-      await room.queue.started(job.id ?? '', connection);
+      await room.order.served(job.id ?? '', connection);
       expect(await wakeUps()).toEqual(left);
     }
     await add('a', 1);
@@ -99,13 +99,13 @@ describe('the fair order', () => {
     const busy = caller('a');
     const idle = caller('b');
     const rounds = await room.redis.hgetall(`${room.prefix}:rounds`);
-    expect(await room.queue.takeTurn(busy, 5)).toEqual({ turn: undefined, before: 6 });
+    expect(await room.order.takeTurn(busy, 5)).toEqual({ turn: undefined, before: 6 });
     expect(await room.redis.hgetall(`${room.prefix}:rounds`)).toEqual(rounds);
-    expect(await room.queue.takeTurn(busy, 6)).toMatchObject({ before: 6 });
-    const turn = await room.queue.takeTurn(idle, 5);
+    expect(await room.order.takeTurn(busy, 6)).toMatchObject({ before: 6 });
+    const turn = await room.order.takeTurn(idle, 5);
     expect(turn.before).toBe(1);
-    await room.queue.returnTurn(idle);
-    expect(await room.queue.takeTurn(idle)).toEqual(turn);
+    await room.order.returnTurn(idle);
+    expect(await room.order.takeTurn(idle)).toEqual(turn);
   });
 
   it('gives an account of weight three three turns to each of the others', async () => {
@@ -217,7 +217,7 @@ describe('the fair order', () => {
     expect(await room.queue.missing(all)).toEqual([three]);
     await room.redis.zrem(`${room.prefix}:images:prioritized`, `${one?.taskId}-0`);
     // The second job runs the first task.
-    const next = await room.queue.started(`${two?.taskId}-0`);
+    const next = await room.order.served(`${two?.taskId}-0`);
     expect(next?.id).toBe(`${one?.taskId}-0`);
     expect(await room.queue.missing(all.slice(0, 1))).toEqual([]);
     await room.redis.del(`${room.prefix}:handed`);

@@ -5,11 +5,10 @@ import { Redis } from 'ioredis';
 import { loadConfig } from '#config/load-config.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { Admission } from '#tasks/admission/admission.js';
 import { requeue } from '#tasks/row/sweep.sql.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
+import { TaskPlaces } from '#tasks/admission/task-places.js';
 import { TaskSlots } from '#tasks/admission/task-slots.js';
-import { TaskTurns } from '#tasks/admission/task-turns.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { allTasksOf } from '#tasks/row/task.js';
@@ -56,7 +55,7 @@ describe('tasks in flight', () => {
 
   const take = async (task: TaskCommand) => {
     const taken = await room.slots.with(task, (slot) =>
-      slot === undefined ? room.queue.takeTurn(task) : room.queue.takeTurnAndSlot(task, slot),
+      slot === undefined ? room.order.takeTurn(task) : room.order.takeTurnAndSlot(task, slot),
     );
     return 'limit' in taken ? taken : undefined;
   };
@@ -98,7 +97,8 @@ describe('tasks in flight', () => {
     await room.sql('DELETE FROM tasks');
     const [config] = loadConfig([TasksConfig], {});
     const estimates = new TaskEstimates(room.times, room.line, room.health);
-    const admission = new Admission(room.slots, new TaskTurns(room.queue, estimates), room.health, config, room.logger);
+    const { slots, order, queue, health, logger } = room;
+    const places = new TaskPlaces(slots, order, queue, estimates, health, config, logger);
     const turns = async () =>
       Promise.all(
         [`rounds`, `keys:${TEST_ACCOUNT}`].map(async (name) =>
@@ -107,12 +107,12 @@ describe('tasks in flight', () => {
       );
     const before = await turns();
     process.kill(service.pid, 'SIGSTOP');
-    const refused = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
+    const refused = await Promise.all(Array.from({ length: 8 }, () => places.take(capped())));
     process.kill(service.pid, 'SIGCONT');
     expect(refused.map(({ place }) => place)).toEqual(Array.from({ length: 8 }, () => undefined));
     expect(await waitUntil(() => room.health.accepting, { timeoutMs: 20_000 })).toBe(true);
     expect(await turns()).toEqual(before);
-    const after = await Promise.all(Array.from({ length: 8 }, () => admission.take(capped())));
+    const after = await Promise.all(Array.from({ length: 8 }, () => places.take(capped())));
     expect(after.filter(({ place }) => place !== undefined)).toHaveLength(5);
   });
 
@@ -122,10 +122,10 @@ describe('tasks in flight', () => {
     const late = capped();
     let asked = 0;
     const taken = await room.slots.with(late, async (slot) => {
-      if (slot === undefined) return await room.queue.takeTurn(late);
+      if (slot === undefined) return await room.order.takeTurn(late);
       // As if the process had stalled for a minute in between.
       if (++asked === 2) await room.redis.zincrby(`${room.prefix}:in-flight`, -60_000, late.accountId);
-      return await room.queue.takeTurnAndSlot(late, slot);
+      return await room.order.takeTurnAndSlot(late, slot);
     });
     expect([asked, taken]).toEqual([2, { of: 'key', limit: 5 }]);
   });

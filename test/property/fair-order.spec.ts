@@ -86,7 +86,7 @@ describe('the fair order, whatever comes and goes', () => {
   async function next(): Promise<string | undefined> {
     const job = (await worker.getNextJob('token', { block: false })) as Job | undefined;
     if (job === undefined) return undefined;
-    const task = await room.queue.started(job.id ?? '');
+    const task = await room.order.served(job.id ?? '');
     await job.moveToCompleted('', 'token', false);
     return task === undefined ? '' : taskIdOf(task.id);
   }

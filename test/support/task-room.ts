@@ -77,6 +77,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
   return {
     database,
     redis,
+    order,
     queue,
     line: new QueueLine(images, redis, order),
     times: new ServiceTimes(redis, redisConfig),

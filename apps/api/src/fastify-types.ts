@@ -11,7 +11,7 @@ declare module 'fastify' {
     /** The console session; undefined on other routes, and without a sign-in. */
     session: Session | undefined;
     /** Throws the AppError that the request would be refused with now. */
-    admitAgain: (() => Promise<void>) | undefined;
+    recheckAccess: (() => Promise<void>) | undefined;
     /** The task that this request created or read, for the log. */
     taskId: string | undefined;
     /** Whether that task already existed: the request repeats another one. */

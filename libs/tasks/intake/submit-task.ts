@@ -3,12 +3,11 @@ import pLimit from 'p-limit';
 import { AppError } from '#contract/app-error.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { inSpan } from '#telemetry/spans.js';
-import { Admission } from '../admission/admission.js';
 import { overloaded } from '../admission/refusals.js';
 import { type RequestIdentity, TaskIntake, type Intake } from './task-intake.js';
 import { CallerGone, type OpenCall } from './open-call.js';
 import { RetractTasks } from './retract-tasks.js';
-import type { Place } from '../admission/task-turns.js';
+import { TaskPlaces, type Place } from '../admission/task-places.js';
 import { deadlineOf, TasksConfig } from '../row/tasks.config.js';
 import type { TaskCommand } from '../row/task.js';
 
@@ -34,7 +33,7 @@ export class SubmitTask {
 
   constructor(
     private readonly intake: TaskIntake,
-    private readonly admission: Admission,
+    private readonly places: TaskPlaces,
     private readonly config: TasksConfig,
     private readonly metrics: Metrics,
     private readonly retract: RetractTasks,
@@ -43,7 +42,7 @@ export class SubmitTask {
   /**
    * Returns once the row is committed; from then on, the task is sure to end. Throws CallerGone when the caller of `call`
    * has disconnected before that, and then has accepted nothing; AppError: `server_is_overloaded` when Redis is down or
-   * Postgres does not answer (then any new row is deleted); `concurrency_limit_exceeded` and `queue_full` like Admission;
+   * Postgres does not answer (then any new row is deleted); `concurrency_limit_exceeded` and `queue_full` like TaskPlaces;
    * `idempotency_key_reused` and `idempotency_in_progress` like TaskIntake.
    */
   async submit(command: TaskCommand, identity?: RequestIdentity, call?: OpenCall): Promise<Intake> {
@@ -66,9 +65,9 @@ export class SubmitTask {
   private async accept({ command, identity, call }: Submission, waitedMs: number): Promise<Intake> {
     try {
       if (waitedMs > PATIENCE_MS) throw overloaded();
-      const admitted = await this.admission.take(command);
-      if (admitted.place === undefined) return await this.repeated({ command, identity, call }, admitted.refusal);
-      const { place } = admitted;
+      const answer = await this.places.take(command);
+      if (answer.place === undefined) return await this.repeated({ command, identity, call }, answer.refusal);
+      const { place } = answer;
       const intake = await this.take({ command: { ...command, estimatedMs: place.estimatedMs }, identity, call });
       if (intake.attached) this.metrics.tasksAttached.inc();
       else {
@@ -104,13 +103,13 @@ export class SubmitTask {
       if (!(error instanceof AppError || error instanceof CallerGone)) this.retract.add(command.id);
       throw error;
     } finally {
-      if (!taken) this.admission.returnPlace(command);
+      if (!taken) this.places.returnPlace(command);
     }
   }
 
   /** If Redis fails, the row remains: the sweep enqueues it, and sooner when it is marked as wanted. */
   private async enqueue(command: TaskCommand, place: Place, { task }: Intake): Promise<void> {
-    if (await this.admission.enqueue(command, place)) return;
+    if (await this.places.enqueue(command, place)) return;
     this.intake.adopt(task).catch(() => undefined);
   }
 

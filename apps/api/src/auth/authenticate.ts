@@ -33,7 +33,7 @@ function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyStore): void
   const { scope } = request.routeOptions.config;
   if (scope !== 'any') assertScope(caller, scope);
   request.caller = caller;
-  request.admitAgain = async () => {
+  request.recheckAccess = async () => {
     const now = await keys.caller(request.headers.authorization, request.ip);
     if (scope !== 'any') assertScope(now, scope);
     // What a key orders is its own, whatever else it may see.

@@ -6,7 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { taskOwnerOf } from '../auth/caller.js';
-import { Admission } from '../common/admission.js';
+import { AccessWatch } from '../common/access-watch.js';
 import { Draining } from '../common/draining.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { CallUpstreams, type CallState, type Outcome } from './call-upstreams.js';
@@ -71,7 +71,7 @@ export class PassChat {
     private readonly upstreams: CallUpstreams,
     private readonly usage: ChatUsageLog,
     private readonly draining: Draining,
-    private readonly admission: Admission,
+    private readonly access: AccessWatch,
     private readonly config: ChatConfig,
     private readonly logger: Logger,
   ) {}
@@ -97,7 +97,7 @@ export class PassChat {
     if (reply.raw.destroyed) leave();
     this.draining.hold(call);
     const access = new AbortController();
-    const endAdmission = this.admission.watch(request, access);
+    const endAccess = this.access.watch(request, access);
     access.signal.onabort = () => {
       gone.abort(access.signal.reason);
       call.abort(access.signal.reason);
@@ -107,7 +107,7 @@ export class PassChat {
     } catch (error) {
       throw call.signal.aborted && !(error instanceof AppError) && !reply.raw.destroyed ? stopping(error) : error;
     } finally {
-      endAdmission();
+      endAccess();
       clearTimeout(totalTimer);
       clearTimeout(hangupTimer);
       if (hangupTimer !== undefined) this.orphaned--;

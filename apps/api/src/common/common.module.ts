@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
-import { Admission } from './admission.js';
+import { AccessWatch } from './access-watch.js';
 import { ContractPipe } from './contract.pipe.js';
 import { Draining } from './draining.js';
 import { ErrorFilter } from './error.filter.js';
@@ -15,7 +15,7 @@ import { KnownRoutes } from './known-routes.js';
   providers: [
     { provide: APP_FILTER, useClass: ErrorFilter },
     { provide: APP_PIPE, useClass: ContractPipe },
-    Admission,
+    AccessWatch,
     BodyMemory,
     ConnectionCap,
     Draining,
@@ -23,6 +23,6 @@ import { KnownRoutes } from './known-routes.js';
     KnownRoutes,
     OpenCalls,
   ],
-  exports: [Admission, BodyMemory, Draining, EventStreams, OpenCalls],
+  exports: [AccessWatch, BodyMemory, Draining, EventStreams, OpenCalls],
 })
 export class CommonModule {}

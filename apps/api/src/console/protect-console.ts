@@ -65,7 +65,7 @@ async function findSession(request: FastifyRequest, cookie: SessionCookie, sessi
   if (token === undefined) return;
   const session = await sessions.find(token, request.ip);
   request.session = session;
-  request.admitAgain = async () => {
+  request.recheckAccess = async () => {
     const now = await sessions.find(token, request.ip);
     // Another role sees other tasks; the page opens the stream again.
     if (now?.personId !== session?.personId || now?.role !== session?.role) throw notSignedIn();

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import type { TaskSummary } from '#tasks/row/task.js';
-import { Admission } from '../common/admission.js';
+import { AccessWatch } from '../common/access-watch.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { Draining } from '../common/draining.js';
 import type { Accepted } from './accept-image.js';
@@ -15,7 +15,7 @@ export class AwaitImage {
   constructor(
     private readonly wait: WaitForTask,
     private readonly draining: Draining,
-    private readonly admission: Admission,
+    private readonly access: AccessWatch,
     private readonly marks: DeliveryMarks,
     private readonly calls: OpenCalls,
   ) {}
@@ -56,13 +56,13 @@ export class AwaitImage {
     reply.raw.once('close', leave);
     if (reply.raw.destroyed) leave();
     this.draining.hold(call);
-    const endAdmission = this.admission.watch(reply.request, call);
+    const endAccess = this.access.watch(reply.request, call);
     try {
       const settled = await this.wait.settled(task, waitMs, call.signal, attached);
       if (call.signal.reason instanceof AppError) throw call.signal.reason;
       return settled;
     } finally {
-      endAdmission();
+      endAccess();
       reply.raw.off('close', leave);
       // A keep-alive connection would delay the end of the process, and break at the caller's next request.
       if (this.draining.started) reply.raw.shouldKeepAlive = false;

@@ -4,7 +4,7 @@ import type { QueuePlace } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/row/task-status.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
-import { Admission } from '../common/admission.js';
+import { AccessWatch } from '../common/access-watch.js';
 import { Draining } from '../common/draining.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
@@ -30,7 +30,7 @@ export class FollowTask {
     private readonly draining: Draining,
     private readonly links: TaskLinks,
     private readonly streams: EventStreams,
-    private readonly admission: Admission,
+    private readonly access: AccessWatch,
   ) {}
 
   /**
@@ -51,7 +51,7 @@ export class FollowTask {
         stopWatching();
         leave();
         this.draining.release(call);
-        endAdmission();
+        endAccess();
         // A keep-alive connection would delay the end of the process.
         if (this.draining.started) reply.raw.shouldKeepAlive = false;
         if (call.signal.reason instanceof AppError) reject(call.signal.reason);
@@ -64,7 +64,7 @@ export class FollowTask {
       });
       reply.raw.once('close', answer);
       call.signal.addEventListener('abort', answer, { once: true });
-      const endAdmission = this.admission.watch(reply.request, call);
+      const endAccess = this.access.watch(reply.request, call);
       this.draining.track(call);
     });
   }
@@ -82,12 +82,12 @@ export class FollowTask {
     const call = new AbortController();
     let stopWatching = (): void => undefined;
     let stopRest = (): void => undefined;
-    let endAdmission = (): void => undefined;
+    let endAccess = (): void => undefined;
     const events = this.streams.begin(reply.request, () => {
       stopWatching();
       stopRest();
       leave();
-      endAdmission();
+      endAccess();
       this.draining.release(call);
     });
     let sent: TaskSummary | undefined;
@@ -124,7 +124,7 @@ export class FollowTask {
         },
         { once: true },
       );
-      endAdmission = this.admission.watch(reply.request, call);
+      endAccess = this.access.watch(reply.request, call);
       this.draining.track(call);
     }
   }

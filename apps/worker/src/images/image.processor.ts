@@ -2,9 +2,8 @@ import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
 import { Inject, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DelayedError, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { NextTask } from '#queue/fair-order.js';
+import { FairOrder, type NextTask } from '#queue/fair-order.js';
 import { FIRST_PRIORITY } from '#queue/fair-scripts.js';
-import { ImageQueue } from '#queue/image-queue.js';
 import { IMAGE_QUEUE, parseRunImageTask, RUN_IMAGE_TASK, taskIdOf } from '#queue/job-catalog.js';
 import { HandlesJob, JOB_WORKER_OPTIONS, QueueErrors, runJobs } from '#queue/job-handlers.js';
 import { JOBS_REDIS } from '#redis/redis.module.js';
@@ -28,7 +27,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
     private readonly tasks: RunTask,
     private readonly leases: Leases,
     private readonly config: WorkerConfig,
-    private readonly queue: ImageQueue,
+    private readonly order: FairOrder,
     @Inject(JOBS_REDIS) private readonly jobs: Redis,
     private readonly logger: Logger,
   ) {
@@ -60,13 +59,13 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
     while (next !== undefined) {
       if (await this.run(job, next, token)) return;
       // The task has already ended, so the next task of its account takes its place.
-      next = await this.queue.nextAfter(next).catch(() => undefined);
+      next = await this.order.nextAfter(next).catch(() => undefined);
     }
   }
 
   private async taskOf({ id = '' }: Job): Promise<NextTask | undefined> {
     // Without Redis, the order is only slightly less fair.
-    return this.queue.started(id, this.jobs).catch((): NextTask => ({ id }));
+    return this.order.served(id, this.jobs).catch((): NextTask => ({ id }));
   }
 
   /** False when the task needs no work. Throws DelayedError when the job must be retried. */
@@ -78,7 +77,7 @@ export class ImageProcessor extends WorkerHost implements OnApplicationBootstrap
     } catch (error) {
       // Only the database can have failed here, and the job must survive that.
       this.logger.warn('task.not_run', { taskId, error });
-      await this.queue.putBack(job.id ?? next.id, next);
+      await this.order.putBack(job.id ?? next.id, next);
       await job.changePriority({ priority: FIRST_PRIORITY });
       await job.moveToDelayed(Date.now() + DATABASE_RETRY_MS, token);
       throw new DelayedError();

@@ -95,7 +95,7 @@ export function prepareServer(
   memory: BodyMemory,
 ): void {
   server.decorateRequest('caller', undefined);
-  server.decorateRequest('admitAgain', undefined);
+  server.decorateRequest('recheckAccess', undefined);
   server.decorateRequest('taskId', undefined);
   server.decorateRequest('attached', false);
   server.decorateRequest('received', undefined);

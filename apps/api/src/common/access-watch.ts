@@ -13,7 +13,7 @@ const AT_ONCE = 100;
  * fewer tasks now, the session has ended, or the account was disabled.
  */
 @Injectable()
-export class Admission implements OnApplicationShutdown {
+export class AccessWatch implements OnApplicationShutdown {
   private readonly open = new Map<AbortController, FastifyRequest>();
   private checking = false;
   private readonly timer = setInterval(() => void this.check(), RECHECK_MS).unref();
@@ -41,7 +41,7 @@ export class Admission implements OnApplicationShutdown {
 
   private async checkOne(call: AbortController, request: FastifyRequest): Promise<void> {
     try {
-      await request.admitAgain?.();
+      await request.recheckAccess?.();
     } catch (error) {
       // A database that does not answer refuses new requests, but ends none that is running.
       if (error instanceof AppError && error.status < 429) call.abort(error);
