@@ -5,8 +5,8 @@ export const NUMBER = '#0000000';
 const PROMPT = `A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor, ${NUMBER}`;
 
 /**
- * A generation with a typical prompt and default options. No two are equal, as those of users are not: a request that
- * equals one before it has to find out whether it repeats that one.
+ * A generation with a typical prompt and default options. No two are equal, as those of users are not: one that equals
+ * what another API process, such as that of the measure before, answered lately has to find out whether it repeats it.
  */
 export function generation(apiKey, { asynchronous = false, ...fields } = {}) {
   return requestText({
