@@ -21,6 +21,7 @@ const NAMES = [
   'backlog',
   'worker-memory',
   'image-part',
+  'images',
   'start-up',
   'traces',
 ];

@@ -1,8 +1,9 @@
 import sharp from 'sharp';
 import { noisePng } from '../noise-png.mjs';
+import { NUMBER } from '../requests.mjs';
 import { requestText } from '../socket-caller.mjs';
 
-const PROMPT = 'A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor';
+const PROMPT = `A lighthouse at dawn, soft pink clouds over a quiet sea, painted in watercolor, ${NUMBER}`;
 const MESSAGES = [
   { role: 'system', content: 'You are a patient teacher of photography.' },
   { role: 'user', content: 'What happens to the paper in the developer bath, and why does the light have to be red?' },

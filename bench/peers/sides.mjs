@@ -56,7 +56,7 @@ export async function startSides(stage, tell) {
 }
 
 /** One API and one worker; Postgres and Redis count as part of it. */
-async function startDarkroom(stage, address) {
+export async function startDarkroom(stage, address) {
   const models = join(stage.folder, 'peers-models.yaml');
   await writeFile(
     models,
