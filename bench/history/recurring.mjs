@@ -1,6 +1,6 @@
 // Every recurring statement of the API, the worker and the console, by the classes that run it.
 import { createHash, randomBytes } from 'node:crypto';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { FindKey } from '#accounts/find-key.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
@@ -75,7 +75,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     line: new DeliveryLine(database, webhooksConfig),
     endpoints,
     log: new DeliveryStore(database, endpoints),
-    apiKeys: new ApiKeyRepository(database, secretsConfig),
+    findKey: new FindKey(database, secretsConfig),
     lost,
   };
   const places = await placesOf(database, accountId);
@@ -271,7 +271,7 @@ function figuresOf({ database, accountId, line, log }, { failed: { id: failedId 
   ];
 }
 
-function callsOf({ store, intake, transitions, accountId, scope, keyId, database, apiKeys }, { near, middle, far }) {
+function callsOf({ store, intake, transitions, accountId, scope, keyId, database, findKey }, { near, middle, far }) {
   const command = (changes = {}) => ({
     id: newTaskId(),
     accountId,
@@ -322,8 +322,8 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
     cost_micros: 1,
   });
   return [
-    ['accounts/ApiKeyRepository.findByKey', () => apiKeys.findByKey('sk-dr-none')],
-    ['accounts/ApiKeyRepository.touch', () => apiKeys.touch([keyId])],
+    ['accounts/FindKey.byText', () => findKey.byText('sk-dr-none')],
+    ['accounts/FindKey.touch', () => findKey.touch([keyId])],
     ['tasks/TaskIntake.take: a request', () => take()],
     ['tasks/TaskIntake.take: with an Idempotency-Key', () => take(keyed())],
     [

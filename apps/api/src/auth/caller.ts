@@ -2,7 +2,7 @@ import type { AccountLimits } from '#accounts/account-store.js';
 import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
-import type { KeyScope } from '#accounts/api-keys.js';
+import type { KeyScope, SubmitMode } from '#accounts/api-keys.js';
 import { may, type Ability, type Role } from '#accounts/person-rules.js';
 import type { TaskCommand, TaskScope } from '#tasks/row/task.js';
 
@@ -60,7 +60,7 @@ export interface Caller extends TaskScope {
   /** Whether generations accept `<w>x<h>` sizes; undefined = the deployment's default. */
   readonly allowPixelSize: boolean | undefined;
   /** `apimart`: generations respond at once with a task id. */
-  readonly submitMode: 'sync' | 'apimart';
+  readonly submitMode: SubmitMode;
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
