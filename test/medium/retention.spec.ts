@@ -25,7 +25,7 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
@@ -112,7 +112,7 @@ describe('retention', () => {
     const audit = new AuditLog(room.database);
     const alerts = new AlertEventRepository(
       room.database,
-      new DeliveryStore(room.database, new EndpointStore(room.database, loadConfig([WebhooksConfig], {})[0])),
+      new NewDeliveries(room.database, new EndpointStore(room.database, loadConfig([WebhooksConfig], {})[0])),
     );
     const keys = new ExpireIdempotencyKeys(room.database, room.logger);
     const signIns = new ExpireSignIns(room.database, room.logger);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { tasksWithDeliveries } from '#notifications/deliveries/delivery-store.js';
+import { tasksWithDeliveries } from '#notifications/deliveries/tasks-with-deliveries.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
