@@ -31,11 +31,11 @@ interface EndedTask {
 }
 
 /**
- * Removes tasks that are past their retention and not favorites: first the objects and, later, the rows.
+ * Removes tasks that are past their retention and not favorites: first their objects and, later, their rows.
  * Deleting twice does no harm, so every worker may do it.
  */
 @Injectable()
-export class ExpireObjects {
+export class ExpireTasks {
   constructor(
     private readonly prisma: PrismaService,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
