@@ -29,7 +29,7 @@ export class ImagesController {
     private readonly streams: StreamImage,
     private readonly quotes: QuoteImage,
     private readonly config: ApiConfig,
-    private readonly calls: OpenCalls,
+    private readonly openCalls: OpenCalls,
   ) {}
 
   @Post('v1/images/generations')
@@ -39,7 +39,8 @@ export class ImagesController {
     const query = readImageQuery(request);
     const isSubmitted = caller.submitMode === 'apimart' && !query.dryRun;
     const mode = isSubmitted ? undefined : this.modeOf(request, query);
-    await this.run(this.read.generation(request, mode?.asynchronous ?? false), query, mode, reply);
+    const ask: Ask = () => this.read.generation(request, mode?.asynchronous ?? false);
+    await this.run(ask, query, mode, reply);
   }
 
   @Post('images/generations')
@@ -57,7 +58,8 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeAsyncGeneration()
   async generateAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run(this.read.generation(request, true), readImageQuery(request), ASYNC_PATH, reply);
+    const ask: Ask = () => this.read.generation(request, true);
+    await this.run(ask, readImageQuery(request), ASYNC_PATH, reply);
   }
 
   @Post('v1/images/edits')
@@ -66,14 +68,16 @@ export class ImagesController {
   async edit(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = readImageQuery(request);
     const mode = this.modeOf(request, query);
-    await this.run(this.read.edit(request, mode.asynchronous), query, mode, reply);
+    const ask: Ask = (upload) => this.read.edit(request, mode.asynchronous, upload);
+    await this.run(ask, query, mode, reply);
   }
 
   @Post('v1/images/edits/async')
   @TAKES_FORMS
   @DescribeAsyncEdit()
   async editAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run(this.read.edit(request, true), readImageQuery(request), ASYNC_PATH, reply);
+    const ask: Ask = (upload) => this.read.edit(request, true, upload);
+    await this.run(ask, readImageQuery(request), ASYNC_PATH, reply);
   }
 
   /** Without a mode, the caller gets the task's id at once, as the API key says. */
@@ -86,7 +90,7 @@ export class ImagesController {
     const { request } = reply;
     const caller = callerOf(request);
     if (dryRun) return this.quotes.quote(ask, caller, reply);
-    const accepted = await this.accept.accept(ask, caller, this.calls.of(reply));
+    const accepted = await this.accept.accept(ask, caller, this.openCalls.of(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else if (mode === undefined) this.answer.answerSubmitted(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);
