@@ -2,10 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { PrismaService } from '#database/prisma.service.js';
 import { isUniqueViolation } from '#database/database-errors.js';
 import { secretIdOf } from '#secrets/sealed-text.js';
-import type { SecretsConfig } from '#secrets/secrets.config.js';
-
-/** The keys for hashing API keys; the previous one only for lookups. */
-export type KeySecrets = Pick<SecretsConfig, 'secretKey' | 'secretKeyPrevious'>;
+import type { TokenSecrets } from './tokens.js';
 
 /** The stored form of a key: its HMAC-SHA-256 under a key derived from SECRET_KEY for this purpose only. */
 export function hashApiKey(secretKey: string, key: string): Buffer {
@@ -15,20 +12,20 @@ export function hashApiKey(secretKey: string, key: string): Buffer {
 
 /** The columns of a key, hashed with the current SECRET_KEY. */
 export function hashColumns(
-  { secretKey }: KeySecrets,
+  { secretKey }: TokenSecrets,
   key: string,
 ): { hash: Uint8Array<ArrayBuffer>; secretId: string } {
   return { hash: new Uint8Array(hashApiKey(secretKey, key)), secretId: secretIdOf(secretKey) };
 }
 
 /** The possible stored forms of a key: with the current SECRET_KEY, and with the previous one. */
-export function keyHashes({ secretKey, secretKeyPrevious }: KeySecrets, key: string): Uint8Array<ArrayBuffer>[] {
+export function keyHashes({ secretKey, secretKeyPrevious }: TokenSecrets, key: string): Uint8Array<ArrayBuffer>[] {
   const secretKeys = [secretKey, ...(secretKeyPrevious === undefined ? [] : [secretKeyPrevious])];
   return secretKeys.map((secret) => new Uint8Array(hashApiKey(secret, key)));
 }
 
 /** Rehashes a stored key with the current SECRET_KEY if its hash uses the previous one. */
-export async function renewHash(prisma: PrismaService, secrets: KeySecrets, key: string): Promise<void> {
+export async function renewHash(prisma: PrismaService, secrets: TokenSecrets, key: string): Promise<void> {
   const data = hashColumns(secrets, key);
   const isOutdated = { secretId: { not: data.secretId } };
   try {

@@ -59,12 +59,17 @@ export interface Caller extends TaskScope {
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
   /** Whether generations accept `<w>x<h>` sizes; undefined = the deployment's default. */
   readonly allowPixelSize: boolean | undefined;
-  /** `apimart`: generations respond at once with a task id. */
+  /** How generations respond: see `getsTasks`. */
   readonly submitMode: SubmitMode;
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
+}
+
+/** Whether generations of the caller's key respond at once with a task's id. */
+export function getsTasks({ submitMode }: Pick<Caller, 'submitMode'>): boolean {
+  return submitMode === 'apimart';
 }
 
 /** The owner of a new task, and its limits. */

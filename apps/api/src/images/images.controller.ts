@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerOf } from '../auth/api-key.guard.js';
+import { getsTasks } from '../auth/caller.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { ApiConfig } from '../common/api.config.js';
 import { OpenCalls } from '../common/open-calls.js';
@@ -37,7 +38,7 @@ export class ImagesController {
   @DescribeGeneration('generateImage')
   async generate(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = readImageQuery(request);
-    const isSubmitted = caller.submitMode === 'apimart' && !query.dryRun;
+    const isSubmitted = getsTasks(caller) && !query.dryRun;
     const mode = isSubmitted ? undefined : this.modeOf(request, query);
     const ask: Ask = () => this.read.generation(request, mode?.asynchronous ?? false);
     await this.run(ask, query, mode, reply);

@@ -14,6 +14,7 @@ import { parsePixelSize } from '#contract/pixel-table.js';
 import { fieldsOf, readFields } from '#contract/request-fields.js';
 import type { RequestMark } from '#tasks/intake/task-intake.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import { getsTasks } from '../auth/caller.js';
 import { MULTIPART_BODY_LIMIT } from '../common/api.config.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
@@ -31,8 +32,8 @@ export class ReadRequest {
 
   /** `body`: instead of the one that was sent. */
   generation(request: FastifyRequest, asynchronous: boolean, body: unknown = request.body): Asked {
-    // Keys of submit mode `apimart` get the task on the sync path too.
-    const answersWithTask = asynchronous || (callerOf(request).submitMode === 'apimart' && !isStreamed(body));
+    // On the sync path, too, if the key says so.
+    const answersWithTask = asynchronous || (getsTasks(callerOf(request)) && !isStreamed(body));
     const requestClass = answersWithTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
     const mark = requestMark(request.headers);
     return {
