@@ -3,9 +3,10 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { AuditLog } from '#accounts/audit-log.js';
-import { ExpireChatUsage, ExpireLedger } from '#billing/expire-ledger.js';
+import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { ExpireLedger } from '#billing/expire-ledger.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { Logger, NestLogger } from '#telemetry/logger.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 import { WorkerConfig } from '../dist/apps/worker/src/worker.config.js';
@@ -21,7 +22,7 @@ logger.info('worker.started', { pid: process.pid });
 
 const config = app.get(WorkerConfig);
 /** Each has its own timer, so that they don't wait for each other. */
-for (const owner of [ExpireObjects, ExpireWebhooks, ExpireChatUsage, ExpireLedger, ExpireIdempotencyKeys])
+for (const owner of [ExpireTasks, ExpireWebhooks, ExpireChatUsage, ExpireLedger, ExpireIdempotencyKeys])
   repeat(() => app.get(owner).run(config));
 repeat(() => app.get(AuditLog).expire(config));
 

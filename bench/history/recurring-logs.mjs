@@ -5,7 +5,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 export function recurringLogs({ database, log: deliveries, accountId }, { near, delivery, audit }) {
   const log = new AuditLog(database);
   const list = (name, query, account = accountId) => [
-    `notifications/DeliveryStore.list: ${name}`,
+    `notifications/DeliveryLog.list: ${name}`,
     () => deliveries.list(account, { limit: 21, ...query }),
   ];
   const entries = (name, query) => [

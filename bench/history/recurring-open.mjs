@@ -49,8 +49,8 @@ function signInsOf({ database, secretsConfig, logger }) {
   ];
 }
 
-function alertsOf({ database, endpoints, log, accountId }) {
-  const alerts = new AlertEventRepository(database, log);
+function alertsOf({ database, endpoints, newDeliveries, accountId }) {
+  const alerts = new AlertEventRepository(database, newDeliveries);
   const rule = { accountId, kind: 'failure_rate', channelIds: [] };
   const reading = {
     subject: 'bench',
@@ -97,10 +97,10 @@ function alertsOf({ database, endpoints, log, accountId }) {
       },
     ],
     [
-      'notifications/DeliveryStore: a channel that is tried',
+      'notifications/NewDeliveries: a channel that is tried',
       async () => {
         const channel = await endpoints.addChannel(accountId, 'slack', 'https://bench.example/alerts');
-        await log.addMessage(accountId, channel, testMessage('bench', new Date()));
+        await newDeliveries.addMessage(accountId, channel, testMessage('bench', new Date()));
         await endpoints.removeChannel(accountId, channel);
       },
     ],
@@ -155,7 +155,7 @@ function budgetsOf({ database, accountId }) {
 }
 
 function tasksOf(
-  { database, log, accountId, scope, store, intake, sweep, lost, redis, redisConfig },
+  { database, log, newDeliveries, accountId, scope, store, intake, sweep, lost, redis, redisConfig },
   { near, failed, delivery },
 ) {
   const figures = new TaskFigures(database);
@@ -188,9 +188,9 @@ function tasksOf(
         await sweep.checkSlots();
       },
     ],
-    ['notifications/DeliveryStore.find', () => log.find(accountId, delivery.id)],
-    ['notifications/DeliveryStore.addTest', () => log.addTest(accountId, 'whe_bench')],
-    ['notifications/DeliveryStore.resend', () => log.resend(accountId, delivery.id)],
+    ['notifications/DeliveryLog.find', () => log.find(accountId, delivery.id)],
+    ['notifications/NewDeliveries.addTest', () => newDeliveries.addTest(accountId, 'whe_bench')],
+    ['notifications/NewDeliveries.resend', () => newDeliveries.resend(accountId, delivery.id)],
     [
       'notifications/WebhookGauges.read',
       async () => {

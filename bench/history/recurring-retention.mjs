@@ -2,10 +2,9 @@
 import { AuditLog } from '#accounts/audit-log.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
-import { LedgerLag } from '#billing/expire-ledger.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 
 const hoursAgo = (hours) => new Date(Date.now() - hours * 3_600_000);
@@ -14,34 +13,33 @@ const NO_STORE = { delete: () => Promise.resolve() };
 
 /** Each run finds some thousand more rows due. */
 export function recurringRetention({ database, tasks, logger }) {
-  const objects = new ExpireObjects(database, NO_STORE, logger);
+  const expired = new ExpireTasks(database, NO_STORE, logger);
   const webhooks = new ExpireWebhooks(database, logger);
   const usage = new UsageRepository(database);
   const chats = new ChatUsageRepository(database);
   const charges = new ChargeRepository(database);
-  const lag = new LedgerLag(database);
   const week = 168;
   const step = (week * 600) / tasks;
   const due = (hours, time) => hours - step * (time + 1);
   const kept = { imageRetentionHours: 10_000, taskRetentionHours: 10_000 };
   return [
     [
-      'tasks/ExpireObjects.run: nothing due',
-      () => objects.run({ imageRetentionHours: 72 + step, taskRetentionHours: week }),
+      'tasks/ExpireTasks.run: nothing due',
+      () => expired.run({ imageRetentionHours: 72 + step, taskRetentionHours: week }),
     ],
-    ['tasks/ExpireObjects.run: objects', (time) => objects.run({ ...kept, imageRetentionHours: due(72, time) })],
-    ['tasks/ExpireObjects.run: rows', (time) => objects.run({ ...kept, taskRetentionHours: due(week, time) })],
-    ['tasks/ExpireObjects.imagesDueSince', () => objects.imagesDueSince({ imageRetentionHours: 60 })],
-    ['tasks/ExpireObjects.rowsDueSince', () => objects.rowsDueSince({ taskRetentionHours: 160 }, 24)],
+    ['tasks/ExpireTasks.run: objects', (time) => expired.run({ ...kept, imageRetentionHours: due(72, time) })],
+    ['tasks/ExpireTasks.run: rows', (time) => expired.run({ ...kept, taskRetentionHours: due(week, time) })],
+    ['tasks/ExpireTasks.imagesDueSince', () => expired.imagesDueSince({ imageRetentionHours: 60 })],
+    ['tasks/ExpireTasks.rowsDueSince', () => expired.rowsDueSince({ taskRetentionHours: 160 }, 24)],
     ['tasks/ExpireIdempotencyKeys.dueSince', () => new ExpireIdempotencyKeys(database, logger).dueSince()],
     ['tasks/ExpireIdempotencyKeys.run', () => new ExpireIdempotencyKeys(database, logger).run()],
     ['notifications/ExpireWebhooks.run', (time) => webhooks.run({ taskRetentionHours: due(week, time) })],
     ['notifications/ExpireWebhooks.dueSince', () => webhooks.dueSince({ taskRetentionHours: 160 })],
     ['billing/ChargeRepository.removeBefore', (time) => charges.removeBefore(hoursAgo(due(week, time)), 1_000)],
     ['billing/ChargeRepository.removeBefore: nothing due', () => charges.removeBefore(hoursAgo(week * 2), 1_000)],
-    ['billing/LedgerLag.charges', () => lag.charges(6)],
-    ['billing/LedgerLag.usage: hours', () => lag.usage('hour', 6)],
-    ['billing/LedgerLag.usage: days', () => lag.usage('day', 5)],
+    ['billing/ChargeRepository.oldestBefore', () => charges.oldestBefore(hoursAgo(24 * 6))],
+    ['billing/UsageRepository.oldestBefore: hours', () => usage.oldestBefore('hour', hoursAgo(24 * 6))],
+    ['billing/UsageRepository.oldestBefore: days', () => usage.oldestBefore('day', hoursAgo(24 * 5))],
     ['billing/UsageRepository.removeBefore: hours', () => usage.removeBefore('hour', hoursAgo(week - 6), 1_000)],
     ['billing/UsageRepository.removeBefore: days', () => usage.removeBefore('day', hoursAgo(week - 48), 1_000)],
     ['billing/UsageRepository.removeBefore: nothing due', () => usage.removeBefore('hour', hoursAgo(week * 2), 1_000)],

@@ -1,6 +1,6 @@
 // Every recurring statement of the API, the worker and the console, by the classes that run it.
 import { createHash, randomBytes } from 'node:crypto';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { FindKey } from '#accounts/find-key.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
@@ -18,8 +18,10 @@ import { TaskSlots } from '#tasks/admission/task-slots.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { DeliveryLine } from '#notifications/deliveries/delivery-line.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog } from '#notifications/deliveries/delivery-log.js';
+import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
 import { DeliveryTransitions } from '#notifications/deliveries/delivery-transitions.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { recurringLogs } from './recurring-logs.mjs';
 import { recurringOpen } from './recurring-open.mjs';
@@ -74,8 +76,10 @@ export async function recurring(database, room, { tasks, accountId }) {
     deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
     line: new DeliveryLine(database, webhooksConfig),
     endpoints,
-    log: new DeliveryStore(database, endpoints),
-    apiKeys: new ApiKeyRepository(database, secretsConfig),
+    log: new DeliveryLog(database, endpoints),
+    records: new DeliveryRecords(database, endpoints),
+    newDeliveries: new NewDeliveries(database, endpoints),
+    findKey: new FindKey(database, secretsConfig),
     lost,
   };
   const places = await placesOf(database, accountId);
@@ -222,7 +226,7 @@ function listsOf({ store, database, accountId, scope, tasks }, { near, middle, f
   ];
 }
 
-function figuresOf({ database, accountId, line, log }, { failed: { id: failedId } }) {
+function figuresOf({ database, accountId, line, records }, { failed: { id: failedId } }) {
   const usage = new UsageRepository(database);
   const budgets = new BudgetRepository(database);
   const figures = new TaskFigures(database);
@@ -265,13 +269,13 @@ function figuresOf({ database, accountId, line, log }, { failed: { id: failedId 
     ['tasks/FailedTasks.page: the next one', () => failed.page({ ...kind, limit: 20, after: failedId })],
     ['tasks/FailedTasks.page: of a kind that is rare', () => failed.page({ ...kind, code: 'no_such_code', limit: 20 })],
     ['tasks/FailedTasks.page: not retried yet', () => failed.page({ ...kind, limit: 20, open: true })],
-    ['notifications/DeliveryStore.channels', () => log.channels(accountId)],
+    ['notifications/DeliveryRecords.ofChannels', () => records.ofChannels(accountId)],
     ['notifications/DeliveryLine.heads', () => line.heads()],
-    ['notifications/DeliveryStore.records', () => log.records(accountId, ['whe_bench'])],
+    ['notifications/DeliveryRecords.ofEndpoints', () => records.ofEndpoints(accountId, ['whe_bench'])],
   ];
 }
 
-function callsOf({ store, intake, transitions, accountId, scope, keyId, database, apiKeys }, { near, middle, far }) {
+function callsOf({ store, intake, transitions, accountId, scope, keyId, database, findKey }, { near, middle, far }) {
   const command = (changes = {}) => ({
     id: newTaskId(),
     accountId,
@@ -322,8 +326,8 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
     cost_micros: 1,
   });
   return [
-    ['accounts/ApiKeyRepository.findByKey', () => apiKeys.findByKey('sk-dr-none')],
-    ['accounts/ApiKeyRepository.touch', () => apiKeys.touch([keyId])],
+    ['accounts/FindKey.byText', () => findKey.byText('sk-dr-none')],
+    ['accounts/FindKey.touch', () => findKey.touch([keyId])],
     ['tasks/TaskIntake.take: a request', () => take()],
     ['tasks/TaskIntake.take: with an Idempotency-Key', () => take(keyed())],
     [

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { percent, rate, seconds, times } from '../figures.mjs';
 import { DueRows } from '../history/due-rows.mjs';
 import { openHistoryRoom } from '../history/room.mjs';
@@ -124,7 +124,7 @@ async function withSlowStore(stage, history, due, count) {
   await due.addImages(count);
   const { images } = await due.left();
   const since = performance.now();
-  await new ExpireObjects(room.database, { delete: () => pause(STORE_MS) }, room.logger).run({
+  await new ExpireTasks(room.database, { delete: () => pause(STORE_MS) }, room.logger).run({
     imageRetentionHours: 72,
     taskRetentionHours: 10_000,
   });

@@ -5,18 +5,24 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { AccountStore } from './account-store.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { AuditLog } from './audit-log.js';
+import { FindKey } from './find-key.js';
 import { PasswordHashLimiter } from './password-hash-limiter.js';
 import { LinkStore } from './link-store.js';
+import { NewKeyRepository } from './new-key.repository.js';
 import { OpenIdPeople } from './openid-people.js';
 import { PasskeyStore } from './passkey-store.js';
 import { Passwords } from './passwords.js';
 import { PersonStore } from './person-store.js';
 import { SECOND_FACTORS, SecondFactorStore } from './second-factor-store.js';
 import { SessionStore } from './session-store.js';
+import { TaskRights } from './task-rights.js';
 
-const stores = [
+const parts = [
   AccountStore,
   ApiKeyRepository,
+  NewKeyRepository,
+  FindKey,
+  TaskRights,
   PersonStore,
   SessionStore,
   LinkStore,
@@ -35,7 +41,7 @@ const sealer = {
 /** Accounts, their keys and people, and the audit log. */
 @Module({
   imports: [DatabaseModule],
-  providers: [...stores, PasswordHashLimiter, Passwords, sealer],
-  exports: [...stores, Passwords],
+  providers: [...parts, PasswordHashLimiter, Passwords, sealer],
+  exports: [...parts, Passwords],
 })
 export class AccountsModule {}

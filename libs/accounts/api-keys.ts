@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
 /** The account that owns everything until more accounts exist; created by the baseline migration. */
@@ -26,6 +26,10 @@ export type KeyScope = (typeof KEY_SCOPES)[number];
 export const KEY_TASKS = ['all', 'own'] as const;
 export type KeyTasks = (typeof KEY_TASKS)[number];
 
+/** How generations respond: with the image, or at once with a task id. */
+export const SUBMIT_MODES = ['sync', 'apimart'] as const;
+export type SubmitMode = (typeof SUBMIT_MODES)[number];
+
 /** Settings of one key. */
 export interface ApiKeySettings {
   /** Share of the queue relative to other keys; at least 1. */
@@ -43,7 +47,7 @@ export interface ApiKeySettings {
   readonly defaultResponseFormat: DefaultResponseFormat | null;
   /** Whether generations accept `<w>x<h>` sizes; null = the deployment's default. */
   readonly allowPixelSize: boolean | null;
-  readonly submitMode: 'sync' | 'apimart';
+  readonly submitMode: SubmitMode;
   readonly expiresAt: Date | null;
 }
 
@@ -84,15 +88,14 @@ export function storedKeyTasks(text: string): KeyTasks {
   return text === 'all' ? 'all' : 'own';
 }
 
+/** The `submit_mode` column of a key's row; `sync` for an unknown value. */
+export function storedSubmitMode(text: string | null): SubmitMode {
+  return SUBMIT_MODES.find((mode) => mode === text) ?? 'sync';
+}
+
 /** `sk-dr-` and 256 random bits. */
 export function newApiKey(): string {
   return `sk-dr-${randomBytes(32).toString('base64url')}`;
-}
-
-/** The stored form of a key: its HMAC-SHA-256 under a key derived from SECRET_KEY for this purpose only. */
-export function hashApiKey(secretKey: string, key: string): Buffer {
-  const pepper = Buffer.from(hkdfSync('sha256', secretKey, '', 'api-key', 32));
-  return createHmac('sha256', pepper).update(key).digest();
 }
 
 /** The part of a key that may be shown. */

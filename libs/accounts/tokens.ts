@@ -6,7 +6,7 @@ export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** The keys for hashing tokens; the previous one only for lookups. */
+/** The keys for hashing tokens and API keys; the previous one only for lookups. */
 export interface TokenSecrets {
   readonly secretKey: string;
   readonly secretKeyPrevious?: string | undefined;

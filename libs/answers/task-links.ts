@@ -2,28 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { QueuePlace } from '#queue/fair-order.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js';
-import {
-  WEBHOOK_TEST,
-  webhookEvent,
-  webhookTestEvent,
-  type SentEventType,
-  type WebhookEvent,
-  type WebhookEventType,
-  type WebhookTestEvent,
-} from '#contract/webhook-event.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/row/task.js';
 
 /** A task, and whether retention keeps it; absent where unknown, because polls do not read it. */
 type KeptTask = TaskSummary & { readonly isKept?: boolean };
-
-/** The part of a delivery that its message depends on. */
-interface DeliverySummary {
-  readonly id: string;
-  readonly endpointId: string | null;
-  readonly event: SentEventType;
-  readonly createdAt: Date;
-}
 
 /** Tasks as callers see them, with image URLs that are signed at every read. */
 @Injectable()
@@ -49,14 +32,6 @@ export class TaskLinks {
     return taskView(viewed, (image) => this.linkTo(task, image));
   }
 
-  /** The webhook message about a task or an endpoint test. Undefined while the task is pending, or if it is deleted. */
-  event(delivery: DeliverySummary, task: TaskSummary | undefined): WebhookEvent | WebhookTestEvent | undefined {
-    const { id, endpointId, event, createdAt } = delivery;
-    if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
-    if (task === undefined || task.finishedAt === null || !isOfTask(event)) return undefined;
-    return webhookEvent(event, task.finishedAt, this.view(task));
-  }
-
   /** The link to an image, without a URL once the image has expired. */
   linkTo(task: KeptTask, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
@@ -64,8 +39,4 @@ export class TaskLinks {
     if (link !== undefined) return link;
     return { url: undefined, expiresAt: this.links.objectExpiresAt(finishedAt) };
   }
-}
-
-function isOfTask(type: SentEventType): type is WebhookEventType {
-  return type.startsWith('image.task.');
 }

@@ -1,22 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import { encodeTime } from 'ulid';
+import { decodeTime, encodeTime } from 'ulid';
 import { PrismaService } from '#database/prisma.service.js';
+
+const TASK = 'task_';
 
 /** Charges, selected by the time in the id of their task. Triggers write them (ledger.sql). */
 @Injectable()
 export class ChargeRepository {
   constructor(private readonly prisma: PrismaService) {}
 
+  /** When the task of the oldest charge from before a time was created. */
+  async oldestBefore(time: Date): Promise<Date | undefined> {
+    const oldest = await this.prisma.charge.findFirst({
+      where: { taskId: before(time) },
+      orderBy: [{ taskId: 'asc' }, { kind: 'asc' }],
+      select: { taskId: true },
+    });
+    return oldest === null ? undefined : new Date(decodeTime(oldest.taskId.slice(TASK.length)));
+  }
+
   /**
    * Removes at most `limit` charges of tasks from before a time, and returns their number. The totals stay in
    * `spend_totals`.
    */
   async removeBefore(time: Date, limit: number): Promise<number> {
-    // By the primary key: an index by time would slow down every task.
     const { charge } = this.prisma;
-    const due = { gte: 'task_', lt: `task_${encodeTime(time.getTime())}` };
     const rows = await charge.findMany({
-      where: { taskId: due },
+      where: { taskId: before(time) },
       orderBy: [{ taskId: 'asc' }, { kind: 'asc' }],
       take: limit,
       select: { taskId: true },
@@ -29,4 +39,9 @@ export class ChargeRepository {
     await charge.deleteMany({ where: { taskId: { gte: first.taskId, lte: last.taskId } } });
     return rows.length;
   }
+}
+
+/** By the primary key: an index by time would slow down every task. */
+function before(time: Date): { gte: string; lt: string } {
+  return { gte: TASK, lt: TASK + encodeTime(time.getTime()) };
 }

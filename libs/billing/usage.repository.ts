@@ -42,6 +42,16 @@ export class UsageRepository {
     return first?.time;
   }
 
+  /** The time of the oldest rolled-up usage from before a time. */
+  async oldestBefore(step: Step, time: Date): Promise<Date | undefined> {
+    const oldest = await this.prisma.usageRollup.findFirst({
+      where: { step, time: { lt: time } },
+      orderBy: { time: 'asc' },
+      select: { time: true },
+    });
+    return oldest?.time;
+  }
+
   /** Rolls up a batch and returns its size; 0 also while another process does it. */
   async rollUp(): Promise<number> {
     return await rollUp(this.prisma.pool);

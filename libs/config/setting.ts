@@ -40,6 +40,14 @@ export function Setting(env: string, doc: string, options: Omit<SettingDescripti
   };
 }
 
+/** Like Setting, with the description that another config class gives the same environment variable. */
+export function SettingOf(configClass: new () => object, env: string): PropertyDecorator {
+  const described = settingsOf(configClass).find((setting) => setting.env === env);
+  if (described === undefined) throw new Error(`${configClass.name} does not read ${env}`);
+  const { doc, property: _property, type: _type, ...options } = described;
+  return Setting(env, doc, options);
+}
+
 /** Requires a whole number from `min` to `max`, both included. */
 export function Within(min: number, max = Infinity): PropertyDecorator {
   return (target, property) => {

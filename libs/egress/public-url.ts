@@ -4,6 +4,8 @@ import { AddressRules } from './address-rules.js';
 import type { EgressConfig } from './egress.config.js';
 
 const MAX_LENGTH = 8_192;
+/** Maximum characters of a URL that messages are sent to. */
+export const RECEIVER_URL_LENGTH = 2_048;
 /** Characters that URL parsers strip, trim, or convert in different ways. */
 const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 
@@ -37,6 +39,12 @@ export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlSh
     return 'The URL uses a port that is not allowed. Operators can allow ports with EGRESS_PORTS.';
   }
   return hostProblem(url, new AddressRules(config));
+}
+
+/** Like publicUrlProblem, for a URL that a user enters to get webhooks or alerts: https only, and not as long. */
+export function receiverUrlProblem(text: string, config: ShapeConfig): string | undefined {
+  if (text.length > RECEIVER_URL_LENGTH) return 'The URL is too long.';
+  return publicUrlProblem(text, config, { httpsOnly: true });
 }
 
 function parse(text: string): URL | undefined {

@@ -6,9 +6,11 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { AlertEventRepository } from './alerts/alert-event.repository.js';
 import { AlertRuleRepository } from './alerts/alert-rule.repository.js';
 import { DeliveryLine } from './deliveries/delivery-line.js';
-import { DeliveryStore } from './deliveries/delivery-store.js';
+import { DeliveryLog } from './deliveries/delivery-log.js';
+import { DeliveryRecords } from './deliveries/delivery-records.js';
 import { DeliveryTransitions } from './deliveries/delivery-transitions.js';
-import { SendDeliveries } from './deliveries/send-deliveries.js';
+import { EnqueueDeliveries } from './deliveries/enqueue-deliveries.js';
+import { NewDeliveries } from './deliveries/new-deliveries.js';
 import { WebhookGauges } from './deliveries/webhook-gauges.js';
 import { EndpointStore } from './endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from './secret-store.js';
@@ -19,8 +21,8 @@ const sealer = {
   inject: [SecretsConfig],
   useFactory: (secrets: SecretsConfig) => new TextSealer(secrets, WEBHOOK_SECRETS),
 };
-const stores = [EndpointStore, WebhookSecretStore, DeliveryStore, AlertRuleRepository, AlertEventRepository];
-const sending = [DeliveryTransitions, DeliveryLine, SendDeliveries];
+const stores = [EndpointStore, WebhookSecretStore, AlertRuleRepository, AlertEventRepository];
+const deliveries = [NewDeliveries, DeliveryLine, EnqueueDeliveries, DeliveryTransitions, DeliveryLog, DeliveryRecords];
 
 /**
  * Webhook endpoints, alert channels and rules, and what is sent to them. Every process enqueues what is due; the worker
@@ -28,7 +30,7 @@ const sending = [DeliveryTransitions, DeliveryLine, SendDeliveries];
  */
 @Module({
   imports: [DatabaseModule, QueueModule],
-  providers: [...stores, ...sending, sealer, WebhookGauges],
-  exports: [...stores, ...sending],
+  providers: [...stores, ...deliveries, sealer, WebhookGauges],
+  exports: [...stores, ...deliveries],
 })
 export class NotificationsModule {}

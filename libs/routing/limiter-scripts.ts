@@ -1,5 +1,5 @@
 import { RedisScript } from '#redis/redis-script.js';
-import { STARTS_KEPT } from './limiter.js';
+import { STARTS_KEPT } from './call-permit.js';
 import { CHAT_LATE_MS, CHAT_RETRY_MS, LINE } from './provider-line.js';
 
 /** Longest pause of a provider or key for which the provider named no time, in ms. */

@@ -5,7 +5,7 @@ import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { IMAGE_QUEUE } from '#queue/job-catalog.js';
 import { ENTER, FORGET, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
-import type { Asking, CallOutcome, CallRejection, RefusalReason } from './limiter.js';
+import type { Asking, CallOutcome, CallRejection, RefusalReason } from './call-permit.js';
 import { LINE_PARTS } from './provider-line.js';
 import { RoutingConfig } from './routing.config.js';
 

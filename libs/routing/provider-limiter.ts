@@ -5,7 +5,7 @@ import { ImageQueue } from '#queue/image-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './provider-switches.js';
 import type { Answer, CallReport, LimiterState, ProviderCall } from './limiter-state.js';
-import type { Asking, Limiter, CallPermit, CallRejection } from './limiter.js';
+import type { Asking, CallPermit, CallRejection } from './call-permit.js';
 import { RoutingConfig } from './routing.config.js';
 import { SharedLimiter } from './shared-limiter.js';
 
@@ -19,7 +19,7 @@ const RENEWALS_PER_LEASE = 3;
  * wrong refusal would stop all work, while exceeding a limit costs at worst a refusal by the provider.
  */
 @Injectable()
-export class ProviderLimiter implements Limiter, OnApplicationShutdown {
+export class ProviderLimiter implements OnApplicationShutdown {
   private readonly calls = new Set<ProviderCall>();
   /** Reports and calls of jobs that are on their way to Redis. */
   private readonly sending = new Set<Promise<unknown>>();
@@ -35,6 +35,11 @@ export class ProviderLimiter implements Limiter, OnApplicationShutdown {
     this.timer = setInterval(() => void this.renew(), slotLeaseMs / RENEWALS_PER_LEASE).unref();
   }
 
+  /**
+   * Asks for one call with a key of a provider, by the key's name, which is empty where there are no keys. A task has
+   * one slot of a provider, however often it asks. A call that resumes a job is never rejected and does not count as a
+   * start. Never throws.
+   */
   async enter(
     entry: ProviderEntry,
     keyName: string,

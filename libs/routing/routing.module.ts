@@ -4,22 +4,13 @@ import { QueueModule } from '#queue/queue.module.js';
 import { DrainedProviders, ProviderSwitches } from './provider-switches.js';
 import { LimiterGauges } from './limiter-gauges.js';
 import { LimiterState } from './limiter-state.js';
-import { LIMITER } from './limiter.js';
 import { ProviderLimiter } from './provider-limiter.js';
 import { SharedLimiter } from './shared-limiter.js';
 
 /** Decides which provider calls may begin, for all processes together. Needs the CatalogModule and RoutingConfig. */
 @Module({
   imports: [DatabaseModule, QueueModule],
-  providers: [
-    LimiterState,
-    SharedLimiter,
-    ProviderSwitches,
-    DrainedProviders,
-    ProviderLimiter,
-    { provide: LIMITER, useExisting: ProviderLimiter },
-    LimiterGauges,
-  ],
-  exports: [ProviderLimiter, LIMITER, LimiterState, DrainedProviders, ProviderSwitches],
+  providers: [LimiterState, SharedLimiter, ProviderSwitches, DrainedProviders, ProviderLimiter, LimiterGauges],
+  exports: [ProviderLimiter, LimiterState, DrainedProviders, ProviderSwitches],
 })
 export class RoutingModule {}

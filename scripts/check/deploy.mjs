@@ -67,9 +67,9 @@ function knownSettings() {
   const names = new Set(['NODE_ENV', 'LD_PRELOAD']);
   for (const folder of ['apps', 'libs']) {
     for (const file of readdirSync(join(home, folder), { recursive: true })) {
-      if (!file.endsWith('.config.ts')) continue;
+      if (!/(\.config|config\/shared-settings)\.ts$/.test(file)) continue;
       const source = readFileSync(join(home, folder, file), 'utf8');
-      for (const [, name] of source.matchAll(/@Setting\(\s*'([A-Z0-9_]+)'/g)) names.add(name);
+      for (const [, name] of source.matchAll(/\bSetting\(\s*'([A-Z0-9_]+)'/g)) names.add(name);
     }
   }
   return names;

@@ -47,7 +47,7 @@ it('lets imports go down, stay in their room and reach the fenced packages where
   const findings = check({
     'apps/api/src/main.ts': `import '#tasks/reading/task-store.js';\nimport './http/filter.js';`,
     'apps/api/src/http/filter.ts': `import { AppError } from '#contract/app-error.js';`,
-    'apps/api/src/auth/api-key-store.ts': `import type { Prisma } from '#database/generated/client.js';`,
+    'libs/accounts/session-store.ts': `import type { Prisma } from '#database/generated/client.js';`,
     'apps/worker/src/image.processor.ts': `import { Processor } from '@nestjs/bullmq';`,
     'apps/dashboard/src/page.ts': `import '#contract/app-error.js';`,
     'libs/contract/app-error.ts': `// import '#tasks/reading/task-store.js' in a comment is none\nexport const text = "import 'sharp'";`,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { hashApiKey } from '#accounts/api-keys.js';
+import { hashApiKey } from '#accounts/key-hashes.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { rawCall } from '../support/raw-call.js';

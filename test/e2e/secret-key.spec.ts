@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
-import { hashApiKey } from '#accounts/api-keys.js';
+import { hashApiKey } from '#accounts/key-hashes.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, linkToken, PASSWORD, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { patient } from '../support/patience.js';

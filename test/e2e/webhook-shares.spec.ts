@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { signInFirstAdmin } from '../support/console.js';
@@ -29,8 +29,8 @@ describe('webhooks of several accounts', () => {
     receiver.answer('/slow', (response) => held.push(response));
     const endpoints = new EndpointStore(databaseOf(platform), { ...new WebhooksConfig(), endpointsPerAccount: 0 });
     const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url('/slow'));
-    const log = new DeliveryStore(databaseOf(platform), endpoints);
-    for (let n = 0; n < SLOW; n++) await log.addTest(TEST_ACCOUNT, endpoint);
+    const deliveries = new NewDeliveries(databaseOf(platform), endpoints);
+    for (let n = 0; n < SLOW; n++) await deliveries.addTest(TEST_ACCOUNT, endpoint);
     await receiver.arrived('/slow', AT_ONCE);
 
     const other = await platform.newKey({}, await platform.newAccount());

@@ -4,7 +4,7 @@ import OpenAI from 'openai';
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
 import { TextSealer } from '#secrets/sealed-text.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog } from '#notifications/deliveries/delivery-log.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#notifications/secret-store.js';
@@ -66,7 +66,7 @@ describe('webhooks', () => {
   }
 
   async function settled(taskId: string): Promise<unknown> {
-    const log = new DeliveryStore(databaseOf(platform), endpoints());
+    const log = new DeliveryLog(databaseOf(platform), endpoints());
     const look = () => log.list(TEST_ACCOUNT, { taskId, limit: 10 });
     await waitUntil(async () => (await look()).every(({ state }) => state !== 'pending'), { timeoutMs: 30_000 });
     return (await look()).map(({ state, attempts }) => [state, attempts.map(({ status }) => status)]);

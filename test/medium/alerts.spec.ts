@@ -2,7 +2,7 @@ import { AlertEventRepository } from '#notifications/alerts/alert-event.reposito
 import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
 import { ALERTS } from '#notifications/alerts/alert-settings.js';
 import type { PrismaService } from '#database/prisma.service.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { openPrisma } from '../support/open-prisma.js';
@@ -38,7 +38,7 @@ describe('alerts', () => {
     rules = new AlertRuleRepository(prisma);
     events = new AlertEventRepository(
       prisma,
-      new DeliveryStore(prisma, new EndpointStore(prisma, new WebhooksConfig())),
+      new NewDeliveries(prisma, new EndpointStore(prisma, new WebhooksConfig())),
     );
   });
   afterAll(async () => {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import { hashApiKey } from '#accounts/api-keys.js';
+import { hashApiKey } from '#accounts/key-hashes.js';
+import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { loadConfig } from '#config/load-config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -13,6 +14,7 @@ let database: TestDatabase;
 let prisma: PrismaService;
 let pool: pg.Pool;
 let keys: ApiKeyRepository;
+let newKeys: NewKeyRepository;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -22,7 +24,8 @@ beforeAll(async () => {
   });
   prisma = new PrismaService(config, new Logger('test', 'silent'));
   pool = prisma.pool;
-  keys = new ApiKeyRepository(prisma, { secretKey: SECRET });
+  keys = new ApiKeyRepository(prisma);
+  newKeys = new NewKeyRepository(prisma, { secretKey: SECRET });
 });
 
 beforeEach(async () => {
@@ -35,7 +38,7 @@ afterAll(async () => {
 });
 
 it('stores the HMAC of a key and its first characters, never the key', async () => {
-  const { id, key, prefix } = await keys.create({ name: 'team' });
+  const { id, key, prefix } = await newKeys.create({ name: 'team' });
   expect(key).toMatch(/^sk-dr-[A-Za-z0-9_-]{43}$/);
   expect(prefix).toBe(key.slice(0, 12));
   const { rows } = await pool.query<{ hash: Buffer; account_id: string; text: string }>(
@@ -57,7 +60,7 @@ it('hashes differently for another key and for another secret', () => {
 
 it('makes a given key known once, whoever is first', async () => {
   const key = 'a-key-from-the-environment';
-  const results = await Promise.all(Array.from({ length: 5 }, () => keys.ensure(key, 'bootstrap')));
+  const results = await Promise.all(Array.from({ length: 5 }, () => newKeys.ensure(key, 'bootstrap')));
   expect(results.filter(({ created }) => created)).toHaveLength(1);
   expect(new Set(results.map(({ id }) => id)).size).toBe(1);
   const listed = await keys.list();
@@ -67,18 +70,18 @@ it('makes a given key known once, whoever is first', async () => {
 });
 
 it('revokes by id or prefix, keeps the first time, and does not revive a revoked key', async () => {
-  const { id, key, prefix } = await keys.create({ name: 'team' });
+  const { id, key, prefix } = await newKeys.create({ name: 'team' });
   const revoked = await keys.revoke(prefix);
   if (typeof revoked === 'string') throw new Error(revoked);
   expect(revoked).toMatchObject({ key: { id }, changed: true });
   expect(await keys.revoke(id)).toEqual({ key: revoked.key, changed: false });
   expect(await keys.list()).toEqual([revoked.key]);
-  expect(await keys.ensure(key, 'again')).toEqual({ id, created: false, revoked: true });
+  expect(await newKeys.ensure(key, 'again')).toEqual({ id, created: false, revoked: true });
 });
 
 it('revokes nothing when the name is unknown, shared by several keys, or of another account', async () => {
-  await keys.create({ name: 'one' });
-  const { id } = await keys.create({ name: 'two' });
+  await newKeys.create({ name: 'one' });
+  const { id } = await newKeys.create({ name: 'two' });
   await pool.query(`UPDATE api_keys SET prefix = 'sk-dr-same'`);
   expect(await keys.revoke('key_none')).toBe('unknown');
   expect(await keys.revoke('sk-dr-same')).toBe('ambiguous');

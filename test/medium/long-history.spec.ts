@@ -18,8 +18,8 @@ const TASKS = 200_000;
 const MAX_PAGES = 1_500;
 /** Finds each of up to a thousand rows that are due by its key, and writes to every index. */
 const BATCHES: readonly string[] = [
-  'tasks/ExpireObjects.run: objects',
-  'tasks/ExpireObjects.run: rows',
+  'tasks/ExpireTasks.run: objects',
+  'tasks/ExpireTasks.run: rows',
   'notifications/ExpireWebhooks.run',
   'billing/ChargeRepository.removeBefore',
   'billing/UsageRepository.removeBefore: hours',
@@ -73,7 +73,7 @@ describe(`a history of ${TASKS} tasks`, () => {
   it.each<[string, RegExp]>([
     ['O5: lists and searches of tasks', /^tasks\/(TaskStore\.(list|count)|SearchTasks)/],
     ['O6: usage, figures and logs, and their retention', /^(billing|accounts)\/|^tasks\/(TaskFigures|FailedTasks)/],
-    ['O4: retention of tasks and their objects', /^tasks\/ExpireObjects/],
+    ['O4: retention of tasks and their objects', /^tasks\/ExpireTasks/],
     ['anything else that recurs', /./],
   ])('is not read through for %s', async (_what, names) => {
     const own = works.filter(([name]) => names.test(name) && !done.has(name));

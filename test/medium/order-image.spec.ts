@@ -10,13 +10,13 @@ import type { ImageProvider, ProviderCallContext } from '#providers/image-provid
 import { ProviderError } from '#providers/provider-error.js';
 import { exactAvif } from '#images/sample-images.fixture.js';
 import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
-import type { CallOutcome, Limiter, CallRejection } from '#routing/limiter.js';
+import type { CallOutcome, CallRejection } from '#routing/call-permit.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey } from '#storage/object-key.js';
 import type { ProviderCall } from '#tasks/row/provider-call.js';
 import type { TaskCommand, TaskSummary } from '#tasks/row/task.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import { imageWorker, OPEN_LIMITER, imageOf, vendor } from '../support/image-worker.js';
+import { imageWorker, OPEN_LIMITER, imageOf, vendor, type CallLimiter } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -115,7 +115,7 @@ describe('ordering an image', () => {
       const rejected = { retryable: false, charged: 'no', isAboutRequest: true, reason } as const;
       const reject: Generate = () => Promise.reject(new ProviderError('upstream_error', 'Rejected.', rejected));
       const outcomes: CallOutcome[] = [];
-      const limiter: Limiter = {
+      const limiter: CallLimiter = {
         enter: () =>
           Promise.resolve({ end: (outcome: CallOutcome) => void outcomes.push(outcome), park: () => undefined }),
       };
@@ -197,7 +197,7 @@ describe('ordering an image', () => {
     /** Refuses these providers; notes what it is told. */
     function gateOf(refusals: Readonly<Record<string, CallRejection>>) {
       const told: [string, string, CallOutcome | number][] = [];
-      const limiter: Limiter = {
+      const limiter: CallLimiter = {
         enter: ({ name }, keyName) =>
           Promise.resolve(
             refusals[name] ?? {

@@ -1,6 +1,6 @@
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderCall } from '#routing/limiter-state.js';
-import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import {
   openLimiterRoom,
   passed,

@@ -1,6 +1,6 @@
 import type { QueueCaller } from '#queue/fair-order.js';
 import { imageJobId, taskIdOf } from '#queue/job-catalog.js';
-import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import {
   openLimiterRoom,

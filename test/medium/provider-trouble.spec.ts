@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import {
   openLimiterRoom,

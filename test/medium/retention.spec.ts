@@ -9,7 +9,8 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChargeRepository } from '#billing/charge.repository.js';
-import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
+import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { ExpireLedger, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
@@ -17,7 +18,7 @@ import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { newUploadId } from '#tasks/row/task-id.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
@@ -25,7 +26,7 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
@@ -91,7 +92,7 @@ describe('retention', () => {
 
   it('tells since when the oldest image and row should be gone, and nothing before they should', async () => {
     const config = { imageRetentionHours: 24, taskRetentionHours: 48 };
-    const expire = new ExpireObjects(room.database, store, room.logger);
+    const expire = new ExpireTasks(room.database, store, room.logger);
     const { id } = await completed();
     await finishedHoursAgo(id, 23);
     expect(await expire.imagesDueSince(config)).toBeUndefined();
@@ -108,18 +109,22 @@ describe('retention', () => {
   it('tells since when the oldest of what is kept for years or hours should be gone', async () => {
     const [config] = loadConfig([WorkerConfig], {});
     const { chargeRetentionDays, auditLogRetentionDays } = config;
-    const lag = new LedgerLag(room.database);
+    const ledger = new ExpireLedger(
+      new ChargeRepository(room.database),
+      new UsageRepository(room.database),
+      room.logger,
+    );
     const audit = new AuditLog(room.database);
     const alerts = new AlertEventRepository(
       room.database,
-      new DeliveryStore(room.database, new EndpointStore(room.database, loadConfig([WebhooksConfig], {})[0])),
+      new NewDeliveries(room.database, new EndpointStore(room.database, loadConfig([WebhooksConfig], {})[0])),
     );
     const keys = new ExpireIdempotencyKeys(room.database, room.logger);
     const signIns = new ExpireSignIns(room.database, room.logger);
     const dueSince = () =>
       Promise.all([
-        ...[lag.charges(chargeRetentionDays), lag.usage('hour', USAGE_HOUR_DAYS)],
-        ...[lag.usage('day', USAGE_DAY_DAYS), audit.dueSince(config), alerts.dueSince(config)],
+        ...[ledger.chargesDueSince(config), ledger.usageDueSince('hour'), ledger.usageDueSince('day')],
+        ...[audit.dueSince(config), alerts.dueSince(config)],
         ...[keys.dueSince(), signIns.dueSince()],
       ]);
     const add = async (daysTooOld: number) => {
@@ -258,7 +263,7 @@ describe('retention', () => {
   });
 
   it('leaves favorites alone until they are none', async () => {
-    const expire = new ExpireObjects(room.database, store, room.logger);
+    const expire = new ExpireTasks(room.database, store, room.logger);
     const favorite = await completed();
     const other = await completed();
     for (const { id } of [favorite, other]) await finishedHoursAgo(id, 169);
@@ -275,7 +280,7 @@ describe('retention', () => {
   });
 
   it('leaves a task alone while its webhooks are tried', async () => {
-    const expire = new ExpireObjects(room.database, store, room.logger);
+    const expire = new ExpireTasks(room.database, store, room.logger);
     const told = await completed();
     const other = await completed();
     for (const { id } of [told, other]) await finishedHoursAgo(id, 169);
@@ -307,7 +312,7 @@ describe('retention', () => {
         await store.delete(key);
       },
     });
-    await new ExpireObjects(room.database, marking, room.logger).run(KEPT);
+    await new ExpireTasks(room.database, marking, room.logger).run(KEPT);
     expect([await stored(), (await room.sql('SELECT id FROM tasks')).rows]).toEqual([[], []]);
   });
 
@@ -330,7 +335,7 @@ describe('retention', () => {
   });
 
   it('removes images and uploads first, the task later, and nothing before its time', async () => {
-    const expire = new ExpireObjects(room.database, store, room.logger);
+    const expire = new ExpireTasks(room.database, store, room.logger);
     const fresh = await completed();
     const stale = await completed();
     const gone = await completed();
@@ -396,7 +401,7 @@ describe('retention', () => {
     await room.sql(`UPDATE tasks SET status = 'failed', finished_at = now() - interval '80 hours' WHERE id = $1`, [
       wanted.id,
     ]);
-    await new ExpireObjects(room.database, store, room.logger).run(KEPT);
+    await new ExpireTasks(room.database, store, room.logger).run(KEPT);
     const { rows } = await room.sql('SELECT 1 FROM tasks WHERE objects_deleted_at IS NOT NULL');
     expect(rows).toHaveLength(1);
     await put(uploadKey(newUploadId()));

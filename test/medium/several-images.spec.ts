@@ -8,7 +8,7 @@ import type { ImageProvider } from '#providers/image-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { resultKey } from '#storage/object-key.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import type { Lease, TaskImage, TaskOptions, TaskSummary } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
@@ -207,7 +207,7 @@ describe('a task of several images', () => {
     expect(await stored()).toHaveLength(4);
     await room.sql(`UPDATE tasks SET finished_at = now() - interval '73 hours' WHERE id = $1`, [id]);
     const kept = { imageRetentionHours: 72, taskRetentionHours: 168 };
-    await new ExpireObjects(room.database, store, room.logger).run(kept);
+    await new ExpireTasks(room.database, store, room.logger).run(kept);
     expect(await stored()).toEqual([]);
   });
 });

@@ -10,7 +10,7 @@ import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { TaskIntake, type Intake, type RequestIdentity } from '#tasks/intake/task-intake.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
@@ -132,7 +132,7 @@ describe('taking requests in', () => {
       [task.id],
     );
     const config = { imageRetentionHours: 72, taskRetentionHours: 1 };
-    const expire = new ExpireObjects(room.database, new DiskStore(tmpdir()), room.logger);
+    const expire = new ExpireTasks(room.database, new DiskStore(tmpdir()), room.logger);
     await expire.run(config);
     expect(await take(identity)).toMatchObject({ attached: true, task: { id: task.id, status: 'failed' } });
     await room.sql(`UPDATE idempotency_keys SET expires_at = now() - interval '1 s' WHERE key = $1`, [identity.key]);

@@ -9,7 +9,7 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import type { TaskOptions } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
@@ -70,7 +70,7 @@ describe('thumbnails', () => {
   }
 
   const expire = (): Promise<void> =>
-    new ExpireObjects(room.database, store, room.logger).run({ imageRetentionHours: 72, taskRetentionHours: 168 });
+    new ExpireTasks(room.database, store, room.logger).run({ imageRetentionHours: 72, taskRetentionHours: 168 });
 
   it('lie beside the image, small, and as transparent as it is', async () => {
     const id = await accepted({ pixels: { width: 1536, height: 864 } });

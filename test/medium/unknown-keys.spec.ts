@@ -1,13 +1,15 @@
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { newApiKey } from '#accounts/api-keys.js';
+import { FindKey } from '#accounts/find-key.js';
+import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { SessionStore } from '#accounts/session-store.js';
+import { TaskRights } from '#accounts/task-rights.js';
 import { newToken } from '#accounts/tokens.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { ApiKeyStore } from '../../apps/api/src/auth/api-key-store.js';
+import { ApiKeyCache } from '../../apps/api/src/auth/api-key-cache.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
-import { UNKNOWN_KEY_LIMITS, UnknownKeyLimiter } from '../../apps/api/src/auth/unknown-key-limiter.js';
+import { FIRST_LOOK_UP_LIMITS, FirstLookUpLimiter } from '../../apps/api/src/auth/first-look-up-limiter.js';
 import { SessionLookUps } from '../../apps/api/src/console/session-look-ups.js';
 import { openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -19,24 +21,26 @@ const BELIEVED_MS = 5_100;
 // Real: Postgres. Callers are what the server makes of their connection: a header and an address.
 describe('a flood of unknown keys', () => {
   let room: TaskRoom;
-  let keys: ApiKeyRepository;
+  let newKeys: NewKeyRepository;
   let uses: KeyUses;
-  let store: ApiKeyStore;
+  let store: ApiKeyCache;
 
   beforeEach(async () => {
     room = await openTaskRoom();
-    keys = new ApiKeyRepository(room.database, { secretKey: SECRET_KEY });
+    const secrets = { secretKey: SECRET_KEY };
+    newKeys = new NewKeyRepository(room.database, secrets);
+    const keys = new FindKey(room.database, secrets);
     uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
-    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, maxWaitMs: 150_000 });
-    store = new ApiKeyStore(keys, new BudgetRepository(room.database), uses, limiter);
+    const limiter = new FirstLookUpLimiter({ ...FIRST_LOOK_UP_LIMITS, maxWaitMs: 150_000 });
+    store = new ApiKeyCache(keys, new TaskRights(room.database), new BudgetRepository(room.database), uses, limiter);
   });
   afterEach(async () => {
     await uses.onApplicationShutdown();
     await room.close();
   });
 
-  const known = async (): Promise<string> => `Bearer ${(await keys.create({ name: 'x' })).key}`;
+  const known = async (): Promise<string> => `Bearer ${(await newKeys.create({ name: 'x' })).key}`;
 
   /** Requests with keys that nobody has, one after the other, and how many of them were not answered yet. */
   async function flood(count: number, addressOf: (n: number) => string = () => FLOOD) {
@@ -66,7 +70,7 @@ describe('a flood of unknown keys', () => {
     await many.ended;
     expect([...many.codes]).toEqual(['invalid_api_key']);
     expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.maxConcurrent);
+    expect(most).toBeLessThanOrEqual(FIRST_LOOK_UP_LIMITS.maxConcurrent);
   });
 
   it('M4: holds up neither a good key of another network nor one that was known before', async () => {
@@ -100,7 +104,7 @@ describe('a flood of unknown sessions', () => {
     const secrets = { secretKey: SECRET_KEY };
     people = new PersonStore(room.database, secrets);
     const store = new SessionStore(room.database, secrets);
-    const limiter = new UnknownKeyLimiter({ ...UNKNOWN_KEY_LIMITS, maxWaitMs: 150_000 });
+    const limiter = new FirstLookUpLimiter({ ...FIRST_LOOK_UP_LIMITS, maxWaitMs: 150_000 });
     sessions = new SessionLookUps(store, limiter);
     await room.sql(
       `INSERT INTO people (id, account_id, email, name, role) VALUES ('person_a', $1, 'a@b.c', 'A', 'admin')`,
@@ -152,7 +156,7 @@ describe('a flood of unknown sessions', () => {
     expect(await sessions.find(fresh.token, '198.51.100.1')).toMatchObject({ personId: 'person_a' });
     expect(open).toBeGreaterThan(0);
     expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
-    expect(most).toBeLessThanOrEqual(UNKNOWN_KEY_LIMITS.maxConcurrent);
+    expect(most).toBeLessThanOrEqual(FIRST_LOOK_UP_LIMITS.maxConcurrent);
   });
 
   it('M4: a session that has ended is none at once, and the first admin is looked for until there is one', async () => {

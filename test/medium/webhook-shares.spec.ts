@@ -1,6 +1,7 @@
 import type { AppError } from '#contract/app-error.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog } from '#notifications/deliveries/delivery-log.js';
 import type { ClaimedDelivery } from '#notifications/deliveries/delivery-transitions.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { nextStep, type AttemptResult } from '#notifications/deliveries/next-step.js';
@@ -15,12 +16,14 @@ const URL = 'https://hooks.example/';
 describe('the places of an account for its webhooks', () => {
   let room: TaskRoom;
   let endpoints: EndpointStore;
-  let log: DeliveryStore;
+  let log: DeliveryLog;
+  let newDeliveries: NewDeliveries;
 
   beforeEach(async () => {
     room = await openTaskRoom();
     endpoints = new EndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: 20 });
-    log = new DeliveryStore(room.database, endpoints);
+    log = new DeliveryLog(room.database, endpoints);
+    newDeliveries = new NewDeliveries(room.database, endpoints);
     await room.sql(`INSERT INTO accounts (id, name) VALUES ($1, 'Other')`, [OTHER]);
   });
   afterEach(() => room.close());
@@ -28,7 +31,7 @@ describe('the places of an account for its webhooks', () => {
   /** Ids of so many deliveries to an endpoint, the first to be sent first. */
   async function waiting(account: string, endpoint: string, count: number): Promise<string[]> {
     const ids: string[] = [];
-    for (let n = 0; n < count; n++) ids.push((await log.addTest(account, endpoint))?.deliveryId ?? 'none');
+    for (let n = 0; n < count; n++) ids.push((await newDeliveries.addTest(account, endpoint))?.deliveryId ?? 'none');
     // Those of one millisecond would stand in any order.
     await room.sql(
       `UPDATE webhook_deliveries SET next_try_at = now() - interval '1 hour' + place * interval '1 millisecond'

@@ -1,5 +1,5 @@
 import { TextSealer } from '#secrets/sealed-text.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog } from '#notifications/deliveries/delivery-log.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#notifications/secret-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
@@ -94,7 +94,7 @@ describe('npm run webhooks', () => {
     const { id } = await room.store.insert(command(callback), 900_000);
     const { id: other } = await room.store.insert(command(callback), 900_000);
     for (const task of [id, other]) await room.store.cancel(allTasksOf(TEST_ACCOUNT), task);
-    const log = new DeliveryStore(room.database, new EndpointStore(room.database, new WebhooksConfig()));
+    const log = new DeliveryLog(room.database, new EndpointStore(room.database, new WebhooksConfig()));
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });
     const claimed = await room.deliveryTransitions.claim(delivery?.id ?? '', 25_000);
     if (claimed === undefined) throw new Error('not claimed');

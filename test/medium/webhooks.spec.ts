@@ -21,7 +21,8 @@ import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { DeliveryStore, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog, type LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore } from '#notifications/secret-store.js';
@@ -46,7 +47,8 @@ describe('webhooks', () => {
   let receiver: WebhookReceiver;
   let endpoints: EndpointStore;
   let secrets: WebhookSecretStore;
-  let log: DeliveryStore;
+  let log: DeliveryLog;
+  let newDeliveries: NewDeliveries;
   let path: string;
   let paths = 0;
 
@@ -58,7 +60,8 @@ describe('webhooks', () => {
     room = await openTaskRoom();
     endpoints = new EndpointStore(room.database, { ...new WebhooksConfig(), endpointsPerAccount: ENDPOINTS });
     secrets = new WebhookSecretStore(room.database, sealer());
-    log = new DeliveryStore(room.database, endpoints);
+    log = new DeliveryLog(room.database, endpoints);
+    newDeliveries = new NewDeliveries(room.database, endpoints);
     path = `/hook-${++paths}?token=receiver`;
   });
   afterEach(() => room.close());
@@ -239,12 +242,12 @@ describe('webhooks', () => {
     // 500 bytes, of which two are no characters.
     expect(given.attempts[0]!.answer).toBe(`not now ${'é'.repeat(245)}`);
 
-    expect(await log.resend('acct_other', delivery)).toBeUndefined();
-    expect(await log.resend(TEST_ACCOUNT, delivery)).toMatchObject({ deliveryId: delivery });
+    expect(await newDeliveries.resend('acct_other', delivery)).toBeUndefined();
+    expect(await newDeliveries.resend(TEST_ACCOUNT, delivery)).toMatchObject({ deliveryId: delivery });
     await deliverer().run(delivery);
     expect(await onlyDelivery(id)).toMatchObject({ state: 'pending' });
     receiver.answer(path, 204);
-    await log.resend(TEST_ACCOUNT, delivery);
+    await newDeliveries.resend(TEST_ACCOUNT, delivery);
     await deliverer().run(delivery);
     const taken = await onlyDelivery(id);
     expect(taken).toMatchObject({ state: 'delivered' });

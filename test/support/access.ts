@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
 import type pg from 'pg';
-import { DEFAULT_ACCOUNT, hashApiKey, newApiKey, prefixOf } from '#accounts/api-keys.js';
+import { DEFAULT_ACCOUNT, newApiKey, prefixOf } from '#accounts/api-keys.js';
+import { hashApiKey } from '#accounts/key-hashes.js';
 import { hashToken, newToken } from '#accounts/tokens.js';
 import { secretIdOf } from '#secrets/sealed-text.js';
 

@@ -4,7 +4,7 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
-import type { Limiter } from '#routing/limiter.js';
+import type { ProviderLimiter } from '#routing/provider-limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { DropInputs } from '#tasks/retention/drop-inputs.js';
 import { TaskEnds } from '#tasks/states/task-ends.js';
@@ -29,15 +29,20 @@ import { TaskProgress } from '../../apps/worker/src/images/task-progress.js';
 import { WorkerConfig } from '../../apps/worker/src/worker.config.js';
 import type { TaskRoom } from './task-room.js';
 
+/** What a worker needs of the limiter. */
+export type CallLimiter = Pick<ProviderLimiter, 'enter'>;
+
 /** Permits every call. */
-export const OPEN_LIMITER: Limiter = { enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }) };
+export const OPEN_LIMITER: CallLimiter = {
+  enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }),
+};
 
 interface WorkerParts {
   readonly store: ObjectStore;
   /** A separate store for thumbnails. */
   readonly thumbnailStore?: ObjectStore;
   readonly registry: ProviderRegistry;
-  readonly limiter?: Limiter;
+  readonly limiter?: CallLimiter;
   /** Milliseconds, as a setting. */
   readonly leaseMs?: string;
   readonly provenance?: 'on' | 'off';
@@ -73,7 +78,7 @@ export function imageWorker(
   const progress = new TaskProgress(transitions, events, logger);
   const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers, room.redis);
   const partials = new TaskPartials(room.redis, room.redisConfig);
-  const calls = new CallProvider(starts, progress, registry, limiter, partials, meter);
+  const calls = new CallProvider(starts, progress, registry, limiter as ProviderLimiter, partials, meter);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const thumbnails = new KeepThumbnail(transitions, thumbnailStore, leases, logger);
   const images = new StoreResults(store, workerConfig, progress, thumbnails);

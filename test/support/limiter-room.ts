@@ -15,7 +15,7 @@ import { QueueHealth } from '#queue/queue-health.js';
 import { senderOptions } from '#queue/queue-sender.js';
 import { DrainedProviders, ProviderSwitches } from '#routing/provider-switches.js';
 import { LimiterState } from '#routing/limiter-state.js';
-import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { SharedLimiter } from '#routing/shared-limiter.js';

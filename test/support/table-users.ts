@@ -36,7 +36,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
     'billing/ChatReserves.releaseDoubtful',
-    'notifications/DeliveryStore.existing',
+    'notifications/DeliveryLog.existing',
     'tasks/TaskStore.callbackUrls',
     'tasks/TaskStore.existing',
     'tasks/DropInputs.delete',

@@ -26,7 +26,7 @@ import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DeliveryLine } from '#notifications/deliveries/delivery-line.js';
 import { DeliveryTransitions } from '#notifications/deliveries/delivery-transitions.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { createTestDatabase } from './postgres.js';
 import { createTestRedis } from './redis.js';
@@ -94,7 +94,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
     transitions: new TaskTransitions(database),
     deliveryTransitions,
     deliveryLine,
-    deliveries: new SendDeliveries(deliveryLine, webhookQueue, logger),
+    deliveries: new EnqueueDeliveries(deliveryLine, webhookQueue, logger),
     slots,
     lostCallers: new LostCallers(redis, redisConfig, database),
     newSweep: () => new SweepTasks(database, queue, events, slots, logger),

@@ -1,6 +1,6 @@
 import { IsBoolean, IsIn, IsIP, IsOptional } from 'class-validator';
-import { PublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
+import { PublicUrlSetting, ShutdownGraceSetting } from '#config/shared-settings.js';
 
 /** What one worker runs and holds at once, how it finishes images, and how long records are kept. */
 export class WorkerConfig {
@@ -16,13 +16,8 @@ export class WorkerConfig {
   @Within(67_108_864, Number.MAX_SAFE_INTEGER)
   readonly imageMemory: number = 805_306_368;
 
-  @Setting(
-    'SHUTDOWN_GRACE_MS',
-    'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
-    { who: 'processes', unit: 'ms' },
-  )
   @IsOptional()
-  @Within(0, 3_630_000)
+  @ShutdownGraceSetting()
   readonly shutdownGraceMs?: number;
 
   @Setting('WORKER_HEALTH_PORT', 'Port of the worker’s /healthz and /readyz; 0 = none.', { who: 'processes' })
@@ -37,12 +32,7 @@ export class WorkerConfig {
   @IsIP()
   readonly healthHost: string = '127.0.0.1';
 
-  @Setting(
-    'PUBLIC_URL',
-    'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
-    { who: 'start', unit: 'URL' },
-  )
-  @PublicUrl()
+  @PublicUrlSetting()
   readonly publicUrl: string = 'http://127.0.0.1:3000';
 
   @Setting('THUMBNAILS', 'Whether to create a thumbnail of each image for the console’s lists.', { who: 'traffic' })

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { ALERT_KINDS, type AlertKind, type AlertMessage, type AlertMessageType } from '#contract/alert-message.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { DeliveryStore } from '../deliveries/delivery-store.js';
+import { NewDeliveries } from '../deliveries/new-deliveries.js';
 import { lockEnabledRule, type AlertRule } from './alert-rule.repository.js';
 import { firingText, resolvedText, type AlertReading } from './alert-words.js';
 import { clearMinutes, type AlertStep, type OpenAlert } from './next-alert-step.js';
@@ -47,7 +47,7 @@ export interface OpenAlertRow extends OpenAlert {
 export class AlertEventRepository {
   constructor(
     private readonly prisma: PrismaService,
-    private readonly deliveries: DeliveryStore,
+    private readonly deliveries: NewDeliveries,
   ) {}
 
   /** Newest first; `after` is the id of the last alert on the previous page. */

@@ -2,7 +2,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap
 import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { Metrics } from '#telemetry/metrics.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { SweepTasks } from './sweep-tasks.js';
 import { TasksConfig } from '../row/tasks.config.js';
 
@@ -17,7 +17,7 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   constructor(
     private readonly sweep: SweepTasks,
-    private readonly deliveries: SendDeliveries,
+    private readonly deliveries: EnqueueDeliveries,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
     private readonly metrics: Metrics,

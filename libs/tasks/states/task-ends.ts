@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { Metrics } from '#telemetry/metrics.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { LostCallers } from '../intake/lost-callers.js';
 import { TaskEvents } from './task-events.js';
 import { TaskSlots, type SlotTaker } from '../admission/task-slots.js';
@@ -22,7 +22,7 @@ export class TaskEnds {
   constructor(
     private readonly slots: TaskSlots,
     private readonly events: TaskEvents,
-    private readonly deliveries: SendDeliveries,
+    private readonly deliveries: EnqueueDeliveries,
     private readonly metrics: Metrics,
     private readonly lost: LostCallers,
     @Inject(ENDS_REDIS) private readonly redis: Redis,
@@ -51,7 +51,7 @@ export class TaskEnds {
   private tell(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
     this.slots.free(task, this.connected);
     this.events.publishSettled(task.id, outcome, this.connected);
-    if (asynchronous) this.deliveries.announce(task.id);
+    if (asynchronous) this.deliveries.enqueueOfTask(task.id);
   }
 
   /** Undefined while there is no connection: events published then would be kept for later, when no caller needs them. */

@@ -1,7 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
-import { invalidKey } from './api-key-store.js';
+import { invalidKey } from './api-key-cache.js';
 import type { Caller } from './caller.js';
 
 /** Marks a route that needs no API key. */

@@ -4,20 +4,20 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
-import { ApiKeyStore } from './api-key-store.js';
+import { ApiKeyCache } from './api-key-cache.js';
 import { KeyUses } from './key-uses.js';
-import { unknownKeyLimits, UnknownKeyLimiter } from './unknown-key-limiter.js';
+import { firstLookUpLimits, FirstLookUpLimiter } from './first-look-up-limiter.js';
 
-const unknownKeys = {
-  provide: UnknownKeyLimiter,
+const firstLookUps = {
+  provide: FirstLookUpLimiter,
   inject: [ApiConfig],
-  useFactory: (config: ApiConfig) => new UnknownKeyLimiter(unknownKeyLimits(config)),
+  useFactory: (config: ApiConfig) => new FirstLookUpLimiter(firstLookUpLimits(config)),
 };
 
 /** Identifies the callers of the public API and their permissions. */
 @Module({
   imports: [AccountsModule, BillingModule],
-  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyStore, KeyUses, unknownKeys],
-  exports: [UnknownKeyLimiter],
+  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyCache, KeyUses, firstLookUps],
+  exports: [FirstLookUpLimiter],
 })
 export class AuthModule {}

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { ApiKeyStore } from './api-key-store.js';
+import type { ApiKeyCache } from './api-key-cache.js';
 import { assertScope, type Caller } from './caller.js';
 
 /**
@@ -8,7 +8,7 @@ import { assertScope, type Caller } from './caller.js';
  * other route needs a key. The console's routes use sessions instead. URLs are never compared, so no spelling of one
  * can bypass this.
  */
-export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore): void {
+export function authenticateRequests(server: FastifyInstance, keys: ApiKeyCache): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { public: isPublic, console: isConsole } = request.routeOptions.config;
     if (request.is404 || isPublic === true || isConsole === true) {
@@ -29,7 +29,7 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyStore)
   });
 }
 
-function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyStore): void {
+function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void {
   const { scope } = request.routeOptions.config;
   if (scope !== 'any') assertScope(caller, scope);
   request.caller = caller;

@@ -2,7 +2,7 @@ import type { AccountLimits } from '#accounts/account-store.js';
 import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
-import type { KeyScope } from '#accounts/api-keys.js';
+import type { KeyScope, SubmitMode } from '#accounts/api-keys.js';
 import { may, type Ability, type Role } from '#accounts/person-rules.js';
 import type { TaskCommand, TaskScope } from '#tasks/row/task.js';
 
@@ -59,12 +59,17 @@ export interface Caller extends TaskScope {
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
   /** Whether generations accept `<w>x<h>` sizes; undefined = the deployment's default. */
   readonly allowPixelSize: boolean | undefined;
-  /** `apimart`: generations respond at once with a task id. */
-  readonly submitMode: 'sync' | 'apimart';
+  /** How generations respond: see `getsTasks`. */
+  readonly submitMode: SubmitMode;
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
+}
+
+/** Whether generations of the caller's key respond at once with a task's id. */
+export function getsTasks({ submitMode }: Pick<Caller, 'submitMode'>): boolean {
+  return submitMode === 'apimart';
 }
 
 /** The owner of a new task, and its limits. */

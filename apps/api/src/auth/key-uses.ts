@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { FindKey } from '#accounts/find-key.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** A key's last use is written at most once per this interval, in ms. */
@@ -15,7 +15,7 @@ export class KeyUses implements OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly keys: ApiKeyRepository,
+    private readonly keys: FindKey,
     private readonly logger: Logger,
   ) {}
 

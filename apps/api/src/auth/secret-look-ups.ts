@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache';
-import type { UnknownKeyLimiter } from './unknown-key-limiter.js';
+import type { FirstLookUpLimiter } from './first-look-up-limiter.js';
 
 /** How long an unknown secret is rejected without another lookup, in ms. */
 const UNKNOWN_TTL_MS = 5_000;
 const MAX_SECRETS = 10_000;
 
 /**
- * Lookups of API keys and session tokens. Secrets found before are looked up at once, all others through the limiter,
- * and unknown ones not again for a few seconds. So invented secrets cost the database little.
+ * Lookups of API keys and session tokens. Secrets that this process found before are looked up at once, all others
+ * through the limiter, and unknown ones not again for a few seconds. So invented secrets cost the database little.
  */
 export class SecretLookUps {
   private readonly known = new LRUCache<string, true>({ max: MAX_SECRETS });
   private readonly unknown = new LRUCache<string, true>({ max: MAX_SECRETS, ttl: UNKNOWN_TTL_MS });
 
-  constructor(private readonly limiter: UnknownKeyLimiter) {}
+  constructor(private readonly limiter: FirstLookUpLimiter) {}
 
   /** Looks up the secret with the digest `name`, sent from `address`. Throws what `lookUp` and the limiter throw. */
   async run<T>(

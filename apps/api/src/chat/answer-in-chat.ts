@@ -31,7 +31,7 @@ interface LinkedImage {
 @Injectable()
 export class AnswerInChat {
   constructor(
-    private readonly calls: AwaitImage,
+    private readonly awaitImage: AwaitImage,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
     private readonly config: ApiConfig,
@@ -39,7 +39,7 @@ export class AnswerInChat {
 
   /** Throws AppError, like an image request. */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
-    const settled = await this.calls.settled(accepted, reply, this.config.syncWaitMs);
+    const settled = await this.awaitImage.settled(accepted, reply, this.config.syncWaitMs);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined) throw stillRunningError(request, reply, accepted.task);
@@ -56,7 +56,7 @@ export class AnswerInChat {
     try {
       events.open(reply);
       say(chatChunk(head, 0, { role: 'assistant', content: '' }));
-      const settled = await this.calls.settled(accepted, reply, maxWaitFor(accepted.task));
+      const settled = await this.awaitImage.settled(accepted, reply, maxWaitFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
       this.marks.watch(reply, accepted);

@@ -4,7 +4,7 @@ import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { ChatNotSent, type ChatResponse } from '#providers/chat/chat-provider.js';
 import type { QueueCaller } from '#queue/fair-order.js';
-import type { CallPermit } from '#routing/limiter.js';
+import type { CallPermit } from '#routing/call-permit.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
 import { ChatLimiter } from './chat-limiter.js';

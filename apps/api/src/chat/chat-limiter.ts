@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import { DrainedProviders } from '#routing/provider-switches.js';
-import type { CallPermit, CallRejection } from '#routing/limiter.js';
+import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 
 /** A permit for a provider without limits. */

@@ -20,7 +20,7 @@ export class GenerateInChat {
     private readonly accept: AcceptImage,
     private readonly limits: RequestLimits,
     private readonly answers: AnswerInChat,
-    private readonly calls: OpenCalls,
+    private readonly openCalls: OpenCalls,
   ) {}
 
   /** Counted, waited for and repeated like an image request. Throws the same AppErrors. */
@@ -28,7 +28,8 @@ export class GenerateInChat {
     const caller = callerOf(request);
     assertScope(caller, 'images');
     await this.limits.admit('submits', caller, reply);
-    const ask = this.read.generation(request, false, once(imageRequest(chat)));
+    const bodyOf = once(imageRequest(chat));
+    const ask: Ask = () => this.read.generation(request, false, bodyOf());
     // Without `await`, nothing holds the bytes of the chat while its caller waits for the image.
     return this.answer(request, reply, ask, { streamed: chat.streamed, wantsUsage: chat.wantsUsage });
   }
@@ -40,7 +41,7 @@ export class GenerateInChat {
     { streamed, wantsUsage }: Pick<ChatRequest, 'streamed' | 'wantsUsage'>,
   ): Promise<void> {
     try {
-      const accepted = await this.accept.accept(ask, callerOf(request), this.calls.of(reply));
+      const accepted = await this.accept.accept(ask, callerOf(request), this.openCalls.of(reply));
       nameTask(request, reply, accepted);
       if (streamed) await this.answers.stream(request, reply, accepted, wantsUsage);
       else await this.answers.answer(request, reply, accepted);

@@ -1,7 +1,8 @@
-import { IsBoolean, IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional, ValidateBy } from 'class-validator';
 import ipaddr from 'ipaddr.js';
-import { pathOfPublicUrl, PublicUrl } from '#config/public-url.js';
+import { pathOfPublicUrl } from '#config/public-url.js';
 import { Setting, Within } from '#config/setting.js';
+import { HostSetting, PublicUrlSetting, ShutdownGraceSetting } from '#config/shared-settings.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 
 /** Maximum JSON body of an image request, in bytes: the contract's. One source's half of the memory for bodies must fit it. */
@@ -15,17 +16,11 @@ export class ApiConfig {
   @Within(1, 65_535)
   readonly port: number = 3000;
 
-  @Setting('HOST', 'Address the API listens on.', { who: 'start' })
-  @IsString()
+  @HostSetting()
   readonly host: string = '127.0.0.1';
 
-  @Setting(
-    'PUBLIC_URL',
-    'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
-    { who: 'start', unit: 'URL' },
-  )
   @IsOptional()
-  @PublicUrl()
+  @PublicUrlSetting()
   readonly publicUrl?: string;
 
   @Setting(
@@ -124,12 +119,7 @@ export class ApiConfig {
   })
   readonly trustedProxies: string[] = [];
 
-  @Setting(
-    'SHUTDOWN_GRACE_MS',
-    'How long a stopping process waits for work in progress; default of a worker: the longest time limit of its providers plus 30 s.',
-    { who: 'processes', unit: 'ms' },
-  )
-  @Within(0, 3_630_000)
+  @ShutdownGraceSetting()
   readonly shutdownGraceMs: number = 25_000;
 
   @Setting(

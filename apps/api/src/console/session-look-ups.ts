@@ -3,16 +3,16 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { isSessionToken, SessionStore, type Session } from '#accounts/session-store.js';
 import { SecretLookUps } from '../auth/secret-look-ups.js';
-import { UnknownKeyLimiter } from '../auth/unknown-key-limiter.js';
+import { FirstLookUpLimiter } from '../auth/first-look-up-limiter.js';
 
-/** Looks up the sessions of cookies; invented tokens are limited like unknown API keys. */
+/** Looks up the sessions of cookies; first lookups are limited together with those of API keys. */
 @Injectable()
 export class SessionLookUps {
   private readonly lookUps: SecretLookUps;
 
   constructor(
     private readonly sessions: SessionStore,
-    limiter: UnknownKeyLimiter,
+    limiter: FirstLookUpLimiter,
   ) {
     this.lookUps = new SecretLookUps(limiter);
   }

@@ -27,7 +27,7 @@ export class AnswerImage {
   private readonly publicPath: string;
 
   constructor(
-    private readonly calls: AwaitImage,
+    private readonly awaitImage: AwaitImage,
     private readonly images: OpenImages,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
@@ -45,7 +45,7 @@ export class AnswerImage {
       this.acceptTask(task, reply, mode);
       return;
     }
-    const settled = await this.calls.settled(accepted, reply, mode.waitMs, mode.asynchronous);
+    const settled = await this.awaitImage.settled(accepted, reply, mode.waitMs, mode.asynchronous);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
     if (settled === undefined && !mode.asynchronous) throw stillRunningError(request, reply, task);

@@ -46,4 +46,4 @@ export interface Asked {
 }
 
 /** Reads a request. The files of a form go into `upload` on the way. Throws AppError. */
-export type Ask = (upload: InputUpload) => Promise<Asked>;
+export type Ask = (upload: InputUpload) => Asked | Promise<Asked>;

@@ -17,7 +17,7 @@ export class AwaitImage {
     private readonly draining: Draining,
     private readonly access: AccessWatch,
     private readonly marks: DeliveryMarks,
-    private readonly calls: OpenCalls,
+    private readonly openCalls: OpenCalls,
   ) {}
 
   /**
@@ -34,7 +34,7 @@ export class AwaitImage {
     try {
       const settled = await this.held(accepted, reply, waitMs);
       // What is written to a caller who has closed the connection would count as delivered.
-      if (settled !== undefined) await this.calls.catchUp();
+      if (settled !== undefined) await this.openCalls.catchUp();
       const leaves = reply.raw.destroyed || (settled === undefined && !getsId);
       if (leaves) await this.marks.markUndelivered(reply, accepted);
       return settled;

@@ -73,7 +73,11 @@ interface Draft {
 /** Throws AppError for a draft that breaks it. */
 type Rule = (draft: Draft) => void;
 
-/** In the order in which they are reported. */
+/**
+ * In the order in which they are reported. Checked elsewhere: the query, before the body is read (image-query.ts);
+ * strictness, once the images are stored (`assertExact`); links to images, when those are stored (reference-images.ts). A
+ * resolution beside a size in pixels, even an invalid one, breaks no rule: read-request.ts has dropped it.
+ */
 const RULES: readonly Rule[] = [
   nothingIgnoredThatChangesTheImage,
   pixelSizesWhereAllowed,

@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { callerOf } from '../auth/api-key.guard.js';
+import { getsTasks } from '../auth/caller.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { ApiConfig } from '../common/api.config.js';
 import { OpenCalls } from '../common/open-calls.js';
@@ -29,7 +30,7 @@ export class ImagesController {
     private readonly streams: StreamImage,
     private readonly quotes: QuoteImage,
     private readonly config: ApiConfig,
-    private readonly calls: OpenCalls,
+    private readonly openCalls: OpenCalls,
   ) {}
 
   @Post('v1/images/generations')
@@ -37,9 +38,10 @@ export class ImagesController {
   @DescribeGeneration('generateImage')
   async generate(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = readImageQuery(request);
-    const isSubmitted = caller.submitMode === 'apimart' && !query.dryRun;
+    const isSubmitted = getsTasks(caller) && !query.dryRun;
     const mode = isSubmitted ? undefined : this.modeOf(request, query);
-    await this.run(this.read.generation(request, mode?.asynchronous ?? false), query, mode, reply);
+    const ask: Ask = () => this.read.generation(request, mode?.asynchronous ?? false);
+    await this.run(ask, query, mode, reply);
   }
 
   @Post('images/generations')
@@ -57,7 +59,8 @@ export class ImagesController {
   @TAKES_IMAGES
   @DescribeAsyncGeneration()
   async generateAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run(this.read.generation(request, true), readImageQuery(request), ASYNC_PATH, reply);
+    const ask: Ask = () => this.read.generation(request, true);
+    await this.run(ask, readImageQuery(request), ASYNC_PATH, reply);
   }
 
   @Post('v1/images/edits')
@@ -66,14 +69,16 @@ export class ImagesController {
   async edit(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const query = readImageQuery(request);
     const mode = this.modeOf(request, query);
-    await this.run(this.read.edit(request, mode.asynchronous), query, mode, reply);
+    const ask: Ask = (upload) => this.read.edit(request, mode.asynchronous, upload);
+    await this.run(ask, query, mode, reply);
   }
 
   @Post('v1/images/edits/async')
   @TAKES_FORMS
   @DescribeAsyncEdit()
   async editAsync(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    await this.run(this.read.edit(request, true), readImageQuery(request), ASYNC_PATH, reply);
+    const ask: Ask = (upload) => this.read.edit(request, true, upload);
+    await this.run(ask, readImageQuery(request), ASYNC_PATH, reply);
   }
 
   /** Without a mode, the caller gets the task's id at once, as the API key says. */
@@ -86,7 +91,7 @@ export class ImagesController {
     const { request } = reply;
     const caller = callerOf(request);
     if (dryRun) return this.quotes.quote(ask, caller, reply);
-    const accepted = await this.accept.accept(ask, caller, this.calls.of(reply));
+    const accepted = await this.accept.accept(ask, caller, this.openCalls.of(reply));
     if (accepted.streamed) await this.streams.stream(request, reply, accepted);
     else if (mode === undefined) this.answer.answerSubmitted(request, reply, accepted);
     else await this.answer.answer(request, reply, accepted, mode);

@@ -14,11 +14,12 @@ import { parsePixelSize } from '#contract/pixel-table.js';
 import { fieldsOf, readFields } from '#contract/request-fields.js';
 import type { RequestMark } from '#tasks/intake/task-intake.js';
 import { callerOf } from '../auth/api-key.guard.js';
+import { getsTasks } from '../auth/caller.js';
 import { MULTIPART_BODY_LIMIT } from '../common/api.config.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { releaseBody, sourceOf } from '../common/fastify/json-body.js';
 import { discardRest } from '../common/request-stream.js';
-import type { Ask, Asked, ImageFields } from './asked.js';
+import type { Asked, ImageFields } from './asked.js';
 import { coerceTexts, readEditForm } from './edit-form.js';
 import { formBody } from './fingerprint.js';
 import type { InputUpload } from './input-upload.js';
@@ -29,33 +30,28 @@ import { requestMark } from './request-mark.js';
 export class ReadRequest {
   constructor(private readonly memory: BodyMemory) {}
 
-  /** `bodyOf` replaces the body that was sent. It is called once, so that nothing holds a body that has been released. */
-  generation(request: FastifyRequest, asynchronous: boolean, bodyOf = (): unknown => request.body): Ask {
-    return async () => {
-      const body = bodyOf();
-      // Keys of submit mode `apimart` get the task on the sync path too.
-      const answersWithTask = asynchronous || (callerOf(request).submitMode === 'apimart' && !isStreamed(body));
-      const requestClass = answersWithTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
-      const mark = requestMark(request.headers);
-      return {
-        action: 'generation',
-        ...readJson(requestClass, body),
-        mark,
-        ...sentBy(request, asynchronous),
-        answersWithTask,
-      };
+  /** `body`: instead of the one that was sent. */
+  generation(request: FastifyRequest, asynchronous: boolean, body: unknown = request.body): Asked {
+    // On the sync path, too, if the key says so.
+    const answersWithTask = asynchronous || (getsTasks(callerOf(request)) && !isStreamed(body));
+    const requestClass = answersWithTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
+    const mark = requestMark(request.headers);
+    return {
+      action: 'generation',
+      ...readJson(requestClass, body),
+      mark,
+      ...sentBy(request, asynchronous),
+      answersWithTask,
     };
   }
 
-  /** A JSON or multipart edit. */
-  edit(request: FastifyRequest, asynchronous: boolean): Ask {
+  /** A JSON or multipart edit; the files of a form go into `upload`. */
+  async edit(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {
     const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
-    if (isForm) return (upload) => this.form(request, asynchronous, upload);
-    return async () => {
-      const mark = requestMark(request.headers);
-      const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
-      return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asynchronous) };
-    };
+    if (isForm) return await this.form(request, asynchronous, upload);
+    const mark = requestMark(request.headers);
+    const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
+    return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asynchronous) };
   }
 
   private async form(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {

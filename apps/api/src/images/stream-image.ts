@@ -21,7 +21,7 @@ const DEADLINE_SLACK_MS = 60_000;
 @Injectable()
 export class StreamImage {
   constructor(
-    private readonly calls: AwaitImage,
+    private readonly awaitImage: AwaitImage,
     private readonly partials: TaskPartialsListener,
     private readonly images: OpenImages,
     private readonly marks: DeliveryMarks,
@@ -38,7 +38,7 @@ export class StreamImage {
     const stopPartials = this.partialsOf(accepted.task, events);
     try {
       events.open(reply);
-      const settled = await this.calls.settled(accepted, reply, maxWaitFor(accepted.task));
+      const settled = await this.awaitImage.settled(accepted, reply, maxWaitFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
       const stored = await this.images.open(settled, accepted, reply);

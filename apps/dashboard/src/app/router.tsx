@@ -9,7 +9,7 @@ import {
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
-import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/by-link.tsx';
+import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/link-pages.tsx';
 import { Inside } from '../pages/sign-in/inside.tsx';
 import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { DEFAULT_RESPONSE_FORMATS } from '#contract/accepted-values.js';
-import type { ApiKeySettings } from '#accounts/api-keys.js';
+import { SUBMIT_MODES, type ApiKeySettings } from '#accounts/api-keys.js';
 
 /** Key settings for compatibility with its client. */
 export type ClientSettings = Pick<ApiKeySettings, 'defaultResponseFormat' | 'allowPixelSize' | 'submitMode'>;
@@ -30,8 +30,7 @@ export function clientOptions(): Option[] {
       'default',
     ]),
     new Option('--submit-mode <mode>', 'whether generations return the image, or a task immediately').choices([
-      'sync',
-      'apimart',
+      ...SUBMIT_MODES,
       'default',
     ]),
   ];

@@ -5,6 +5,7 @@ import { clientRecipe, RECIPE_CLIENTS } from '#contract/client-recipes.js';
 import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { KEY_TASKS, type ApiKeyRow, type ApiKeySettings, type KeyTasks } from '#accounts/api-keys.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
@@ -85,6 +86,7 @@ export async function keys(
 interface OpenKeys {
   readonly database: PrismaService;
   readonly keys: ApiKeyRepository;
+  readonly newKeys: NewKeyRepository;
   /** Name of the account. */
   readonly name: string;
   readonly note: (action: AuditAction, target: string, details: Record<string, unknown>) => Promise<void>;
@@ -109,9 +111,9 @@ class KeyCommands {
     const { secretKey, url } = findRunning(this.config);
     if (secretKey === undefined)
       throw new SetupError(`SECRET_KEY is unknown: ${notRunning(this.config, 'SECRET_KEY')}.`);
-    await this.open(account, async ({ database, keys, note }) => {
+    await this.open(account, async ({ database, newKeys, note }) => {
       const wanted = { name, accountId: account, settings, createdBy: 'command' };
-      const { id, key } = await keys.create(wanted, this.accounts.keysPerAccount).catch(tellHowToRaise(account));
+      const { id, key } = await newKeys.create(wanted, this.accounts.keysPerAccount).catch(tellHowToRaise(account));
       await budgetAfter(database, { ownerId: id, owner: 'key' }, budget);
       await note('key.created', id, { name, ...changesOf(options, budget) });
       this.say(`${key}\n\nThis is the key "${name}" (${id}). Store it now: it is not shown again.`);
@@ -174,11 +176,11 @@ class KeyCommands {
   private async open(account: string, work: (opened: OpenKeys) => Promise<void>): Promise<void> {
     await withDatabase(requireDatabaseUrl(this.config), async (database) => {
       const { name } = await namedAccount(database, account);
-      // The secret is used only to hash new keys.
-      const keys = new ApiKeyRepository(database, { secretKey: findRunning(this.config).secretKey ?? '' });
+      const keys = new ApiKeyRepository(database);
+      const newKeys = new NewKeyRepository(database, { secretKey: findRunning(this.config).secretKey ?? '' });
       const note: OpenKeys['note'] = (action, target, details) =>
         noteCommand(database, action, { account, target, details });
-      await work({ database, keys, name, note });
+      await work({ database, keys, newKeys, name, note });
     });
   }
 }

@@ -4,7 +4,7 @@ import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { RedisConfig } from '#redis/redis.config.js';
-import { STARTS_KEPT } from '#routing/limiter.js';
+import { STARTS_KEPT } from '#routing/call-permit.js';
 import { LimiterState, type ProviderState } from '#routing/limiter-state.js';
 import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';

@@ -4,7 +4,7 @@ import { timeLimit } from '#egress/time-limit.js';
 import { ConfigError, loadConfig, unknownText } from '#config/load-config.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
+import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { migrate, MIGRATIONS } from '#database/migrate.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { UnsuitableRedis } from '#redis/gathering-redis.js';
@@ -148,7 +148,7 @@ async function ensureKey(
   const secretKey = config.secretKey ?? secrets.secretKey;
   const { secretKeyPrevious, bootstrapApiKey } = config;
   return await withDatabase(databaseUrl, async (database) => {
-    const keys = new ApiKeyRepository(database, {
+    const keys = new NewKeyRepository(database, {
       secretKey,
       ...(secretKeyPrevious !== undefined && { secretKeyPrevious }),
     });

@@ -4,10 +4,11 @@ import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { publicUrlProblem } from '#egress/public-url.js';
+import { receiverUrlProblem } from '#egress/public-url.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { TextSealer } from '#secrets/sealed-text.js';
-import { DeliveryStore, type LoggedAttempt, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog, type LoggedAttempt, type LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore, type WebhookEndpoint, shownUrl } from '#notifications/endpoint-store.js';
 import { WEBHOOK_SECRETS, WebhookSecretStore, type WebhookSecret } from '#notifications/secret-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
@@ -19,7 +20,6 @@ import { commandLine, runTerminalCommand, subcommand, terminalCommand } from './
 import { textTable, textTime } from './text-table.js';
 
 const EVENT_PREFIX = 'image.task.';
-const MAX_URL_LENGTH = 2_048;
 const HOUR_MS = 3_600_000;
 const MAX_OVERLAP_HOURS = 720;
 const MAX_DELIVERIES = 100;
@@ -86,11 +86,15 @@ export async function webhooks(
     limitOption(),
   ).action(({ account, task: taskId, limit }: DeliveryOptions) =>
     tell(account, async (database) =>
-      deliveryTable(await deliveryStore(database, limits).list(account, { taskId, limit })),
+      deliveryTable(
+        await new DeliveryLog(database, new EndpointStore(database, limits)).list(account, { taskId, limit }),
+      ),
     ),
   );
   command('resend <delivery>', 'send a delivery again').action((id: string, { account }: AccountOptions) =>
-    tell(account, (database) => resent(deliveryStore(database, limits), database, account, id)),
+    tell(account, (database) =>
+      resent(new NewDeliveries(database, new EndpointStore(database, limits)), database, account, id),
+    ),
   );
   await runTerminalCommand(program, args);
 }
@@ -129,8 +133,7 @@ function isEvent(name: string): name is WebhookEventType {
 }
 
 function assertReceiver(url: string, egress: EgressConfig): void {
-  const problem =
-    url.length > MAX_URL_LENGTH ? 'The URL is too long.' : publicUrlProblem(url, egress, { httpsOnly: true });
+  const problem = receiverUrlProblem(url, egress);
   if (problem !== undefined) throw new SetupError(problem);
 }
 
@@ -217,12 +220,8 @@ function attemptText({ startedAt, status, error, durationMs }: LoggedAttempt): s
   return `${textTime(startedAt)} ${status ?? error ?? 'no outcome'}${durationMs === null ? '' : ` ${durationMs} ms`}`;
 }
 
-function deliveryStore(database: PrismaService, limits: WebhooksConfig): DeliveryStore {
-  return new DeliveryStore(database, new EndpointStore(database, limits));
-}
-
 async function resent(
-  deliveries: DeliveryStore,
+  deliveries: NewDeliveries,
   database: PrismaService,
   account: string,
   target: string,

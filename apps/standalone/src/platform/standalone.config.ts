@@ -1,8 +1,11 @@
 import { IsIn, IsOptional, IsString, Matches, MinLength, Validate } from 'class-validator';
-import { PublicUrl } from '#config/public-url.js';
-import { Setting, Within } from '#config/setting.js';
+import { CatalogConfig } from '#catalog/catalog.config.js';
+import { Setting, SettingOf, Within } from '#config/setting.js';
+import { HostSetting, PublicUrlSetting, ShutdownGraceSetting } from '#config/shared-settings.js';
 import { DatabaseUrl } from '#database/database.config.js';
 import { RedisUrl } from '#redis/redis.config.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { MetricsConfig } from '#telemetry/telemetry.config.js';
 
 /** The settings of the standalone product; all others pass through to its processes. */
 export class StandaloneConfig {
@@ -10,17 +13,11 @@ export class StandaloneConfig {
   @Within(0, 65_535)
   readonly port: number = 3000;
 
-  @Setting('HOST', 'Address the API listens on.', { who: 'start' })
-  @IsString()
+  @HostSetting()
   readonly host: string = '127.0.0.1';
 
-  @Setting(
-    'PUBLIC_URL',
-    'Public base URL of the API, used in links; may have a path (https://example.org/images); default http://HOST:PORT.',
-    { who: 'start', unit: 'URL' },
-  )
   @IsOptional()
-  @PublicUrl()
+  @PublicUrlSetting()
   readonly publicUrl?: string;
 
   @Setting('DATA_DIR', 'Folder for all persistent data of this machine.', { who: 'start', unit: 'path' })
@@ -39,16 +36,13 @@ export class StandaloneConfig {
   @Within(0, 65_535)
   readonly workerHealthPort: number = 0;
 
-  @Setting('METRICS_PORT', 'Port that serves /metrics, and nothing else; 0 = no metrics.', { who: 'processes' })
+  @SettingOf(MetricsConfig, 'METRICS_PORT')
   @Within(0, 65_535)
   readonly metricsPort: number = 0;
 
-  @Setting('SHUTDOWN_GRACE_MS', 'Checked by doctor against the longest time limit of the providers.', {
-    who: 'processes',
-    unit: 'ms',
-  })
+  /** Checked by doctor against the longest time limit of the providers. */
   @IsOptional()
-  @Within(0, 3_630_000)
+  @ShutdownGraceSetting()
   readonly shutdownGraceMs?: number;
 
   @Setting('BOOTSTRAP_API_KEY', 'API key to create at startup if it does not exist.', { who: 'start', secret: true })
@@ -56,20 +50,12 @@ export class StandaloneConfig {
   @Matches(/^[\x21-\x7e]{20,200}$/, { message: 'BOOTSTRAP_API_KEY must have 20 to 200 visible characters' })
   readonly bootstrapApiKey?: string;
 
-  @Setting(
-    'SECRET_KEY',
-    'Key for signing links, hashing API keys, and encrypting secrets; at least 32 random characters, the same for every process.',
-    { who: 'processes', secret: true },
-  )
+  @SettingOf(SecretsConfig, 'SECRET_KEY')
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY must have at least 32 characters' })
   readonly secretKey?: string;
 
-  @Setting(
-    'SECRET_KEY_PREVIOUS',
-    'A second SECRET_KEY, the previous one or the next: links, API keys, sessions, and secrets created with it also work.',
-    { who: 'processes', secret: true },
-  )
+  @SettingOf(SecretsConfig, 'SECRET_KEY_PREVIOUS')
   @IsOptional()
   @MinLength(32, { message: 'SECRET_KEY_PREVIOUS must have at least 32 characters' })
   readonly secretKeyPrevious?: string;
@@ -109,11 +95,7 @@ export class StandaloneConfig {
   @Validate(RedisUrl)
   readonly redisUrl?: string;
 
-  @Setting(
-    'MODELS_FILE',
-    'Catalog of models and providers (docs/providers.md); unset = OpenAI if OPENAI_API_KEY is set, otherwise the sandbox.',
-    { who: 'start', unit: 'path' },
-  )
+  @SettingOf(CatalogConfig, 'MODELS_FILE')
   @IsOptional()
   @IsString()
   readonly modelsFile?: string;

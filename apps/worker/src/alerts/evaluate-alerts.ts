@@ -3,7 +3,7 @@ import { AlertEventRepository, type OpenAlertRow } from '#notifications/alerts/a
 import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
 import type { AlertReading } from '#notifications/alerts/alert-words.js';
 import { levelOf, nextAlertStep } from '#notifications/alerts/next-alert-step.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { Logger } from '#telemetry/logger.js';
 import { AlertReadings } from './alert-readings.js';
 
@@ -14,7 +14,7 @@ export class EvaluateAlerts {
     private readonly rules: AlertRuleRepository,
     private readonly events: AlertEventRepository,
     private readonly readings: AlertReadings,
-    private readonly deliveries: SendDeliveries,
+    private readonly deliveries: EnqueueDeliveries,
     private readonly logger: Logger,
   ) {}
 
@@ -46,7 +46,7 @@ export class EvaluateAlerts {
       changed = (await this.step(rule, alert, undefined, now)) || changed;
     }
     // The sweep finds messages that could not be enqueued.
-    if (changed) await this.deliveries.follow(rule.accountId);
+    if (changed) await this.deliveries.enqueueNext(rule.accountId);
   }
 
   private async step(

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { readCapped, TooManyBytes } from '#bytes/bytes.js';
 import { errorKind } from '#contract/error-codes.js';
 import { requestedOptions } from '#contract/image-options.js';
@@ -14,7 +14,8 @@ import type {
 } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { imageJobId } from '#queue/job-catalog.js';
-import { LIMITER, type CallOutcome, type CallPermit, type CallRejection, type Limiter } from '#routing/limiter.js';
+import type { CallOutcome, CallPermit, CallRejection } from '#routing/call-permit.js';
+import { ProviderLimiter } from '#routing/provider-limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
@@ -54,7 +55,7 @@ export class CallProvider {
     private readonly starts: ProviderStarts,
     private readonly progress: TaskProgress,
     private readonly providers: ProviderRegistry,
-    @Inject(LIMITER) private readonly limiter: Limiter,
+    private readonly limiter: ProviderLimiter,
     private readonly partials: TaskPartials,
     private readonly meter: TaskMeter,
   ) {}

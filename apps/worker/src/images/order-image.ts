@@ -28,7 +28,7 @@ export class OrderImage {
   constructor(
     private readonly starts: ProviderStarts,
     private readonly providers: ProviderRegistry,
-    private readonly calls: CallProvider,
+    private readonly callProvider: CallProvider,
     private readonly inputs: LoadInputs,
     private readonly images: StoreResults,
     private readonly memory: TaskMemory,
@@ -80,7 +80,7 @@ export class OrderImage {
     passed: FailedCandidates,
   ): Promise<OrderedImages | ProviderPending | undefined> {
     try {
-      const answer = await this.calls.call(attempt, order);
+      const answer = await this.callProvider.call(attempt, order);
       if ('pending' in answer) return answer;
       if (!('reason' in answer)) {
         const { files, ...result } = answer;

@@ -5,7 +5,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
@@ -17,7 +17,7 @@ import { Schedules } from './schedules.js';
 
 /** Each room removes its own expired rows. Only workers need these classes, so they are provided here. */
 const owners = [
-  ExpireObjects,
+  ExpireTasks,
   ExpireIdempotencyKeys,
   TaskObjects,
   ExpireUploads,

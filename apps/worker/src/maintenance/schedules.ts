@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
-import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-ledger.js';
+import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
+import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/task-intake.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
-import { ExpireObjects } from '#tasks/retention/expire-objects.js';
+import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
@@ -42,7 +43,7 @@ export class Schedules {
   readonly table: readonly Schedule[];
 
   constructor(
-    tasks: ExpireObjects,
+    tasks: ExpireTasks,
     uploads: ExpireUploads,
     orphans: CollectOrphans,
     idempotencyKeys: ExpireIdempotencyKeys,
@@ -50,7 +51,6 @@ export class Schedules {
     chats: ExpireChatUsage,
     deliveries: ExpireWebhooks,
     ledger: ExpireLedger,
-    ledgerLag: LedgerLag,
     auditEntries: AuditLog,
     alertEvents: AlertEventRepository,
     alerts: EvaluateAlerts,
@@ -110,9 +110,9 @@ export class Schedules {
         everyMs: EXPIRE_EVERY_MS,
         run: () => ledger.run(config),
         dueSince: {
-          charges: () => ledgerLag.charges(config.chargeRetentionDays),
-          usage_hours: () => ledgerLag.usage('hour', USAGE_HOUR_DAYS),
-          usage_days: () => ledgerLag.usage('day', USAGE_DAY_DAYS),
+          charges: () => ledger.chargesDueSince(config),
+          usage_hours: () => ledger.usageDueSince('hour'),
+          usage_days: () => ledger.usageDueSince('day'),
         },
       },
       {

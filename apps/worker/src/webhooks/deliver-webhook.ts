@@ -7,7 +7,7 @@ import { openSpan, type OpenSpan } from '#telemetry/spans.js';
 import { channelAddress } from '#notifications/endpoint-store.js';
 import { DeliveryTransitions, type ClaimedDelivery } from '#notifications/deliveries/delivery-transitions.js';
 import { nextStep, type AttemptResult } from '#notifications/deliveries/next-step.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { AlertMails } from './alert-mails.js';
 import { WebhookMessages } from './webhook-message.js';
@@ -24,7 +24,7 @@ export class DeliverWebhook {
 
   constructor(
     private readonly transitions: DeliveryTransitions,
-    private readonly deliveries: SendDeliveries,
+    private readonly deliveries: EnqueueDeliveries,
     private readonly messages: WebhookMessages,
     private readonly poster: PublicPoster,
     private readonly mails: AlertMails,
@@ -134,6 +134,6 @@ export class DeliverWebhook {
       ...('status' in result ? { status: result.status } : { reason: result.error }),
     });
     if (entry !== undefined && step.state === 'pending') await this.deliveries.enqueue(entry);
-    await this.deliveries.follow(claimed.accountId);
+    await this.deliveries.enqueueNext(claimed.accountId);
   }
 }

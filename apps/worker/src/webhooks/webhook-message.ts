@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import { TaskLinks } from '#answers/task-links.js';
+import { webhookBody } from '#answers/webhook-body.js';
 import { slackBody, type AlertMessage } from '#contract/alert-message.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
@@ -58,7 +59,7 @@ export class WebhookMessages {
     const { accountId, taskId, message } = delivery;
     if (message !== null) return this.alert(message);
     const task = taskId === null ? undefined : await this.tasks.find(allTasksOf(accountId), taskId);
-    return this.links.event(delivery, task);
+    return webhookBody(delivery, task, this.links);
   }
 }
 

@@ -4,6 +4,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
+import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { may } from '#accounts/person-rules.js';
 import type { Transaction } from '#database/queryable.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -28,6 +29,7 @@ type Manager = Pick<Session, 'accountId' | 'personId' | 'role'>;
 export class AccountKeys {
   constructor(
     private readonly keys: ApiKeyRepository,
+    private readonly newKeys: NewKeyRepository,
     private readonly budgets: BudgetRepository,
     private readonly source: CatalogSource,
     private readonly defaults: AccountDefaults,
@@ -59,7 +61,7 @@ export class AccountKeys {
     assertWithinAccount(body, await this.defaults.of(accountId));
     const budget = budgetAfter(body, undefined);
     const { max_keys: keysPerAccount } = this.defaults.view;
-    const created = await this.keys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
+    const created = await this.newKeys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
     if (budget) await this.budgets.set({ ownerId: created.id, owner: 'key' }, budget);
     return { key: await this.view(who, created.id), secret: created.key };
   }
@@ -94,7 +96,7 @@ export class AccountKeys {
       if (old.replacedBy !== null) {
         throw new AppError('invalid_value', 'This key was already rotated. Rotate its replacement instead.');
       }
-      return await this.keys.rotate(transaction, old.id, new Date(Date.now() + overlapHours * HOUR_MS));
+      return await this.newKeys.rotate(transaction, old.id, new Date(Date.now() + overlapHours * HOUR_MS));
     });
     return { key: await this.view(who, created.id), secret: created.key };
   }

@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { publicUrlProblem } from '#egress/public-url.js';
+import { receiverUrlProblem } from '#egress/public-url.js';
 import { AttemptLimiter } from '#limits/attempt-limiter.js';
-import { DeliveryStore, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import type { LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
+import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
+import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { shownUrl, EndpointStore, type WebhookEndpoint } from '#notifications/endpoint-store.js';
 import { WebhookSecretStore } from '#notifications/secret-store.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
 import type { EndpointChangeBody, NewEndpointBody } from './dto/webhook-bodies.dto.js';
 import {
   endpointView,
@@ -21,7 +23,6 @@ import {
 const TESTS = 10;
 const RESENDS = 30;
 const HOUR_MS = 3_600_000;
-const MAX_URL_LENGTH = 2_048;
 
 /** A delivery of the account to send again. */
 type ToResend = Pick<LoggedDelivery, 'id' | 'taskId' | 'endpointId'>;
@@ -38,16 +39,17 @@ export class AccountWebhooks {
   constructor(
     private readonly endpointStore: EndpointStore,
     private readonly secretStore: WebhookSecretStore,
-    private readonly deliveries: DeliveryStore,
+    private readonly records: DeliveryRecords,
+    private readonly deliveries: NewDeliveries,
     private readonly egress: EgressConfig,
-    private readonly send: SendDeliveries,
+    private readonly queue: EnqueueDeliveries,
     private readonly attempts: AttemptLimiter,
   ) {}
 
   /** `withSecrets`: with whole URLs, whose user information and query may contain tokens. */
   async endpoints(accountId: string, withSecrets: boolean): Promise<EndpointListView> {
     const endpoints = await this.endpointStore.list(accountId);
-    const records = await this.deliveries.records(
+    const records = await this.records.ofEndpoints(
       accountId,
       endpoints.map(({ id }) => id),
     );
@@ -61,8 +63,7 @@ export class AccountWebhooks {
    * account has its maximum number of endpoints.
    */
   async add(accountId: string, { url, events }: NewEndpointBody): Promise<EndpointView> {
-    const tooLong = url.length > MAX_URL_LENGTH ? 'The URL is too long.' : undefined;
-    const problem = tooLong ?? publicUrlProblem(url, this.egress, { httpsOnly: true });
+    const problem = receiverUrlProblem(url, this.egress);
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'url' });
     const id = await this.endpointStore.add(accountId, url, events ?? WEBHOOK_EVENTS);
     return endpointView(await this.endpoint(accountId, id), undefined);
@@ -76,7 +77,7 @@ export class AccountWebhooks {
     if (events !== undefined && events !== null) await this.setEvents(accountId, id, events);
     if (active === true) await this.endpointStore.enable(accountId, id);
     if (active === false) await this.endpointStore.disable(accountId, id);
-    const [record] = await this.deliveries.records(accountId, [id]);
+    const [record] = await this.records.ofEndpoints(accountId, [id]);
     return endpointView(await this.endpoint(accountId, id), record);
   }
 
@@ -92,7 +93,7 @@ export class AccountWebhooks {
       await this.endpoint(accountId, id);
       throw new AppError('invalid_value', 'The endpoint is disabled. Enable it to test it.');
     }
-    await this.send.enqueue(entry);
+    await this.queue.enqueue(entry);
     return entry.deliveryId;
   }
 
@@ -110,7 +111,7 @@ export class AccountWebhooks {
     await this.attempts.admit(`webhook-resends:${accountId}`, RESENDS, 60);
     const entry = await this.deliveries.resend(accountId, id);
     if (entry === undefined) throw new AppError('invalid_value', 'A delivery attempt is already in progress.');
-    await this.send.enqueue(entry);
+    await this.queue.enqueue(entry);
     const endpoint = endpointId === null ? undefined : await this.endpointStore.find(accountId, endpointId);
     return { taskId, url: endpoint?.url };
   }

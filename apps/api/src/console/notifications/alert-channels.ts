@@ -1,20 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
 import { newEmailOf } from '#accounts/person-rules.js';
 import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
 import { EgressConfig } from '#egress/egress.config.js';
-import { publicUrlProblem } from '#egress/public-url.js';
-import { testMessage } from '#notifications/alerts/alert-event.repository.js';
+import { receiverUrlProblem } from '#egress/public-url.js';
 import { AlertRuleRepository } from '#notifications/alerts/alert-rule.repository.js';
-import { DeliveryStore, type ChannelWithLast } from '#notifications/deliveries/delivery-store.js';
-import { SendDeliveries } from '#notifications/deliveries/send-deliveries.js';
+import { DeliveryRecords, type ChannelWithLast } from '#notifications/deliveries/delivery-records.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { Mailer } from '#notifications/mail/mailer.js';
-import { MailLimits } from '../sign-in/mail-limits.js';
 import type { NewChannelBody } from './dto/alert-bodies.dto.js';
-
-const MAX_URL_LENGTH = 2_048;
 
 /** Where an account's alerts are sent, as its admins manage it. Anything of another account is `not_found`. */
 @Injectable()
@@ -22,9 +16,7 @@ export class AlertChannels {
   constructor(
     private readonly endpoints: EndpointStore,
     private readonly rules: AlertRuleRepository,
-    private readonly deliveries: DeliveryStore,
-    private readonly send: SendDeliveries,
-    private readonly limits: MailLimits,
+    private readonly records: DeliveryRecords,
     private readonly egress: EgressConfig,
     private readonly mailer: Mailer,
   ) {}
@@ -35,7 +27,7 @@ export class AlertChannels {
   }
 
   async list(accountId: string): Promise<ChannelWithLast[]> {
-    return await this.deliveries.channels(accountId);
+    return await this.records.ofChannels(accountId);
   }
 
   /** Throws AppError `not_found`. */
@@ -54,7 +46,7 @@ export class AlertChannels {
     if (!this.kinds.includes(kind))
       throw new AppError('invalid_value', 'Email is not set up. Ask an operator to set SMTP_URL.', { param: 'kind' });
     const email = kind === 'email' ? newEmailOf(address) : undefined;
-    const problem = kind === 'email' ? emailProblem(email) : this.urlProblem(address);
+    const problem = kind === 'email' ? emailProblem(email) : receiverUrlProblem(address, this.egress);
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'address' });
     return await this.find(accountId, await this.endpoints.addChannel(accountId, kind, email ?? address));
   }
@@ -65,28 +57,6 @@ export class AlertChannels {
     await this.endpoints.removeChannel(accountId, id);
     await this.rules.forgetChannel(accountId, id);
     return channel;
-  }
-
-  /**
-   * Sends a test and returns the id of its delivery. Throws AppError `invalid_value` for a channel that responded with
-   * 410, and `rate_limit_exceeded`.
-   */
-  async test(accountId: string, { id, address }: ChannelWithLast): Promise<string> {
-    await this.limits.admit(accountId, address);
-    const message = testMessage(randomUUID().replaceAll('-', ''), new Date());
-    const entry = await this.deliveries.addMessage(accountId, id, message);
-    if (entry === undefined)
-      throw new AppError(
-        'invalid_value',
-        'The channel is turned off because its receiver returned 410. Remove it and add it again.',
-      );
-    await this.send.enqueue(entry);
-    return entry.deliveryId;
-  }
-
-  private urlProblem(address: string): string | undefined {
-    if (address.length > MAX_URL_LENGTH) return 'The URL is too long.';
-    return publicUrlProblem(address, this.egress, { httpsOnly: true });
   }
 }
 

@@ -6,6 +6,7 @@ import { may } from '#accounts/person-rules.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
 import { AccountAlerts } from './account-alerts.js';
 import { AlertChannels } from './alert-channels.js';
+import { TestChannel } from './test-channel.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
@@ -37,6 +38,7 @@ export class AlertsController {
   constructor(
     private readonly alerts: AccountAlerts,
     private readonly alertChannels: AlertChannels,
+    private readonly testChannel: TestChannel,
     private readonly audit: AuditLog,
   ) {}
 
@@ -103,7 +105,7 @@ export class AlertsController {
   @ApiResponse({ status: 202, type: SentAlertView })
   async test(@Session() session: Session, @Param() { id }: IdParam): Promise<SentAlertView> {
     const channel = await this.alertChannels.find(session.accountId, id);
-    const deliveryId = await this.alertChannels.test(session.accountId, channel);
+    const deliveryId = await this.testChannel.send(session.accountId, channel);
     const { kind, address } = channel;
     await this.audit.record(session, 'alert_channel.tested', id, { name: shownAddress(kind, address) });
     return { id: deliveryId };

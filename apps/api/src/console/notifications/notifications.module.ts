@@ -10,6 +10,7 @@ import { AccountAlerts } from './account-alerts.js';
 import { AccountWebhooks } from './account-webhooks.js';
 import { AlertChannels } from './alert-channels.js';
 import { AlertsController } from './alerts.controller.js';
+import { TestChannel } from './test-channel.js';
 import { VisibleDeliveries } from './visible-deliveries.js';
 import { WebhooksController } from './webhooks.controller.js';
 
@@ -17,6 +18,6 @@ import { WebhooksController } from './webhooks.controller.js';
 @Module({
   imports: [AccountsModule, LimitsModule, LinksModule, MailModule, NotificationsModule, SignInModule, TasksModule],
   controllers: [WebhooksController, AlertsController],
-  providers: [AccountAlerts, AccountWebhooks, AlertChannels, VisibleDeliveries],
+  providers: [AccountAlerts, AccountWebhooks, AlertChannels, TestChannel, VisibleDeliveries],
 })
 export class ConsoleNotificationsModule {}

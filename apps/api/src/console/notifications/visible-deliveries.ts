@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
+import { webhookBody } from '#answers/webhook-body.js';
 import { AppError } from '#contract/app-error.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope } from '#tasks/row/task.js';
-import { DeliveryStore, type DeliveryQuery, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog, type DeliveryQuery, type LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
 import { withCallbackUrls } from '../tasks/callback-urls.js';
 import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
 
@@ -20,7 +21,7 @@ const BATCH = 100;
 @Injectable()
 export class VisibleDeliveries {
   constructor(
-    private readonly deliveries: DeliveryStore,
+    private readonly deliveries: DeliveryLog,
     private readonly tasks: TaskStore,
     private readonly links: TaskLinks,
   ) {}
@@ -61,7 +62,7 @@ export class VisibleDeliveries {
     const delivery = await this.find(scope, id);
     const { taskId } = delivery;
     const task = taskId === null ? undefined : await this.tasks.find(scope, taskId);
-    const event = this.links.event(delivery, task);
+    const event = webhookBody(delivery, task, this.links);
     if (event === undefined) throw new AppError('not_found', 'Its task is no longer stored.');
     return event;
   }

@@ -29,7 +29,7 @@ export class PlaygroundController {
     private readonly models: PlaygroundModels,
     private readonly quotes: ConsoleQuotes,
     private readonly audit: AuditLog,
-    private readonly calls: OpenCalls,
+    private readonly openCalls: OpenCalls,
   ) {}
 
   @Get('models')
@@ -58,7 +58,7 @@ export class PlaygroundController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AcceptedTaskView> {
-    const ask = this.read.generation(request, false, () => withPartials(request.body));
+    const ask: Ask = () => this.read.generation(request, false, withPartials(request.body));
     return await this.accepted(session, request, reply, ask);
   }
 
@@ -73,7 +73,7 @@ export class PlaygroundController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AcceptedTaskView> {
-    return await this.accepted(session, request, reply, this.read.edit(request, false));
+    return await this.accepted(session, request, reply, (upload) => this.read.edit(request, false, upload));
   }
 
   /** Always responds with the task, whatever the request says; its events have a URL of their own. */
@@ -83,7 +83,7 @@ export class PlaygroundController {
     reply: FastifyReply,
     ask: Ask,
   ): Promise<AcceptedTaskView> {
-    const { task, attached } = await this.accept.accept(ask, callerOf(request), this.calls.of(reply));
+    const { task, attached } = await this.accept.accept(ask, callerOf(request), this.openCalls.of(reply));
     // A repeated request has created nothing.
     if (!attached) await this.audit.record(session, 'task.made', task.id, { model: task.model });
     return { task_id: task.id };

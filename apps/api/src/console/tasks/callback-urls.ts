@@ -1,4 +1,4 @@
-import type { LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import type { LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
 import type { TaskStore } from '#tasks/reading/task-store.js';
 
 /** Deliveries of the log, of which those to a callback_url get its URL from their task, if that still exists. */

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { AccountStore } from '#accounts/account-store.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
+import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { may } from '#accounts/person-rules.js';
 import type { Session } from '#accounts/session-store.js';
+import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { accountShare, type Caller } from '../../auth/caller.js';
 import { notSignedIn } from '../protect-console.js';
@@ -29,6 +31,8 @@ export class ConsoleCaller {
   constructor(
     private readonly accounts: AccountStore,
     private readonly keys: ApiKeyRepository,
+    private readonly newKeys: NewKeyRepository,
+    private readonly rights: TaskRights,
     private readonly budgets: BudgetRepository,
   ) {}
 
@@ -39,7 +43,7 @@ export class ConsoleCaller {
 
   /** The caller for provider tests: a key of its own, so that tests do not count as users' images. */
   async ofTest(who: Orderer): Promise<Caller> {
-    return await this.caller(who, { id: await this.keys.ensureHidden(who.accountId, TEST_KEY) });
+    return await this.caller(who, { id: await this.newKeys.ensureHidden(who.accountId, TEST_KEY) });
   }
 
   private async caller(who: Orderer, key: PayingKey): Promise<Caller> {
@@ -52,7 +56,7 @@ export class ConsoleCaller {
       originalKeyId: key.originalKeyId ?? key.id,
       personId,
       role: who.role,
-      own: await this.keys.tasksOfPerson(who),
+      own: await this.rights.ofPerson(who),
       account: accountShare(account.limits),
       weight: key.weight ?? 1,
       limits: {
@@ -71,7 +75,7 @@ export class ConsoleCaller {
 
   /** Created on first use. */
   async keyId(accountId: string): Promise<string> {
-    return await this.keys.ensureHidden(accountId, PLAYGROUND_KEY);
+    return await this.newKeys.ensureHidden(accountId, PLAYGROUND_KEY);
   }
 
   /** The user's newest key that has a budget or a limit, including ended keys. */

@@ -6,7 +6,7 @@ import type { QueuePlace } from '#queue/fair-order.js';
 import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
-import { DeliveryStore, type LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog, type LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
 import { shownUrl } from '#notifications/endpoint-store.js';
 import {
   optionsView,
@@ -31,7 +31,7 @@ export class ShownTasks {
   constructor(
     private readonly tasks: TaskStore,
     private readonly details: TaskDetails,
-    private readonly deliveries: DeliveryStore,
+    private readonly deliveries: DeliveryLog,
     private readonly images: ShownImages,
   ) {}
 

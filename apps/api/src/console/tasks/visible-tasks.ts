@@ -1,6 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { may } from '#accounts/person-rules.js';
+import { TaskRights } from '#accounts/task-rights.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { Session } from '../session.decorator.js';
 
@@ -17,13 +17,13 @@ export interface TaskViewer extends TaskScope {
  */
 @Injectable()
 class TaskScopePipe implements PipeTransform<Session, Promise<TaskViewer>> {
-  constructor(private readonly keys: ApiKeyRepository) {}
+  constructor(private readonly rights: TaskRights) {}
 
   async transform(session: Session): Promise<TaskViewer> {
     const { accountId } = session;
     const isOperator = may(session, 'installation.manage');
     const managesWebhooks = may(session, 'webhooks.manage');
-    return { accountId, own: await this.keys.tasksOfPerson(session), isOperator, managesWebhooks };
+    return { accountId, own: await this.rights.ofPerson(session), isOperator, managesWebhooks };
   }
 }
 

@@ -3,7 +3,7 @@ import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { AuditEntry } from '#accounts/audit-log.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
-import { DeliveryStore } from '#notifications/deliveries/delivery-store.js';
+import { DeliveryLog } from '#notifications/deliveries/delivery-log.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 
@@ -14,7 +14,7 @@ export class AuditTargets {
     private readonly keys: ApiKeyRepository,
     private readonly tasks: TaskStore,
     private readonly endpoints: EndpointStore,
-    private readonly deliveries: DeliveryStore,
+    private readonly deliveries: DeliveryLog,
     private readonly people: PersonStore,
     private readonly source: CatalogSource,
   ) {}

@@ -1,74 +1,17 @@
-import { Anchor, Code, Divider, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Anchor, Divider, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { sessionQuery, signInQuery } from '../../api/queries.ts';
 import { send, type RequestError } from '../../api/request.ts';
 import type { Schema } from '../../api/generated/schema.ts';
-import type { SignInState } from '../../api/types.ts';
-import { accountLabel } from '../../parts/account-label.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
-import { ProviderButton } from '../../parts/provider-button.tsx';
 import { forgetInvitation, keptInvitation } from '../../app/return-address.ts';
 import { JoinSignedIn } from './join-signed-in.tsx';
 import { isGone, LinkPassword, type LinkUse } from './link-password.tsx';
+import { LinkProvider } from './link-provider.tsx';
 import { Outside } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
-
-export function FirstRunPage() {
-  return (
-    <ByLink
-      title="Welcome to Darkroom"
-      about="Create your account. You will be its owner and the operator of this installation."
-      path="/first-admin"
-      purpose="first_admin"
-      fields={['name', 'email']}
-      action="Create account"
-      renew={
-        <>
-          Print a new one with <Code>npm run admin -- link</Code>.
-        </>
-      }
-    />
-  );
-}
-
-export function InvitePage() {
-  return (
-    <ByLink
-      title="Welcome to Darkroom"
-      about={(account) => `You’re invited to join${account === undefined ? '' : ` ${accountLabel(account)}`}.`}
-      path="/join"
-      purpose="invite"
-      fields={['name']}
-      action="Join"
-      renew="Ask an owner or admin for a new one."
-    />
-  );
-}
-
-export function ResetPasswordPage() {
-  const { data } = useQuery(signInQuery);
-  return (
-    <ByLink
-      title={data?.oidc ? 'Set up sign-in' : 'New password'}
-      about={data?.oidc ? 'Choose how you sign in from now on.' : 'Choose a new password.'}
-      path="/reset-password"
-      purpose="password"
-      fields={[]}
-      action="Save and sign in"
-      renew={
-        data?.email === true && data.password ? (
-          <Anchor component={Link} to="/forgot-password" size="sm" underline="always">
-            Email me a new link
-          </Anchor>
-        ) : (
-          'Ask an owner or admin for a new one.'
-        )
-      }
-    />
-  );
-}
 
 interface ByLinkProps extends LinkUse {
   readonly title: string;
@@ -78,8 +21,8 @@ interface ByLinkProps extends LinkUse {
   readonly renew: ReactNode;
 }
 
-/** The page of a one-time link. It offers every sign-in method of the installation. */
-function ByLink({ title, about, renew, ...use }: ByLinkProps) {
+/** What the pages of one-time links (link-pages.tsx) have in common. It offers every sign-in method of the installation. */
+export function ByLink({ title, about, renew, ...use }: ByLinkProps) {
   const token = useToken(use.purpose);
   const navigate = useNavigate();
   const [isHalf, setHalf] = useState(false);
@@ -160,31 +103,5 @@ function NoLink({ refusal, renew }: NoLinkProps) {
         </Anchor>
       </Stack>
     </Outside>
-  );
-}
-
-interface LinkProviderProps {
-  readonly token: string;
-  readonly provider: NonNullable<SignInState['oidc']>;
-  /** The primary action of its page. */
-  readonly main: boolean;
-}
-
-/** Redeems a link by signing in with the single sign-on provider. */
-function LinkProvider({ token, provider, main }: LinkProviderProps) {
-  const open = useMutation({
-    mutationFn: () => send<{ readonly url: string }>('POST', '/oidc', { token }),
-    onSuccess: ({ url }) => location.assign(url),
-  });
-  return (
-    <>
-      {open.error !== null && <Trouble error={open.error} doing="Could not continue" />}
-      <ProviderButton
-        provider={provider}
-        main={main}
-        loading={open.isPending || open.isSuccess}
-        onClick={() => open.mutate()}
-      />
-    </>
   );
 }

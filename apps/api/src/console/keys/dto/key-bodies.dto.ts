@@ -4,10 +4,12 @@ import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/
 import {
   KEY_SCOPES,
   KEY_TASKS,
+  SUBMIT_MODES,
   type ApiKeyRow,
   type ApiKeySettings,
   type KeyScope,
   type KeyTasks,
+  type SubmitMode,
 } from '#accounts/api-keys.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { LimitField, WeightField } from '../../dto/limit-body.dto.js';
@@ -66,8 +68,8 @@ class KeySettingsBody extends BudgetBody {
   @FlagField({ optional: true, nullable: true })
   allow_pixel_size?: boolean | null;
 
-  @ChoiceField(['sync', 'apimart'], { optional: true })
-  submit_mode?: 'sync' | 'apimart' | null;
+  @ChoiceField(SUBMIT_MODES, { optional: true })
+  submit_mode?: SubmitMode | null;
 }
 
 /** Absent or null = unchanged. */

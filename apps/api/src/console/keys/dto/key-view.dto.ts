@@ -4,10 +4,12 @@ import {
   KEY_MAKERS,
   KEY_SCOPES,
   KEY_TASKS,
+  SUBMIT_MODES,
   type ApiKeyRow,
   type KeyMaker,
   type KeyScope,
   type KeyTasks,
+  type SubmitMode,
 } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
 import { budgetView, BudgetView, SpentView } from '../../dto/budget-view.dto.js';
@@ -68,8 +70,8 @@ export class KeyView {
   @ApiProperty({ type: Boolean, nullable: true, description: 'Null = the deployment’s default.' })
   allow_pixel_size!: boolean | null;
 
-  @ApiProperty({ enum: ['sync', 'apimart'] })
-  submit_mode!: 'sync' | 'apimart';
+  @ApiProperty({ enum: SUBMIT_MODES })
+  submit_mode!: SubmitMode;
 
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;

@@ -2,6 +2,7 @@ import { ArrayMaxSize, IsString } from 'class-validator';
 import { ChoiceField, FlagField, IntegerField, ListField, TextField } from '#contract/field.js';
 import type { FieldProblem } from '#contract/field-rule.js';
 import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
+import { RECEIVER_URL_LENGTH } from '#egress/public-url.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
 import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 import { ALERT_STATES } from './alert-views.dto.js';
@@ -57,7 +58,7 @@ export class NewChannelBody {
   @ChoiceField(CHANNEL_KINDS, { description: 'slack: an incoming webhook that accepts {text, blocks}.' })
   kind!: ChannelKind;
 
-  @TextField({ description: 'A public https URL of up to 2048 characters, or an email address.' })
+  @TextField({ description: `A public https URL of up to ${RECEIVER_URL_LENGTH} characters, or an email address.` })
   address!: string;
 }
 

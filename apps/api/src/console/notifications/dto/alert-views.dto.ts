@@ -3,7 +3,7 @@ import type { AlertEvent } from '#notifications/alerts/alert-event.repository.js
 import type { AlertRule } from '#notifications/alerts/alert-rule.repository.js';
 import { ALERTS } from '#notifications/alerts/alert-settings.js';
 import { ALERT_KINDS, CHANNEL_KINDS, type AlertKind, type ChannelKind } from '#contract/alert-message.js';
-import type { ChannelDelivery, ChannelWithLast } from '#notifications/deliveries/delivery-store.js';
+import type { ChannelDelivery, ChannelWithLast } from '#notifications/deliveries/delivery-records.js';
 import {
   ATTEMPT_ERRORS,
   DELIVERY_STATES,

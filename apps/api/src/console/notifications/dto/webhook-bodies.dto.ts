@@ -1,12 +1,13 @@
 import { ChoicesField, FlagField, IntegerField, TextField } from '#contract/field.js';
 import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+import { RECEIVER_URL_LENGTH } from '#egress/public-url.js';
 import { OptionalBody } from '../../../common/contract-fields.js';
 
 const MAX_OVERLAP_HOURS = 720;
 
 /** A new endpoint for the account's task events; without a list it receives all events. */
 export class NewEndpointBody {
-  @TextField({ description: 'A public https URL of up to 2048 characters.' })
+  @TextField({ description: `A public https URL of up to ${RECEIVER_URL_LENGTH} characters.` })
   url!: string;
 
   @ChoicesField(WEBHOOK_EVENTS, { optional: true, notEmpty: true, description: 'All events by default.' })

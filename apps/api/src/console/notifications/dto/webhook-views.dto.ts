@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { WEBHOOK_EVENTS, WEBHOOK_TEST, type SentEventType, type WebhookEventType } from '#contract/webhook-event.js';
-import type { EndpointRecord, LoggedDelivery } from '#notifications/deliveries/delivery-store.js';
+import type { LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
+import type { EndpointRecord } from '#notifications/deliveries/delivery-records.js';
 import type { WebhookEndpoint } from '#notifications/endpoint-store.js';
 import {
   ATTEMPT_ERRORS,

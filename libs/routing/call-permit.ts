@@ -1,4 +1,3 @@
-import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 
 /** Starts that are remembered for a provider without a limit on them, only to be shown. */
@@ -53,17 +52,4 @@ export interface Asking {
   readonly jobId?: string;
   /** Milliseconds until its task's deadline. */
   readonly remainingMs?: number;
-}
-
-/** Injection token of the Limiter; processes provide ProviderLimiter. */
-export const LIMITER = Symbol('limiter');
-
-/** Permits or refuses each call to a provider, and learns how it ended. */
-export interface Limiter {
-  /**
-   * Asks for one call with a key of a provider, by the key's name, which is empty where there are no keys. A task has
-   * one slot of a provider, however often it asks. A call that resumes a job is never rejected and does not count as a
-   * start. Never throws.
-   */
-  enter(entry: ProviderEntry, keyName: string, taskId: string, asking?: Asking): Promise<CallPermit | CallRejection>;
 }

@@ -1,6 +1,6 @@
-import { UnknownKeyLimiter, type UnknownKeyLimits } from './unknown-key-limiter.js';
+import { FirstLookUpLimiter, type FirstLookUpLimits } from './first-look-up-limiter.js';
 
-const LIMITS: UnknownKeyLimits = { maxConcurrent: 2, maxPerNetwork: 50, maxWaiting: 70, maxWaitMs: 60_000 };
+const LIMITS: FirstLookUpLimits = { maxConcurrent: 2, maxPerNetwork: 50, maxWaiting: 70, maxWaitMs: 60_000 };
 const FLOOD = '203.0.113.7';
 
 /** Look-ups that end when the test says so. */
@@ -23,7 +23,7 @@ class LookUps {
   }
 }
 
-describe('the limiter of keys that nobody has met', () => {
+describe('the limiter of first lookups', () => {
   const refusal = (run: Promise<unknown>): Promise<unknown> =>
     run.then(
       () => 'admitted',
@@ -31,7 +31,7 @@ describe('the limiter of keys that nobody has met', () => {
     );
 
   it('M4: takes one look-up of a network at a time, a few in all, and networks take turns', async () => {
-    const limiter = new UnknownKeyLimiter(LIMITS);
+    const limiter = new FirstLookUpLimiter(LIMITS);
     const lookUps = new LookUps();
     const flood = Array.from({ length: 40 }, (_, n) => limiter.run(FLOOD, lookUps.of(`flood ${n}`)));
     const others = ['198.51.100.1', '198.51.100.2'].map((address) => limiter.run(address, lookUps.of(address)));
@@ -47,7 +47,7 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: counts all addresses of an IPv6 network as one', async () => {
-    const limiter = new UnknownKeyLimiter(LIMITS);
+    const limiter = new FirstLookUpLimiter(LIMITS);
     const lookUps = new LookUps();
     const runs = ['2001:db8::1', '2001:db8::2:1'].map((address) => limiter.run(address, lookUps.of(address)));
     await Promise.resolve();
@@ -58,7 +58,7 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: refuses a network whose line is full, and others only when all lines together are', async () => {
-    const limiter = new UnknownKeyLimiter(LIMITS);
+    const limiter = new FirstLookUpLimiter(LIMITS);
     const lookUps = new LookUps();
     const admitted = Array.from({ length: 51 }, (_, n) => limiter.run(FLOOD, lookUps.of(`flood ${n}`)));
     expect(await refusal(limiter.run(FLOOD, lookUps.of('one more')))).toBe('rate_limit_exceeded');
@@ -70,7 +70,7 @@ describe('the limiter of keys that nobody has met', () => {
   });
 
   it('M4: lets nobody wait without end, and goes on after a look-up that failed', async () => {
-    const limiter = new UnknownKeyLimiter({ ...LIMITS, maxWaitMs: 20 });
+    const limiter = new FirstLookUpLimiter({ ...LIMITS, maxWaitMs: 20 });
     const lookUps = new LookUps();
     const first = limiter.run(FLOOD, lookUps.of('slow'));
     const second = limiter.run(FLOOD, lookUps.of('never'));

@@ -3,8 +3,8 @@ import { FairSemaphore } from '#limits/fair-semaphore.js';
 import type { ApiConfig } from '../common/api.config.js';
 import { networkOf } from '../common/network-of.js';
 
-/** Limits for lookups of unknown keys and sessions in this process: how many run at once, and how many wait. */
-export interface UnknownKeyLimits {
+/** Limits for first lookups of keys and sessions in this process: how many run at once, and how many wait. */
+export interface FirstLookUpLimits {
   readonly maxConcurrent: number;
   /** Maximum number of waiting callers per network. */
   readonly maxPerNetwork: number;
@@ -14,8 +14,8 @@ export interface UnknownKeyLimits {
   readonly maxWaitMs: number;
 }
 
-/** Unknown keys wait in line, which slows a flood down; immediate rejections would only make room for more. */
-export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = {
+/** First lookups wait in line, which slows a flood down; immediate rejections would only make room for more. */
+export const FIRST_LOOK_UP_LIMITS: FirstLookUpLimits = {
   // Looks up hundreds of keys a second, and leaves a pool of ten connections its room for everybody else.
   maxConcurrent: 4,
   maxPerNetwork: 2_500,
@@ -24,21 +24,21 @@ export const UNKNOWN_KEY_LIMITS: UnknownKeyLimits = {
 };
 
 /** The default limits with the operator's setting. */
-export function unknownKeyLimits({ unknownKeysWaiting }: Pick<ApiConfig, 'unknownKeysWaiting'>): UnknownKeyLimits {
-  return { ...UNKNOWN_KEY_LIMITS, maxPerNetwork: unknownKeysWaiting, maxWaiting: 2 * unknownKeysWaiting };
+export function firstLookUpLimits({ unknownKeysWaiting }: Pick<ApiConfig, 'unknownKeysWaiting'>): FirstLookUpLimits {
+  return { ...FIRST_LOOK_UP_LIMITS, maxPerNetwork: unknownKeysWaiting, maxWaiting: 2 * unknownKeysWaiting };
 }
 
 const RETRY_SECONDS = 5;
 
 /**
- * Lets lookups of unknown keys and sessions reach the database one at a time per network and a few in all, in turns of
- * their networks. So a flood of invented keys takes a small share of the database, and a valid key waits only behind its
- * own network.
+ * Lets lookups of keys and sessions that this process has not found before reach the database one at a time per network
+ * and a few in all, in turns of their networks. So a flood of invented keys takes a small share of the database, and a
+ * valid key waits only behind its own network.
  */
-export class UnknownKeyLimiter {
+export class FirstLookUpLimiter {
   private readonly places: FairSemaphore;
 
-  constructor({ maxConcurrent, maxPerNetwork, maxWaiting, maxWaitMs }: UnknownKeyLimits = UNKNOWN_KEY_LIMITS) {
+  constructor({ maxConcurrent, maxPerNetwork, maxWaiting, maxWaitMs }: FirstLookUpLimits = FIRST_LOOK_UP_LIMITS) {
     this.places = new FairSemaphore(
       {
         places: maxConcurrent,

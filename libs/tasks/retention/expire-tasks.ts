@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { tasksWithDeliveries } from '#notifications/deliveries/delivery-store.js';
+import { tasksWithDeliveries } from '#notifications/deliveries/tasks-with-deliveries.js';
 import { ownerOfKey, thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -31,11 +31,11 @@ interface EndedTask {
 }
 
 /**
- * Removes tasks that are past their retention and not favorites: first the objects and, later, the rows.
+ * Removes tasks that are past their retention and not favorites: first their objects and, later, their rows.
  * Deleting twice does no harm, so every worker may do it.
  */
 @Injectable()
-export class ExpireObjects {
+export class ExpireTasks {
   constructor(
     private readonly prisma: PrismaService,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,

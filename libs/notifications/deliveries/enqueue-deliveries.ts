@@ -6,7 +6,7 @@ import { DeliveryLine } from './delivery-line.js';
 
 /** Enqueues deliveries at once. Nothing depends on it: rows say what is due, and the sweep enqueues what was missed. */
 @Injectable()
-export class SendDeliveries {
+export class EnqueueDeliveries {
   private readonly lookAt = batched(async (taskIds: readonly string[]) => {
     await this.enqueueHeads(this.line.headsOfTasks(taskIds));
     return taskIds;
@@ -19,14 +19,14 @@ export class SendDeliveries {
   ) {}
 
   /** Enqueues the deliveries of an ended task, as soon as its account has a slot free. Never fails. */
-  announce(taskId: string): void {
+  enqueueOfTask(taskId: string): void {
     this.lookAt(taskId).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { taskId, error });
     });
   }
 
   /** Enqueues the next deliveries in an account's line, after one of its slots became free. Never fails. */
-  async follow(accountId: string): Promise<void> {
+  async enqueueNext(accountId: string): Promise<void> {
     await this.enqueueHeads(this.line.headsOfAccount(accountId)).catch((error: unknown) => {
       this.logger.debug('webhook.not_enqueued', { accountId, error });
     });

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import { KEY_SCOPES, storedResponseFormat } from '#accounts/api-keys.js';
+import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/api-keys.js';
+import { FindKey } from '#accounts/find-key.js';
+import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { accountShare, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
-import { UnknownKeyLimiter } from './unknown-key-limiter.js';
+import { FirstLookUpLimiter } from './first-look-up-limiter.js';
 
 /** How long a key stays cached; a revocation or a new limit takes effect everywhere within this time. */
 const KEY_TTL_MS = 5_000;
@@ -25,20 +26,21 @@ interface KnownKey {
 }
 
 /**
- * Finds the caller of an API key. Each key is read from the database at most once per 5 seconds, and only a few unknown
- * keys at a time.
+ * The callers of API keys, cached: each key is read from the database at most once per 5 seconds, and only a few at a
+ * time of those that this process has not found before.
  */
 @Injectable()
-export class ApiKeyStore {
+export class ApiKeyCache {
   private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
   private readonly lookUps: SecretLookUps;
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
 
   constructor(
-    private readonly keys: ApiKeyRepository,
+    private readonly keys: FindKey,
+    private readonly rights: TaskRights,
     private readonly budgets: BudgetRepository,
     private readonly uses: KeyUses,
-    limiter: UnknownKeyLimiter,
+    limiter: FirstLookUpLimiter,
   ) {
     this.lookUps = new SecretLookUps(limiter);
   }
@@ -69,7 +71,7 @@ export class ApiKeyStore {
   }
 
   private async lookUp(name: string, key: string): Promise<KnownKey | undefined> {
-    const row = await this.read(key).catch((cause: unknown) => {
+    const known = await this.read(key).catch((cause: unknown) => {
       throw new AppError(
         'server_is_overloaded',
         'The service cannot accept requests right now. Please try again shortly.',
@@ -79,14 +81,27 @@ export class ApiKeyStore {
         },
       );
     });
-    if (row === null) return undefined;
-    const known: KnownKey = {
+    if (known === undefined) return undefined;
+    this.found.set(name, known);
+    // A key in use is looked up every few seconds, so counting here is enough and costs requests nothing.
+    this.uses.note(known.caller.keyId);
+    return known;
+  }
+
+  private async read(key: string): Promise<KnownKey | undefined> {
+    const row = await this.keys.byText(key);
+    if (row === undefined) return undefined;
+    const [budgeted, { own, role }] = await Promise.all([
+      this.budgets.any([row.accountId, row.originalKeyId ?? row.id]),
+      this.rights.ofKey(row),
+    ]);
+    return {
       caller: {
         accountId: row.accountId,
         keyId: row.id,
         originalKeyId: row.originalKeyId ?? row.id,
-        own: row.own,
-        role: row.role,
+        own,
+        role,
         account: accountShare(row.account),
         weight: row.weight,
         limits: {
@@ -99,27 +114,13 @@ export class ApiKeyStore {
         defaultResponseFormat:
           storedResponseFormat(row.defaultResponseFormat ?? row.account.defaultResponseFormat) ?? undefined,
         allowPixelSize: row.allowPixelSize ?? undefined,
-        submitMode: row.submitMode === 'apimart' ? 'apimart' : 'sync',
-        budgeted: row.budgeted,
+        submitMode: storedSubmitMode(row.submitMode),
+        budgeted,
       },
       accountDisabled: row.account.disabledAt !== null,
       revoked: row.revokedAt !== null,
       expiresAt: row.expiresAt?.getTime() ?? Infinity,
     };
-    this.found.set(name, known);
-    // A key in use is looked up every few seconds, so counting here is enough and costs requests nothing.
-    this.uses.note(row.id);
-    return known;
-  }
-
-  private async read(key: string) {
-    const row = await this.keys.findByKey(key);
-    if (row === undefined) return null;
-    const [budgeted, rights] = await Promise.all([
-      this.budgets.any([row.accountId, row.originalKeyId ?? row.id]),
-      this.keys.rightsOf(row),
-    ]);
-    return { ...row, budgeted, ...rights };
   }
 }
 

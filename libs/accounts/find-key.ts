@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { PrismaService } from '#database/prisma.service.js';
+import { secretIdOf } from '#secrets/sealed-text.js';
+import { SecretsConfig } from '#secrets/secrets.config.js';
+import { touchKeys } from './accounts.sql.js';
+import { keyHashes, renewHash } from './key-hashes.js';
+
+/** Finds the key that a request sent, and records that it was used. ApiKeyCache (`auth` of the API) caches the result. */
+@Injectable()
+export class FindKey {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly secrets: SecretsConfig,
+  ) {}
+
+  /**
+   * The row of a key, with its account; undefined when there is none. The hash may still use the previous SECRET_KEY:
+   * the key works with either, and its hash is then renewed.
+   */
+  async byText(key: string) {
+    const hashes = keyHashes(this.secrets, key);
+    const rows = await this.prisma.apiKey.findMany({ where: { hash: { in: hashes } }, include: { account: true } });
+    const current = rows.find(({ hash }) => hashes[0] !== undefined && Buffer.compare(hash, hashes[0]) === 0);
+    const isOutdated = rows.length > 0 && current?.secretId !== secretIdOf(this.secrets.secretKey);
+    // The next lookup tries again.
+    if (isOutdated) await renewHash(this.prisma, this.secrets, key).catch(() => undefined);
+    return current ?? rows[0];
+  }
+
+  /** Records that keys were just used. */
+  async touch(ids: readonly string[]): Promise<void> {
+    await touchKeys(this.prisma.pool, ids);
+  }
+}
