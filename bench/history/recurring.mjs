@@ -294,8 +294,8 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
   const print = (text) => createHash('sha256').update(text).digest();
   const equal = print('0');
   const take = (identity, changes) => intake.take(command(changes), 900_000, identity);
-  const keyed = () => ({ kind: 'key', key: randomBytes(8).toString('hex'), fingerprint: equal });
-  const attempt = (fingerprint, retry = 0) => ({ kind: 'attempt', retry, counted: true, fingerprint });
+  const keyed = () => ({ kind: 'keyed', key: randomBytes(8).toString('hex'), fingerprint: equal });
+  const unkeyed = (fingerprint, retry = 0) => ({ kind: 'unkeyed', retry, counted: true, fingerprint });
   const claimed = async () => {
     const { task } = await intake.take(command(), 900_000);
     const { attempt: number } = await transitions.claim(task.id, 'worker', 20_000);
@@ -337,25 +337,25 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
     [
       'tasks/TaskIntake.take: a first try, equal to one whose caller left',
       async () => {
-        const identity = attempt(randomBytes(32));
+        const identity = unkeyed(randomBytes(32));
         const { task } = await take(identity, { asynchronous: false });
         await store.markAbandoned(task.id, task.requestId);
         store.abandonAttached(identity.fingerprint, newRequestId());
         await take(identity, { asynchronous: false });
       },
     ],
-    ['tasks/TaskIntake.take: a first try', () => take(attempt(randomBytes(32)), { asynchronous: false })],
-    ['tasks/TaskIntake.take: a first try, equal to others', () => take(attempt(equal), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a first try', () => take(unkeyed(randomBytes(32)), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a first try, equal to others', () => take(unkeyed(equal), { asynchronous: false })],
     [
       'tasks/TaskIntake.take: a first try after its retry',
       async () => {
         const fingerprint = randomBytes(32);
-        await take(attempt(fingerprint, 1), { asynchronous: false });
+        await take(unkeyed(fingerprint, 1), { asynchronous: false });
         const call = { gone: new AbortController().signal, ageMs: () => 60_000 };
-        await intake.take(command({ asynchronous: false }), 900_000, attempt(fingerprint), call);
+        await intake.take(command({ asynchronous: false }), 900_000, unkeyed(fingerprint), call);
       },
     ],
-    ['tasks/TaskIntake.take: a retry', () => take(attempt(equal, 1), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a retry', () => take(unkeyed(equal, 1), { asynchronous: false })],
     ['tasks/TaskStore.find', () => store.find(scope, far.id)],
     ['tasks/TaskStore.findAll', () => store.findAll(scope, [near.id, middle.id, far.id])],
     ['tasks/TaskStore.finished', () => store.finished([near.id, middle.id])],

@@ -235,13 +235,13 @@ describe('money', () => {
   it('is reserved once for fifty parallel repeats of a request, and not at all for one that is refused', async () => {
     const apiKeyId = keyId();
     await keyBudget(apiKeyId, 50_000);
-    const identity = { kind: 'key', key: `once-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
+    const identity = { kind: 'keyed', key: `once-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
     const taken = await Promise.all(Array.from({ length: 50 }, () => take({ apiKeyId }, identity)));
     expect(new Set(taken.map(({ task }) => task.id)).size).toBe(1);
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000 });
-    const refused = { kind: 'key', key: `refused-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
+    const refused = { kind: 'keyed', key: `refused-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
     await expect(take({ apiKeyId }, refused)).rejects.toMatchObject({ code: 'insufficient_quota' });
-    const retried = { kind: 'attempt', retry: 1, counted: true, fingerprint: randomBytes(32) } as const;
+    const retried = { kind: 'unkeyed', retry: 1, counted: true, fingerprint: randomBytes(32) } as const;
     await expect(take({ apiKeyId }, retried)).rejects.toMatchObject({ code: 'insufficient_quota' });
     const { rows } = await room.sql('SELECT kind FROM charges WHERE api_key_id = $1', [apiKeyId]);
     expect(rows).toEqual([{ kind: 'reserve' }]);

@@ -7,7 +7,8 @@ import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
-import { TaskIntake, type Intake, type RequestIdentity } from '#tasks/intake/task-intake.js';
+import type { RequestIdentity } from '#tasks/intake/request-identity.js';
+import { TaskIntake, type Intake } from '#tasks/intake/task-intake.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
@@ -19,7 +20,7 @@ import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const NO_IMAGES = { images: [], usage: undefined, warnings: [] };
 const DEADLINE_MS = 900_000;
-type Keyed = RequestIdentity & { kind: 'key' };
+type Keyed = RequestIdentity & { kind: 'keyed' };
 
 describe('taking requests in', () => {
   let room: TaskRoom;
@@ -35,9 +36,9 @@ describe('taking requests in', () => {
   });
   afterAll(() => room.close());
 
-  const keyed = (): Keyed => ({ kind: 'key', key: `key-${++count}`, fingerprint: randomBytes(32) });
-  const attempt = (retry: number, fingerprint = randomBytes(32)): RequestIdentity => ({
-    kind: 'attempt',
+  const keyed = (): Keyed => ({ kind: 'keyed', key: `key-${++count}`, fingerprint: randomBytes(32) });
+  const unkeyed = (retry: number, fingerprint = randomBytes(32)): RequestIdentity => ({
+    kind: 'unkeyed',
     retry,
     counted: true,
     fingerprint,
@@ -51,7 +52,7 @@ describe('taking requests in', () => {
 
   it.each([
     ['a key', keyed()],
-    ['a counted retry', attempt(1)],
+    ['a counted retry', unkeyed(1)],
   ])('makes one task of fifty parallel calls with %s', async (_name, identity) => {
     const before = await taskCount();
     const taken = await Promise.all(Array.from({ length: 50 }, () => take(identity)));
@@ -142,12 +143,12 @@ describe('taking requests in', () => {
 
   it('attaches a retry to the newest task of the same request, but no first try ever', async () => {
     const fingerprint = randomBytes(32);
-    const first = await take(attempt(0, fingerprint));
-    const second = await take(attempt(0, fingerprint));
+    const first = await take(unkeyed(0, fingerprint));
+    const second = await take(unkeyed(0, fingerprint));
     expect(second.task.id).not.toBe(first.task.id);
     // Both may be of the same millisecond; the ids are not in order then.
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 second' WHERE id = $1`, [first.task.id]);
-    expect(await take(attempt(2, fingerprint))).toMatchObject({ attached: true, task: { id: second.task.id } });
+    expect(await take(unkeyed(2, fingerprint))).toMatchObject({ attached: true, task: { id: second.task.id } });
   });
 
   it.each<[string, string, object]>([
@@ -156,15 +157,15 @@ describe('taking requests in', () => {
     ['is of another API key', 'request_id = request_id', { apiKeyId: 'key_other' }],
   ])('makes a new task for a retry when the first %s', async (_name, change, changes) => {
     const fingerprint = randomBytes(32);
-    const first = await take(attempt(0, fingerprint));
+    const first = await take(unkeyed(0, fingerprint));
     await room.sql(`UPDATE tasks SET ${change} WHERE id = $1`, [first.task.id]);
-    expect((await take(attempt(1, fingerprint), changes)).attached).toBe(false);
+    expect((await take(unkeyed(1, fingerprint), changes)).attached).toBe(false);
   });
 
   describe('an equal request of a client that counts no tries', () => {
     const WINDOW_MS = 120_000;
     const uncounted = (fingerprint = randomBytes(32)): RequestIdentity => ({
-      kind: 'attempt',
+      kind: 'unkeyed',
       retry: 0,
       counted: false,
       fingerprint,
@@ -287,7 +288,7 @@ describe('taking requests in', () => {
       for (const { presence } of processes) presence.disconnect();
     });
     const first = (fingerprint = randomBytes(32), counted = false): RequestIdentity => ({
-      kind: 'attempt',
+      kind: 'unkeyed',
       retry: 0,
       counted,
       fingerprint,
@@ -394,7 +395,7 @@ describe('taking requests in', () => {
 
   describe('requests of one moment', () => {
     const first = (): RequestIdentity => ({
-      kind: 'attempt',
+      kind: 'unkeyed',
       retry: 0,
       counted: false,
       fingerprint: randomBytes(32),
@@ -487,17 +488,17 @@ describe('taking requests in', () => {
   it('gives a counted retry what was left before what somebody waits for', async () => {
     const fingerprint = randomBytes(32);
     const requestId = newRequestId();
-    const first = await take(attempt(0, fingerprint), { requestId });
-    const second = await take(attempt(0, fingerprint));
+    const first = await take(unkeyed(0, fingerprint), { requestId });
+    const second = await take(unkeyed(0, fingerprint));
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 second' WHERE id = $1`, [first.task.id]);
     await room.store.markAbandoned(first.task.id, requestId);
-    expect((await take(attempt(1, fingerprint))).task.id).toBe(first.task.id);
-    expect((await take(attempt(1, fingerprint))).task.id).toBe(second.task.id);
+    expect((await take(unkeyed(1, fingerprint))).task.id).toBe(first.task.id);
+    expect((await take(unkeyed(1, fingerprint))).task.id).toBe(second.task.id);
   });
 
   it('finds what a request repeats without making anything', async () => {
     const byKey = keyed();
-    const byCount = attempt(1);
+    const byCount = unkeyed(1);
     for (const identity of [byKey, byCount, undefined]) {
       expect(await intakes[0].find(command(), identity)).toBeUndefined();
       const { task } = await take(identity);

@@ -8,7 +8,8 @@ import { UsageRepository } from '#billing/usage.repository.js';
 import type { Budget } from '#billing/budgets.js';
 import type { TaskCost } from '#billing/quote.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/row/provider-call.js';
-import { type RequestIdentity, TaskIntake } from '#tasks/intake/task-intake.js';
+import type { RequestIdentity } from '#tasks/intake/request-identity.js';
+import { TaskIntake } from '#tasks/intake/task-intake.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import { allTasksOf, taskError } from '#tasks/row/task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
@@ -355,8 +356,8 @@ describe('the ledger', () => {
       const fingerprint = Buffer.from(
         `${name} of ${kind === 'key' ? (caller[0] ?? '') : caller}${this.run}`.padEnd(32),
       );
-      if (kind === 'key') return { kind: 'key', key: name, fingerprint };
-      return kind === 'retry' ? { kind: 'attempt', retry: 1, counted: true, fingerprint } : undefined;
+      if (kind === 'key') return { kind: 'keyed', key: name, fingerprint };
+      return kind === 'retry' ? { kind: 'unkeyed', retry: 1, counted: true, fingerprint } : undefined;
     }
 
     private async set(index: number): Promise<void> {

@@ -5,6 +5,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { LostCallers } from './lost-callers.js';
 import { assertPresent, CallerGone, readClosedConnections, type OpenCall } from './open-call.js';
+import type { RequestIdentity } from './request-identity.js';
 import { takeBack } from './retract-tasks.js';
 import { toTask } from '../row/task-columns.js';
 import type { ProviderCall } from '../row/provider-call.js';
@@ -14,22 +15,6 @@ import { readTasks } from '../row/read-task.sql.js';
 import { TaskStore } from '../reading/task-store.js';
 import type { Task, TaskCommand } from '../row/task.js';
 import { TasksConfig } from '../row/tasks.config.js';
-
-/** What marks a request as a possible repetition of an earlier one. */
-export type RequestMark =
-  /** The caller's own Idempotency-Key. */
-  | { readonly kind: 'key'; readonly key: string }
-  /**
-   * A call without a key, which its client may retry silently. `retry`: the tries before this one, as OpenAI's SDKs
-   * count them in `x-stainless-retry-count`; 0 for clients that do not count (`counted` false).
-   */
-  | { readonly kind: 'attempt'; readonly retry: number; readonly counted: boolean };
-
-/**
- * A mark with the SHA-256 of the normalized path and body. Requests that count their tries and those that do not have
- * different fingerprints.
- */
-export type RequestIdentity = RequestMark & { readonly fingerprint: Buffer };
 
 /** How long an Idempotency-Key gets the same task, in hours: the contract's, and the longest that a task may take. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
@@ -49,7 +34,7 @@ export interface Intake {
 }
 
 /** A request without a key, on its way to a task. */
-interface Attempt {
+interface UnkeyedRequest {
   readonly command: TaskCommand;
   readonly deadlineMs: number;
   readonly fingerprint: Buffer;
@@ -57,7 +42,7 @@ interface Attempt {
   readonly call: OpenCall | undefined;
 }
 
-/** An attempt that this process is accepting. */
+/** A request without a key that this process is accepting. */
 interface Accepting {
   readonly call: OpenCall;
   readonly accepted: Promise<unknown>;
@@ -96,7 +81,7 @@ export class TaskIntake {
 
   /** After an error, no caller waits for a task that the request may have attached to. */
   private left({ requestId }: TaskCommand, identity: RequestIdentity | undefined, error: unknown): unknown {
-    if (identity?.kind === 'attempt') this.store.abandonAttached(identity.fingerprint, requestId);
+    if (identity?.kind === 'unkeyed') this.store.abandonAttached(identity.fingerprint, requestId);
     return error;
   }
 
@@ -107,7 +92,7 @@ export class TaskIntake {
     take: () => Promise<Intake>,
   ): Promise<Intake> {
     const accepted = take();
-    if (identity?.kind !== 'attempt' || call === undefined) return accepted;
+    if (identity?.kind !== 'unkeyed' || call === undefined) return accepted;
     const fingerprint = identity.fingerprint.toString('hex');
     const others = this.accepting.get(fingerprint) ?? new Set<Accepting>();
     const one = { call, accepted };
@@ -149,15 +134,15 @@ export class TaskIntake {
     for (let tries = 0; tries < TRIES; tries++) {
       await assertPresent(call);
       const taken =
-        identity.kind === 'key'
+        identity.kind === 'keyed'
           ? await this.takeKeyed(command, deadlineMs, identity)
-          : await this.takeAttempt({ command, deadlineMs, fingerprint: identity.fingerprint, call }, identity.retry);
+          : await this.takeUnkeyed({ command, deadlineMs, fingerprint: identity.fingerprint, call }, identity.retry);
       if (taken === undefined) continue;
       if (performance.now() - since > UNDERWAY_MS) await readClosedConnections();
       await this.assertWanted(taken, command, identity, call);
       return taken;
     }
-    if (identity.kind === 'key') throw unreadable();
+    if (identity.kind === 'keyed') throw unreadable();
     return created(await this.store.insert(command, deadlineMs, identity.fingerprint, this.lost.waiter));
   }
 
@@ -168,28 +153,28 @@ export class TaskIntake {
     call?: OpenCall,
   ): Promise<Intake | undefined> {
     if (identity === undefined) return undefined;
-    if (identity.kind === 'key') return this.findKeyed(command, identity);
-    const attempt = { command, deadlineMs: 0, fingerprint: identity.fingerprint, call };
-    return this.findEqual(attempt, identity.retry).catch((error: unknown) => {
+    if (identity.kind === 'keyed') return this.findKeyed(command, identity);
+    const request = { command, deadlineMs: 0, fingerprint: identity.fingerprint, call };
+    return this.findEqual(request, identity.retry).catch((error: unknown) => {
       throw this.left(command, identity, error);
     });
   }
 
-  private async findEqual(attempt: Attempt, retry: number): Promise<Intake | undefined> {
-    await this.settle(attempt.fingerprint);
-    if (retry === 0) return (await this.takeAbandoned(attempt)) ?? (await this.askOthers(attempt)).taken;
-    const id = await takeUndelivered(this.prisma.pool, this.attaching(attempt));
+  private async findEqual(request: UnkeyedRequest, retry: number): Promise<Intake | undefined> {
+    await this.settle(request.fingerprint);
+    if (retry === 0) return (await this.takeAbandoned(request)) ?? (await this.askOthers(request)).taken;
+    const id = await takeUndelivered(this.prisma.pool, this.attaching(request));
     return id === undefined ? undefined : this.attach(id);
   }
 
   /** Undefined when the task that the request repeats vanished before it could be read. */
-  private async takeAttempt(attempt: Attempt, retry: number): Promise<Intake | undefined> {
+  private async takeUnkeyed(request: UnkeyedRequest, retry: number): Promise<Intake | undefined> {
     const since = performance.now();
-    const taken = retry > 0 ? await this.takeRetried(attempt) : await this.takeFirst(attempt);
+    const taken = retry > 0 ? await this.takeRetried(request) : await this.takeFirst(request);
     if (taken === undefined) return undefined;
     // What the statements knew of the request's age may be wrong by as much.
     const isLate = performance.now() - since > UNDERWAY_MS;
-    return taken.attached || !isLate ? taken : await this.yieldToRetry(attempt, taken);
+    return taken.attached || !isLate ? taken : await this.yieldToRetry(request, taken);
   }
 
   /**
@@ -205,7 +190,7 @@ export class TaskIntake {
   ): Promise<void> {
     if (call?.gone.aborted !== true) return;
     if (!attached && (await takeBack(this.prisma, task.id).catch(() => false))) throw new CallerGone();
-    if (identity.kind === 'key') return;
+    if (identity.kind === 'keyed') return;
     await this.store.markAbandoned(task.id, command.requestId, identity.fingerprint).catch(() => undefined);
   }
 
@@ -213,24 +198,24 @@ export class TaskIntake {
    * The first try of a call. It checks callers of equal requests at other processes only if there are any, because that
    * takes more statements and a message to them.
    */
-  private async takeFirst(attempt: Attempt): Promise<Intake | undefined> {
-    const { command, deadlineMs, fingerprint, call } = attempt;
+  private async takeFirst(request: UnkeyedRequest): Promise<Intake | undefined> {
+    const { command, deadlineMs, fingerprint, call } = request;
     await this.settle(fingerprint);
     await assertPresent(call);
     const found = { fingerprint, waiter: this.lost.waiter };
     const task = await this.store.insertUnlessFound(command, deadlineMs, {
       ...found,
-      firstTry: this.firstTry(attempt),
+      firstTry: this.firstTry(request),
     });
     if (task !== undefined) return created(task);
     let seen: readonly string[] = [];
     for (let tries = 0; tries < TRIES; tries++) {
       await assertPresent(call);
-      const row = await this.insertAlone(attempt, seen);
+      const row = await this.insertAlone(request, seen);
       if (row !== undefined) return created(row);
-      const existing = (await this.takeOfRetry(attempt)) ?? (await this.takeAbandoned(attempt));
+      const existing = (await this.takeOfRetry(request)) ?? (await this.takeAbandoned(request));
       if (existing !== undefined) return existing;
-      const asked = await this.askOthers(attempt);
+      const asked = await this.askOthers(request);
       if (asked.taken !== undefined) return asked.taken;
       seen = asked.waitedFor;
     }
@@ -239,7 +224,7 @@ export class TaskIntake {
     return created(await this.store.insert(command, deadlineMs, fingerprint, this.lost.waiter));
   }
 
-  private firstTry({ call }: Attempt, seen: readonly string[] = []): FirstTry {
+  private firstTry({ call }: UnkeyedRequest, seen: readonly string[] = []): FirstTry {
     return {
       attachWindowMs: this.config.attachWindowMs,
       here: this.lost.waiter ?? '',
@@ -249,11 +234,11 @@ export class TaskIntake {
   }
 
   /** Inserts the task of a first try after equal requests that are being accepted; undefined like `insertUnlessFound`. */
-  private async insertAlone(attempt: Attempt, seen: readonly string[]): Promise<Task | undefined> {
-    const { command, deadlineMs, fingerprint } = attempt;
+  private async insertAlone(request: UnkeyedRequest, seen: readonly string[]): Promise<Task | undefined> {
+    const { command, deadlineMs, fingerprint } = request;
     const [row] = await inTransaction(this.prisma.pool, async (client) => {
       await lockEqualRequests(client, { fingerprint, apiKeyId: command.apiKeyId });
-      const found = { fingerprint, waiter: this.lost.waiter, firstTry: this.firstTry(attempt, seen) };
+      const found = { fingerprint, waiter: this.lost.waiter, firstTry: this.firstTry(request, seen) };
       return await insertTasks(client, [{ command, deadlineMs, ...found }]);
     });
     return row && toTask(row);
@@ -263,7 +248,7 @@ export class TaskIntake {
    * The task that a later try of the same call made, or attached to, because this one was late. Its caller waits for
    * that one, so this request only reads it.
    */
-  private async takeOfRetry({ command, fingerprint, call }: Attempt): Promise<Intake | undefined> {
+  private async takeOfRetry({ command, fingerprint, call }: UnkeyedRequest): Promise<Intake | undefined> {
     if (call === undefined) return undefined;
     const { apiKeyId } = command;
     const arrived = (await this.prisma.now()).getTime() - call.ageMs();
@@ -283,8 +268,8 @@ export class TaskIntake {
   }
 
   /** The task of a later try, if there is one and nothing has happened to this one's yet, which is then deleted. */
-  private async yieldToRetry(attempt: Attempt, taken: Intake): Promise<Intake | undefined> {
-    const other = await this.takeOfRetry(attempt);
+  private async yieldToRetry(request: UnkeyedRequest, taken: Intake): Promise<Intake | undefined> {
+    const other = await this.takeOfRetry(request);
     if (other === undefined || !(await takeBack(this.prisma, taken.task.id))) return taken;
     return other;
   }
@@ -293,14 +278,16 @@ export class TaskIntake {
    * Asks the other processes where callers of equal requests wait whether they still do. `taken`: the task of one that
    * does not; `waitedFor`: the tasks of those that do.
    */
-  private async askOthers(attempt: Attempt): Promise<{ taken: Intake | undefined; waitedFor: readonly string[] }> {
-    const { command, fingerprint } = attempt;
+  private async askOthers(
+    request: UnkeyedRequest,
+  ): Promise<{ taken: Intake | undefined; waitedFor: readonly string[] }> {
+    const { command, fingerprint } = request;
     const asked = { apiKeyId: command.apiKeyId, fingerprint, windowMs: this.config.attachWindowMs };
     const waitedFor = await this.lost.askOthers(asked);
-    return { taken: await this.takeAbandoned(attempt), waitedFor };
+    return { taken: await this.takeAbandoned(request), waitedFor };
   }
 
-  private attaching({ command, fingerprint, call }: Attempt): AttachingRequest {
+  private attaching({ command, fingerprint, call }: UnkeyedRequest): AttachingRequest {
     const { apiKeyId, requestId } = command;
     return { fingerprint, apiKeyId, requestId, waiter: this.lost.waiter, ageMs: call?.ageMs() ?? 0 };
   }
@@ -309,7 +296,7 @@ export class TaskIntake {
    * An equal request's task: the one that was abandoned last, or else one whose failure may have been charged;
    * first_try_may_insert has the same rule. Of several simultaneous requests, one gets an abandoned task.
    */
-  private async takeAbandoned({ command, fingerprint }: Attempt): Promise<Intake | undefined> {
+  private async takeAbandoned({ command, fingerprint }: UnkeyedRequest): Promise<Intake | undefined> {
     const { apiKeyId, requestId } = command;
     const waiter = this.lost.waiter ?? null;
     const now = (await this.prisma.now()).getTime();
@@ -397,9 +384,9 @@ export class TaskIntake {
    * Serializes equal requests, because a later one must see an earlier one's row. Has its own connection: with one of
    * Prisma's, the insert would need a second one, from a pool that retries may have exhausted.
    */
-  private async takeRetried(attempt: Attempt): Promise<Intake | undefined> {
-    const { command, deadlineMs, fingerprint, call } = attempt;
-    const wanted = this.attaching(attempt);
+  private async takeRetried(request: UnkeyedRequest): Promise<Intake | undefined> {
+    const { command, deadlineMs, fingerprint, call } = request;
+    const wanted = this.attaching(request);
     const { requestId: attachedBy } = command;
     const taken = await inTransaction(this.prisma.pool, async (client) => {
       const earlier = (await takeUndelivered(client, wanted)) ?? (await takeUndelivered(client, wanted));

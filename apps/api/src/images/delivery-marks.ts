@@ -41,7 +41,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
    */
   watch(reply: FastifyReply, accepted: Accepted, isTask = false): void {
     const { mark } = accepted;
-    if (mark.kind === 'key') return;
+    if (mark.kind === 'keyed') return;
     reply.raw.once('finish', () => {
       if (isTask && !mark.counted) return;
       const { socket } = reply.request.raw;
@@ -61,7 +61,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
 
   /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
   async markUndelivered(reply: FastifyReply, accepted: Accepted): Promise<void> {
-    if (accepted.mark.kind === 'attempt') await this.abandoned(reply, accepted);
+    if (accepted.mark.kind === 'unkeyed') await this.abandoned(reply, accepted);
   }
 
   private async abandoned(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {

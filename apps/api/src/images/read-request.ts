@@ -12,7 +12,7 @@ import {
 import { inOwnNames } from '#contract/other-names.js';
 import { parsePixelSize } from '#contract/pixel-table.js';
 import { fieldsOf, readFields } from '#contract/request-fields.js';
-import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { RequestMark } from '#tasks/intake/request-identity.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { MULTIPART_BODY_LIMIT } from '../common/api.config.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
@@ -30,45 +30,45 @@ export class ReadRequest {
   constructor(private readonly memory: BodyMemory) {}
 
   /** `bodyOf` replaces the body that was sent. It is called once, so that nothing holds a body that has been released. */
-  generation(request: FastifyRequest, asynchronous: boolean, bodyOf = (): unknown => request.body): Ask {
+  generation(request: FastifyRequest, asksForTask: boolean, bodyOf = (): unknown => request.body): Ask {
     return async () => {
       const body = bodyOf();
       // Keys of submit mode `apimart` get the task on the sync path too.
-      const answersWithTask = asynchronous || (callerOf(request).submitMode === 'apimart' && !isStreamed(body));
-      const requestClass = answersWithTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
+      const asynchronous = asksForTask || (callerOf(request).submitMode === 'apimart' && !isStreamed(body));
+      const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
       const mark = requestMark(request.headers);
       return {
         action: 'generation',
         ...readJson(requestClass, body),
         mark,
-        ...sentBy(request, asynchronous),
-        answersWithTask,
+        ...sentBy(request, asksForTask),
+        asynchronous,
       };
     };
   }
 
   /** A JSON or multipart edit. */
-  edit(request: FastifyRequest, asynchronous: boolean): Ask {
+  edit(request: FastifyRequest, asksForTask: boolean): Ask {
     const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
-    if (isForm) return (upload) => this.form(request, asynchronous, upload);
+    if (isForm) return (upload) => this.form(request, asksForTask, upload);
     return async () => {
       const mark = requestMark(request.headers);
-      const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
-      return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asynchronous) };
+      const requestClass = asksForTask ? AsyncImageEditRequest : ImageEditRequest;
+      return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asksForTask) };
     };
   }
 
-  private async form(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {
+  private async form(request: FastifyRequest, asksForTask: boolean, upload: InputUpload): Promise<Asked> {
     const mark = formMark(request);
     if (Number(request.headers['content-length'] ?? 0) > MULTIPART_BODY_LIMIT) {
       throw new AppError('request_too_large', `The form is larger than ${MULTIPART_BODY_LIMIT} bytes.`);
     }
     const hold = new BodyReservation(this.memory, sourceOf(request));
     const form = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
-    const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
+    const requestClass = asksForTask ? AsyncImageEditForm : ImageEditForm;
     const texts = inOwnNames(fieldsOf(requestClass), form.texts) as Readonly<Record<string, unknown>>;
     const read = readNamed(requestClass, coerceTexts(texts));
-    return { action: 'edit', ...read, files: form, body: formBody(form), mark, ...sentBy(request, asynchronous) };
+    return { action: 'edit', ...read, files: form, body: formBody(form), mark, ...sentBy(request, asksForTask) };
   }
 }
 
@@ -98,9 +98,9 @@ function isStreamed(body: unknown): boolean {
 
 function sentBy(
   request: FastifyRequest,
-  asynchronous: boolean,
-): Pick<Asked, 'asynchronous' | 'answersWithTask' | 'requestId' | 'release'> {
-  return { asynchronous, answersWithTask: asynchronous, requestId: request.id, release: () => releaseBody(request) };
+  asksForTask: boolean,
+): Pick<Asked, 'asksForTask' | 'asynchronous' | 'requestId' | 'release'> {
+  return { asksForTask, asynchronous: asksForTask, requestId: request.id, release: () => releaseBody(request) };
 }
 
 /** Even a form with invalid headers is read, so that its sender sees the response. */
