@@ -6,6 +6,7 @@ import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
+import { TaskListStore } from '#tasks/reading/task-list-store.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { SearchTasks } from '#tasks/reading/search-tasks.js';
 import { SweepTasks } from '#tasks/states/sweep-tasks.js';
@@ -61,6 +62,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     scope: { accountId, own: undefined },
     tasks,
     store,
+    lists: new TaskListStore(database, store),
     logger,
     database,
     webhooksConfig,
@@ -124,20 +126,20 @@ async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
   };
 }
 
-function listsOf({ store, database, accountId, scope, tasks }, { near, middle, far, failed }) {
+function listsOf({ store, lists, database, accountId, scope, tasks }, { near, middle, far, failed }) {
   const searches = new SearchTasks(database);
   const details = new TaskDetails(database, { maxProviderStarts: 3 });
   const list = (name, { own, ...query }, account = accountId) => [
-    `tasks/TaskStore.list: ${name}`,
-    () => store.list({ accountId: account, own }, { limit: 20, ...query }),
+    `tasks/TaskListStore.list: ${name}`,
+    () => lists.list({ accountId: account, own }, { limit: 20, ...query }),
   ];
   const search = (name, { own, ...query }, account = accountId) => [
     `tasks/SearchTasks.search: ${name}`,
     () => searches.search({ accountId: account, own }, { limit: 20, ...query }),
   ];
   const count = (name, { own, ...query }, account = accountId) => [
-    `tasks/TaskStore.count: ${name}`,
-    () => store.count({ accountId: account, own }, query),
+    `tasks/TaskListStore.count: ${name}`,
+    () => lists.count({ accountId: account, own }, query),
   ];
   const rare = { apiKeyId: 'key_rare1' };
   const own = { personId: 'person_1', keyIds: ['key_1', 'key_rare1', 'key_none'] };

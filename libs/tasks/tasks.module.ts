@@ -8,6 +8,7 @@ import { StorageModule } from '#storage/storage.module.js';
 import { CancelTask } from './states/cancel-task.js';
 import { DropInputs } from './retention/drop-inputs.js';
 import { FailedTasks } from './reading/failed-tasks.js';
+import { TaskListStore } from './reading/task-list-store.js';
 import { LostCallers } from './intake/lost-callers.js';
 import { QueueGauges } from './reading/queue-gauges.js';
 import { QueueWait } from './reading/queue-wait.js';
@@ -29,7 +30,7 @@ import { TaskStore } from './reading/task-store.js';
 import { TaskPlaces } from './admission/task-places.js';
 
 const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
-const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
+const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds, DropInputs];
 /** A worker tells of a task's end over the jobs' connection: BullMQ ends the job there at the same moment. */
 const ends = {

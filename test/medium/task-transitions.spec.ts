@@ -357,7 +357,7 @@ describe('a page of tasks', () => {
   it('walks from the newest to the oldest without gap or repetition', async () => {
     const walked: string[] = [];
     for (let after: string | undefined, more = true; more;) {
-      const page = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 3, after });
+      const page = await room.lists.list(allTasksOf(TEST_ACCOUNT), { limit: 3, after });
       walked.push(...page.tasks.map((task) => task.id));
       after = page.tasks.at(-1)?.id;
       more = page.hasMore;
@@ -369,12 +369,12 @@ describe('a page of tasks', () => {
   });
 
   it('filters by status and age, and shows another account nothing', async () => {
-    const failed = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 10, status: 'failed' });
+    const failed = await room.lists.list(allTasksOf(TEST_ACCOUNT), { limit: 10, status: 'failed' });
     expect(failed.tasks.map((task) => task.id)).toEqual([ids[1]]);
-    const recent = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 10, since: new Date('2026-01-02') });
+    const recent = await room.lists.list(allTasksOf(TEST_ACCOUNT), { limit: 10, since: new Date('2026-01-02') });
     expect(recent.tasks).toHaveLength(5);
-    expect(await room.store.list(allTasksOf('acct_other'), { limit: 10 })).toEqual({ tasks: [], hasMore: false });
-    expect(await room.store.list(allTasksOf('acct_other'), { limit: 10, after: ids[3] })).toEqual({
+    expect(await room.lists.list(allTasksOf('acct_other'), { limit: 10 })).toEqual({ tasks: [], hasMore: false });
+    expect(await room.lists.list(allTasksOf('acct_other'), { limit: 10, after: ids[3] })).toEqual({
       tasks: [],
       hasMore: false,
     });

@@ -19,6 +19,7 @@ import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { newRequestId, newTaskId } from '#tasks/row/task-id.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { TaskSlots } from '#tasks/admission/task-slots.js';
+import { TaskListStore } from '#tasks/reading/task-list-store.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { TaskCommand } from '#tasks/row/task.js';
@@ -68,6 +69,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
   const deliveryLine = new DeliveryLine(database, webhooksConfig);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const health = new QueueHealth(redis, redisConfig);
+  const store = new TaskStore(database);
   const events = new TaskEvents(redis, redisConfig);
   const listener = new TaskEventListener(listening, redisConfig);
   await database.pool.query(
@@ -90,7 +92,8 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
     tasksConfig,
     redisUrl: redisConfig.redisUrl,
     databaseUrl: testDatabase.url,
-    store: new TaskStore(database),
+    store,
+    lists: new TaskListStore(database, store),
     transitions: new TaskTransitions(database),
     deliveryTransitions,
     deliveryLine,
