@@ -7,6 +7,10 @@ import { UsageRepository } from '#billing/usage.repository.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { TaskListStore } from '#tasks/reading/task-list-store.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
+import { EqualRequests } from '#tasks/intake/equal-requests.js';
+import { InsertTasks } from '#tasks/intake/insert-tasks.js';
+import { KeyedRequests } from '#tasks/intake/keyed-requests.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { SearchTasks } from '#tasks/reading/search-tasks.js';
 import { SweepTasks } from '#tasks/states/sweep-tasks.js';
@@ -55,6 +59,10 @@ export async function recurring(database, room, { tasks, accountId }) {
   const { redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, queue, events, logger } = room;
   const store = new TaskStore(database);
   const lost = new LostCallers(redis, redisConfig, database);
+  const inserts = new InsertTasks(database);
+  const departed = new DepartedCallers(database);
+  const keyed = new KeyedRequests(database, inserts, store);
+  const equal = new EqualRequests(database, tasksConfig, inserts, departed, lost);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const endpoints = new EndpointStore(database, webhooksConfig);
   const context = {
@@ -70,7 +78,8 @@ export async function recurring(database, room, { tasks, accountId }) {
     redis,
     redisConfig,
     keyId: 'key_1',
-    intake: new TaskIntake(database, store, tasksConfig, lost),
+    intake: new TaskIntake(database, inserts, keyed, equal, departed),
+    departed,
     transitions: new TaskTransitions(database),
     sweep: new SweepTasks(database, queue, events, slots, logger),
     deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
@@ -273,7 +282,10 @@ function figuresOf({ database, accountId, line, log }, { failed: { id: failedId 
   ];
 }
 
-function callsOf({ store, intake, transitions, accountId, scope, keyId, database, apiKeys }, { near, middle, far }) {
+function callsOf(
+  { store, intake, departed, transitions, accountId, scope, keyId, database, apiKeys },
+  { near, middle, far },
+) {
   const command = (changes = {}) => ({
     id: newTaskId(),
     accountId,
@@ -341,8 +353,8 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
       async () => {
         const identity = unkeyed(randomBytes(32));
         const { task } = await take(identity, { asynchronous: false });
-        await store.markAbandoned(task.id, task.requestId);
-        store.abandonAttached(identity.fingerprint, newRequestId());
+        await departed.markAbandoned(task.id, task.requestId);
+        departed.abandonAttached(identity.fingerprint, newRequestId());
         await take(identity, { asynchronous: false });
       },
     ],
@@ -362,8 +374,8 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
     ['tasks/TaskStore.findAll', () => store.findAll(scope, [near.id, middle.id, far.id])],
     ['tasks/TaskStore.finished', () => store.finished([near.id, middle.id])],
     ['tasks/TaskStore.cancel', async () => store.cancel(scope, (await intake.take(command(), 900_000)).task.id)],
-    ['tasks/TaskStore.markDelivered', () => store.markDelivered([near.id])],
-    ['tasks/TaskStore.markAbandoned', () => store.markAbandoned(middle.id, middle.requestId)],
+    ['tasks/DepartedCallers.markDelivered', () => departed.markDelivered([near.id])],
+    ['tasks/DepartedCallers.markAbandoned', () => departed.markAbandoned(middle.id, middle.requestId)],
     [
       'tasks/TaskTransitions: from claim to completed',
       async () => {

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
+import type { Intake } from '#tasks/intake/attach-task.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { CallerGone } from '#tasks/intake/open-call.js';
 import type { RequestIdentity } from '#tasks/intake/request-identity.js';
-import { TaskIntake, type Intake } from '#tasks/intake/task-intake.js';
+import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import type { Redis } from 'ioredis';
-import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+import { command, newIntake, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
 
@@ -53,10 +54,10 @@ describe('a try that is late', () => {
         const name = (lost.waiter = `late${++count}`);
         const presence = room.redis.duplicate({ enableOfflineQueue: true });
         await presence.subscribe(lost.channelOf(name));
-        const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+        const { intake, departed } = newIntake(room.database, room.tasksConfig, lost);
         const one = { intake, lost, presence, name, answers: true };
         presence.on('message', (_channel, text) => {
-          if (one.answers) void lost.receive(text, (fingerprint) => intake.settleAsked(fingerprint));
+          if (one.answers) void lost.receive(text, (fingerprint) => departed.waitForAllMarks(fingerprint));
         });
         return one;
       }),

@@ -6,9 +6,11 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { DiskStore } from '#storage/disk-store.js';
+import type { Intake } from '#tasks/intake/attach-task.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import type { RequestIdentity } from '#tasks/intake/request-identity.js';
-import { TaskIntake, type Intake } from '#tasks/intake/task-intake.js';
+import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
@@ -16,7 +18,7 @@ import type { TaskCommand } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { retried } from '../support/retried.js';
-import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+import { command, newIntake, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const NO_IMAGES = { images: [], usage: undefined, warnings: [] };
 const DEADLINE_MS = 900_000;
@@ -25,14 +27,16 @@ type Keyed = RequestIdentity & { kind: 'keyed' };
 describe('taking requests in', () => {
   let room: TaskRoom;
   let intakes: [TaskIntake, TaskIntake];
+  let departed: DepartedCallers;
   let count = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
     // Two of them share nothing but the database, like two processes.
     intakes = [
-      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
-      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
+      newIntake(room.database, room.tasksConfig, room.lostCallers).intake,
+      newIntake(room.database, room.tasksConfig, room.lostCallers).intake,
     ];
+    departed = new DepartedCallers(room.database);
   });
   afterAll(() => room.close());
 
@@ -98,7 +102,7 @@ describe('taking requests in', () => {
   });
 
   it('keeps a key for a day, and at least until the deadline of its task', async () => {
-    const intake = new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers);
+    const { intake } = newIntake(room.database, room.tasksConfig, room.lostCallers);
     const keptMs = async (deadlineMs: number) => {
       const identity = keyed();
       await retried(() => intake.take(command(), deadlineMs, identity));
@@ -170,7 +174,7 @@ describe('taking requests in', () => {
       counted: false,
       fingerprint,
     });
-    const leave = ({ task }: Intake, requestId: string) => room.store.markAbandoned(task.id, requestId);
+    const leave = ({ task }: Intake, requestId: string) => departed.markAbandoned(task.id, requestId);
     /** A request, and its id. */
     const ask = async (identity: RequestIdentity, changes = {}) => {
       const requestId = newRequestId();
@@ -276,9 +280,9 @@ describe('taking requests in', () => {
           lost.waiter = `${name}${++count}`;
           const presence = room.redis.duplicate({ enableOfflineQueue: true });
           await presence.subscribe(lost.channelOf(lost.waiter));
-          const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+          const { intake, departed: own } = newIntake(room.database, room.tasksConfig, lost);
           presence.on('message', (_channel, text) => {
-            void lost.receive(text, (fingerprint) => intake.settleAsked(fingerprint));
+            void lost.receive(text, (fingerprint) => own.waitForAllMarks(fingerprint));
           });
           return { intake, lost, presence };
         }),
@@ -347,7 +351,7 @@ describe('taking requests in', () => {
         retryStrategy: () => null,
       });
       const lost = new LostCallers(away, room.redisConfig, room.database);
-      const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+      const { intake } = newIntake(room.database, room.tasksConfig, lost);
       expect((await intake.take(command(), DEADLINE_MS, identity)).attached).toBe(false);
       away.disconnect();
     });
@@ -491,7 +495,7 @@ describe('taking requests in', () => {
     const first = await take(unkeyed(0, fingerprint), { requestId });
     const second = await take(unkeyed(0, fingerprint));
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 second' WHERE id = $1`, [first.task.id]);
-    await room.store.markAbandoned(first.task.id, requestId);
+    await departed.markAbandoned(first.task.id, requestId);
     expect((await take(unkeyed(1, fingerprint))).task.id).toBe(first.task.id);
     expect((await take(unkeyed(1, fingerprint))).task.id).toBe(second.task.id);
   });

@@ -85,7 +85,7 @@ describe('a job that the provider does not let us check', () => {
     await limiter.limiter.settled();
   }
 
-  const accepted = async (): Promise<string> => (await room.store.insert(command(), 900_000)).id;
+  const accepted = async (): Promise<string> => (await room.inserts.insert(command(), 900_000)).id;
   const read = (id: string) => room.store.find(allTasksOf(TEST_ACCOUNT), id);
   const callsOf = async (id: string) => (await room.store.history(allTasksOf(TEST_ACCOUNT), id))?.calls;
   const warnings = () =>

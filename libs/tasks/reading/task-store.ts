@@ -2,14 +2,12 @@ import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
 import { AppError } from '#contract/app-error.js';
 import { inList } from '#database/prisma-values.js';
-import { batched } from '#database/batched.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toHistory, toSummary, toTask, type OwnedRow } from '../row/task-columns.js';
 import { endTasks } from '../row/end-task.sql.js';
-import { insertTasks, type FoundBy, type NewTask } from '../row/insert-task.sql.js';
 import { findTasks, readTasks } from '../row/read-task.sql.js';
 import { isWithin, tasksOf } from '../row/task-scope.js';
-import type { Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
+import type { Task, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
 
 /** A task that a reader asks for. */
 interface Wanted {
@@ -24,60 +22,26 @@ interface CancelledTask {
   readonly originalKeyId: string;
 }
 
-/** A request whose caller has left: of this task, or of any equal one that it may have attached to. */
-interface LeftTask {
-  readonly id?: string;
-  readonly fingerprint: Uint8Array<ArrayBuffer> | undefined;
-  readonly requestId: string;
-}
-
 /** Per account, because their images are stored forever. */
 const MAX_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
-const INSERTS_AT_ONCE = 64;
 
 /**
- * Reads and writes the tasks table for callers; the worker's transitions are in task-transitions.ts. Every query on
- * behalf of a caller filters by account.
+ * Finds tasks by their ids, and changes what people decide about them: favorites and cancellations. The worker's
+ * transitions are in task-transitions.ts. Every query on behalf of a caller filters by account.
  */
 @Injectable()
 export class TaskStore {
   /** Polls that arrive together share a query, because its way through the driver costs more than the rows. */
   private readonly finds: DataLoader<Wanted, TaskSummary | undefined>;
-  /** Tasks that arrive together share one statement, and one wait for the disk. */
-  private readonly inserts = batched(
-    async (tasks: readonly NewTask[]) => insertTasks(this.prisma.pool, tasks),
-    INSERTS_AT_ONCE,
-  );
-
-  private readonly left;
-
   constructor(private readonly prisma: PrismaService) {
-    this.left = prisma.repeated<LeftTask>((left) => this.markLeft(left));
     this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
       cache: false,
       maxBatchSize: FINDS_AT_ONCE,
       // By then, polls that arrived over other connections are in the batch, too.
       batchScheduleFn: setImmediate,
     });
-  }
-
-  /** Accepts a task: once this returns, it is sure to end. Repeated requests find it by fingerprint (TaskIntake). */
-  async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer, waiter?: string): Promise<Task> {
-    const task = await this.insertUnlessFound(command, deadlineMs, { fingerprint, waiter });
-    if (task === undefined) throw new Error('no key was asked for, and yet none was free');
-    return task;
-  }
-
-  /** Like `insert`, but undefined when `foundBy` rules the task out in favor of an existing one. */
-  async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
-    const task = { command, deadlineMs, ...foundBy };
-    // The trigger `tasks_reserve` (libs/billing/ledger.sql) locks a budget until the statement ends, and may refuse the
-    // whole statement. So a task with a budget shares none: no other task should wait or fail with it.
-    const isAlone = command.cost !== null && command.budgeted !== false;
-    const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.inserts(task);
-    return row && toTask(row);
   }
 
   /** A task of the scope; undefined for any other. */
@@ -187,49 +151,5 @@ export class TaskStore {
     if (!(await this.within(scope, [id])).has(id)) return undefined;
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
     return row && { task: toSummary(row), epoch: row.epoch, originalKeyId: row.original_key_id };
-  }
-
-  /** Records that the tasks' outcomes were sent to their callers, so that an equal request makes a new task. */
-  async markDelivered(ids: readonly string[]): Promise<void> {
-    await this.prisma.task.updateMany({
-      where: { id: { in: inList(ids) }, deliveredAt: null },
-      data: { deliveredAt: new Date() },
-    });
-  }
-
-  /**
-   * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
-   * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered. Throws
-   * what the database throws, and repeats it then until the database answers; requests of `fingerprint` wait for it.
-   */
-  async markAbandoned(id: string, requestId: string, fingerprint?: Buffer): Promise<void> {
-    const left = { id, requestId, fingerprint: fingerprint && new Uint8Array(fingerprint) };
-    this.left.add(left);
-    await this.markLeft([left]);
-    this.left.forget(left);
-  }
-
-  /** Records the same of a request that failed: it may have attached to a task, or may yet, without knowing it. */
-  abandonAttached(fingerprint: Buffer, requestId: string): void {
-    this.left.add({ fingerprint: new Uint8Array(fingerprint), requestId });
-  }
-
-  /** Returns once the database has answered for callers of equal requests that have left. Throws what it throws. */
-  async settleAbandoned(fingerprint: Buffer): Promise<void> {
-    await this.left.settle((one) => one.fingerprint !== undefined && fingerprint.equals(one.fingerprint));
-  }
-
-  /** Returns those that are done; a request that failed may attach later, when a frozen database resumes. */
-  private async markLeft(left: readonly LeftTask[]): Promise<LeftTask[]> {
-    const requestId = { in: inList(left.map((one) => one.requestId)) };
-    const ids = left.flatMap(({ id }) => id ?? []);
-    const fingerprints = left.flatMap(({ id, fingerprint = [] }) => (id === undefined ? fingerprint : []));
-    const named = { id: { in: inList(ids) }, OR: [{ attachedBy: requestId }, { attachedBy: null, requestId }] };
-    const equal = { fingerprint: { in: inList(fingerprints) }, attachedBy: requestId, abandonedAt: null };
-    for (const which of [...(ids.length > 0 ? [named] : []), ...(fingerprints.length > 0 ? [equal] : [])]) {
-      const where = { ...which, deliveredAt: null };
-      await this.prisma.task.updateMany({ where, data: { abandonedAt: new Date() } });
-    }
-    return left.filter(({ id }) => id !== undefined);
   }
 }

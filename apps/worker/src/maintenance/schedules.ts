@@ -6,7 +6,7 @@ import { ExpireChatUsage, ExpireLedger, LedgerLag, USAGE_DAY_DAYS, USAGE_HOUR_DA
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/task-intake.js';
+import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/keyed-requests.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireObjects } from '#tasks/retention/expire-objects.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
