@@ -32,7 +32,7 @@ export interface UnkeyedRequest {
   readonly call: OpenCall | undefined;
 }
 
-/** What of a request says which tasks it may get. */
+/** What decides which tasks a request may get. */
 type Wanting = Omit<UnkeyedRequest, 'deadlineMs' | 'retry'>;
 
 /**
@@ -77,6 +77,7 @@ export class EqualRequests {
     await assertPresent(call);
     const found = { fingerprint, waiter: this.lost.waiter, firstTry: this.firstTry(request) };
     const task = await this.inserts.insertUnlessFound(command, deadlineMs, found);
+    // Usually, there is no equal request, and this was the only statement.
     if (task !== undefined) return created(task);
     let seen: readonly string[] = [];
     for (let tries = 0; tries < TRIES; tries++) {
