@@ -6,6 +6,7 @@ import { AlertEventRepository, testMessage } from '#notifications/alerts/alert-e
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
+import { adopt } from '#tasks/intake/attach-task.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { newRequestId, newUploadId } from '#tasks/row/task-id.js';
@@ -155,7 +156,7 @@ function budgetsOf({ database, accountId }) {
 }
 
 function tasksOf(
-  { database, log, newDeliveries, accountId, scope, store, intake, sweep, lost, redis, redisConfig },
+  { database, log, newDeliveries, accountId, scope, store, sweep, lost, redis, redisConfig },
   { near, failed, delivery },
 ) {
   const figures = new TaskFigures(database);
@@ -171,7 +172,7 @@ function tasksOf(
         await store.forgetFavorites(accountId);
       },
     ],
-    ['tasks/TaskIntake.adopt', () => intake.adopt(near)],
+    ['tasks/adopt', () => adopt(database, near)],
     [
       'tasks/LostCallers.askOthers',
       () => lost.askOthers({ apiKeyId: 'key_1', fingerprint: Buffer.alloc(32), windowMs: 120_000 }),

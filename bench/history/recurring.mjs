@@ -6,6 +6,11 @@ import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
+import { TaskListStore } from '#tasks/reading/task-list-store.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
+import { EqualRequests } from '#tasks/intake/equal-requests.js';
+import { InsertTasks } from '#tasks/intake/insert-tasks.js';
+import { KeyedRequests } from '#tasks/intake/keyed-requests.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { SearchTasks } from '#tasks/reading/search-tasks.js';
 import { SweepTasks } from '#tasks/states/sweep-tasks.js';
@@ -56,6 +61,10 @@ export async function recurring(database, room, { tasks, accountId }) {
   const { redis, redisConfig, tasksConfig, webhooksConfig, secretsConfig, queue, events, logger } = room;
   const store = new TaskStore(database);
   const lost = new LostCallers(redis, redisConfig, database);
+  const inserts = new InsertTasks(database);
+  const departed = new DepartedCallers(database);
+  const keyed = new KeyedRequests(database, inserts, store);
+  const equal = new EqualRequests(database, tasksConfig, inserts, departed, lost);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const endpoints = new EndpointStore(database, webhooksConfig);
   const context = {
@@ -63,6 +72,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     scope: { accountId, own: undefined },
     tasks,
     store,
+    lists: new TaskListStore(database, store),
     logger,
     database,
     webhooksConfig,
@@ -70,7 +80,8 @@ export async function recurring(database, room, { tasks, accountId }) {
     redis,
     redisConfig,
     keyId: 'key_1',
-    intake: new TaskIntake(database, store, tasksConfig, lost),
+    intake: new TaskIntake(database, inserts, keyed, equal, departed),
+    departed,
     transitions: new TaskTransitions(database),
     sweep: new SweepTasks(database, queue, events, slots, logger),
     deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
@@ -128,20 +139,20 @@ async function placesOf({ task, webhookDelivery, auditEntry }, accountId) {
   };
 }
 
-function listsOf({ store, database, accountId, scope, tasks }, { near, middle, far, failed }) {
+function listsOf({ store, lists, database, accountId, scope, tasks }, { near, middle, far, failed }) {
   const searches = new SearchTasks(database);
   const details = new TaskDetails(database, { maxProviderStarts: 3 });
   const list = (name, { own, ...query }, account = accountId) => [
-    `tasks/TaskStore.list: ${name}`,
-    () => store.list({ accountId: account, own }, { limit: 20, ...query }),
+    `tasks/TaskListStore.list: ${name}`,
+    () => lists.list({ accountId: account, own }, { limit: 20, ...query }),
   ];
   const search = (name, { own, ...query }, account = accountId) => [
     `tasks/SearchTasks.search: ${name}`,
     () => searches.search({ accountId: account, own }, { limit: 20, ...query }),
   ];
   const count = (name, { own, ...query }, account = accountId) => [
-    `tasks/TaskStore.count: ${name}`,
-    () => store.count({ accountId: account, own }, query),
+    `tasks/TaskListStore.count: ${name}`,
+    () => lists.count({ accountId: account, own }, query),
   ];
   const rare = { apiKeyId: 'key_rare1' };
   const own = { personId: 'person_1', keyIds: ['key_1', 'key_rare1', 'key_none'] };
@@ -275,7 +286,10 @@ function figuresOf({ database, accountId, line, records }, { failed: { id: faile
   ];
 }
 
-function callsOf({ store, intake, transitions, accountId, scope, keyId, database, findKey }, { near, middle, far }) {
+function callsOf(
+  { store, intake, departed, transitions, accountId, scope, keyId, database, findKey },
+  { near, middle, far },
+) {
   const command = (changes = {}) => ({
     id: newTaskId(),
     accountId,
@@ -298,8 +312,8 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
   const print = (text) => createHash('sha256').update(text).digest();
   const equal = print('0');
   const take = (identity, changes) => intake.take(command(changes), 900_000, identity);
-  const keyed = () => ({ kind: 'key', key: randomBytes(8).toString('hex'), fingerprint: equal });
-  const attempt = (fingerprint, retry = 0) => ({ kind: 'attempt', retry, counted: true, fingerprint });
+  const keyed = () => ({ kind: 'keyed', key: randomBytes(8).toString('hex'), fingerprint: equal });
+  const unkeyed = (fingerprint, retry = 0) => ({ kind: 'unkeyed', retry, counted: true, fingerprint });
   const claimed = async () => {
     const { task } = await intake.take(command(), 900_000);
     const { attempt: number } = await transitions.claim(task.id, 'worker', 20_000);
@@ -341,31 +355,31 @@ function callsOf({ store, intake, transitions, accountId, scope, keyId, database
     [
       'tasks/TaskIntake.take: a first try, equal to one whose caller left',
       async () => {
-        const identity = attempt(randomBytes(32));
+        const identity = unkeyed(randomBytes(32));
         const { task } = await take(identity, { asynchronous: false });
-        await store.markAbandoned(task.id, task.requestId);
-        store.abandonAttached(identity.fingerprint, newRequestId());
+        await departed.markAbandoned(task.id, task.requestId);
+        departed.abandonAttached(identity.fingerprint, newRequestId());
         await take(identity, { asynchronous: false });
       },
     ],
-    ['tasks/TaskIntake.take: a first try', () => take(attempt(randomBytes(32)), { asynchronous: false })],
-    ['tasks/TaskIntake.take: a first try, equal to others', () => take(attempt(equal), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a first try', () => take(unkeyed(randomBytes(32)), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a first try, equal to others', () => take(unkeyed(equal), { asynchronous: false })],
     [
       'tasks/TaskIntake.take: a first try after its retry',
       async () => {
         const fingerprint = randomBytes(32);
-        await take(attempt(fingerprint, 1), { asynchronous: false });
+        await take(unkeyed(fingerprint, 1), { asynchronous: false });
         const call = { gone: new AbortController().signal, ageMs: () => 60_000 };
-        await intake.take(command({ asynchronous: false }), 900_000, attempt(fingerprint), call);
+        await intake.take(command({ asynchronous: false }), 900_000, unkeyed(fingerprint), call);
       },
     ],
-    ['tasks/TaskIntake.take: a retry', () => take(attempt(equal, 1), { asynchronous: false })],
+    ['tasks/TaskIntake.take: a retry', () => take(unkeyed(equal, 1), { asynchronous: false })],
     ['tasks/TaskStore.find', () => store.find(scope, far.id)],
     ['tasks/TaskStore.findAll', () => store.findAll(scope, [near.id, middle.id, far.id])],
     ['tasks/TaskStore.finished', () => store.finished([near.id, middle.id])],
     ['tasks/TaskStore.cancel', async () => store.cancel(scope, (await intake.take(command(), 900_000)).task.id)],
-    ['tasks/TaskStore.markDelivered', () => store.markDelivered([near.id])],
-    ['tasks/TaskStore.markAbandoned', () => store.markAbandoned(middle.id, middle.requestId)],
+    ['tasks/DepartedCallers.markDelivered', () => departed.markDelivered([near.id])],
+    ['tasks/DepartedCallers.markAbandoned', () => departed.markAbandoned(middle.id, middle.requestId)],
     [
       'tasks/TaskTransitions: from claim to completed',
       async () => {

@@ -53,17 +53,17 @@ describe('unanswered statements', () => {
   });
 
   it('are repeated at once for those who need the answer, if there was none yet', async () => {
-    await list.settle();
+    await list.repeatNow();
     expect(sent).toEqual([]);
     away = true;
     list.add('a');
-    await expect(list.settle()).rejects.toThrow('away');
+    await expect(list.repeatNow()).rejects.toThrow('away');
     away = false;
     list.add('b');
-    await list.settle((item) => item === 'b');
+    await list.repeatNow((item) => item === 'b');
     expect(sent).toEqual([['a'], ['b']]);
-    await list.settle();
-    await list.settle();
+    await list.repeatNow();
+    await list.repeatNow();
     expect(sent).toEqual([['a'], ['b'], ['a']]);
   });
 
@@ -79,7 +79,7 @@ describe('unanswered statements', () => {
   it('are at most so many, and repeated so many at once', async () => {
     for (let n = 0; n <= 100_000; n++) list.add(String(n));
     expect([list.has('0'), list.has('1'), list.has('100000')]).toEqual([false, true, true]);
-    await list.settle();
+    await list.repeatNow();
     expect(new Set(sent.map(({ length }) => length))).toEqual(new Set([200]));
   });
 });

@@ -45,7 +45,7 @@ export class Unanswered<Item> {
   }
 
   /** Repeats such items now, if the database has not answered for them yet. Throws what it throws. */
-  async settle(which: (item: Item) => boolean = () => true): Promise<void> {
+  async repeatNow(which: (item: Item) => boolean = () => true): Promise<void> {
     const wanted = [...this.fresh].filter(which);
     if (wanted.length > 0) await this.repeatAll(wanted);
   }

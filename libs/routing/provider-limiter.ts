@@ -67,7 +67,7 @@ export class ProviderLimiter implements OnApplicationShutdown {
   }
 
   /** Resolves when all reports of permits so far have arrived, or failed, and those whose turn it is were called. */
-  async settled(): Promise<void> {
+  async waitForReports(): Promise<void> {
     while (this.sending.size > 0) await Promise.all(this.sending);
   }
 
@@ -78,7 +78,7 @@ export class ProviderLimiter implements OnApplicationShutdown {
   /** Stops renewing slots, and waits for pending reports. */
   async close(): Promise<void> {
     clearInterval(this.timer);
-    await this.settled();
+    await this.waitForReports();
   }
 
   private refuse({ name }: ProviderEntry, refusal: CallRejection): CallRejection {

@@ -6,8 +6,12 @@ import { NotificationsModule } from '#notifications/notifications.module.js';
 import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { CancelTask } from './states/cancel-task.js';
+import { DepartedCallers } from './intake/departed-callers.js';
 import { DropInputs } from './retention/drop-inputs.js';
+import { EqualRequests } from './intake/equal-requests.js';
 import { FailedTasks } from './reading/failed-tasks.js';
+import { InsertTasks } from './intake/insert-tasks.js';
+import { KeyedRequests } from './intake/keyed-requests.js';
 import { LostCallers } from './intake/lost-callers.js';
 import { QueueGauges } from './reading/queue-gauges.js';
 import { QueueWait } from './reading/queue-wait.js';
@@ -22,14 +26,17 @@ import { TaskEstimates } from './admission/task-estimates.js';
 import { TaskEvents, TaskEventListener } from './states/task-events.js';
 import { TaskFigures } from './reading/task-figures.js';
 import { TaskIntake } from './intake/task-intake.js';
+import { TaskListStore } from './reading/task-list-store.js';
 import { TaskTransitions } from './states/task-transitions.js';
 import { TaskPartials, TaskPartialsListener } from './states/task-partials.js';
 import { TaskSlots } from './admission/task-slots.js';
 import { TaskStore } from './reading/task-store.js';
 import { TaskPlaces } from './admission/task-places.js';
 
-const rows = [TaskStore, TaskIntake, TaskTransitions, RetractTasks, LostCallers];
-const shown = [FailedTasks, SearchTasks, TaskDetails, TaskFigures, QueueWait];
+const rows = [TaskStore, TaskTransitions, RetractTasks, LostCallers, DepartedCallers];
+/** What SubmitTask goes through. */
+const intake = [TaskIntake, InsertTasks, KeyedRequests, EqualRequests];
+const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds, DropInputs];
 /** A worker tells of a task's end over the jobs' connection: BullMQ ends the job there at the same moment. */
 const ends = {
@@ -42,7 +49,7 @@ const accepted = [TaskEstimates, SubmitTask, CancelTask];
 /** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({
   imports: [DatabaseModule, QueueModule, StorageModule, NotificationsModule],
-  providers: [...rows, ...shown, ...told, ends, ...accepted, TaskPlaces, SweepTasks, Sweeper, QueueGauges],
+  providers: [...rows, ...intake, ...shown, ...told, ends, ...accepted, TaskPlaces, SweepTasks, Sweeper, QueueGauges],
   exports: [...rows, ...shown, ...told, ...accepted, DatabaseModule, QueueModule, NotificationsModule],
 })
 export class TasksModule {}

@@ -63,7 +63,7 @@ describe('npm run providers', () => {
     passed(await worker.enter(main, 'team-a', 'task-1'));
     passed(await worker.enter(main, 'team-a', 'task-2')).end('key_refused', 1_000_000);
     for (let n = 0; n < 3; n++) passed(await worker.enter(spare, '', `spare-${n}`)).end('failed');
-    await worker.limiter.settled();
+    await worker.limiter.waitForReports();
     const { code, text } = await run(['list']);
     expect(code).toBe(0);
     const [header, first, second] = text.split('\n');

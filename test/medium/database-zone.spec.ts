@@ -18,7 +18,7 @@ describe('a database that is set to another time zone', () => {
   });
 
   it('tells Prisma and the statements of our own the same times', async () => {
-    const task = await room.store.insert(command(), 900_000);
+    const task = await room.inserts.insert(command(), 900_000);
     const { id, createdAt } = task;
     expect(await database.task.findUnique({ where: { id }, select: { createdAt: true } })).toEqual({ createdAt });
     expect(await database.task.count({ where: { accountId: TEST_ACCOUNT, createdAt } })).toBe(1);

@@ -225,7 +225,7 @@ describe('the fair order', () => {
   });
 
   it('serves a task that comes back first, and gives forgotten ones the turns of their keys', async () => {
-    for (let n = 0; n < 5; n++) callerOf.set((await room.store.insert(command(), 900_000)).id, 'f');
+    for (let n = 0; n < 5; n++) callerOf.set((await room.inserts.insert(command(), 900_000)).id, 'f');
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 minute'`);
     await room.sql(`UPDATE accounts SET weight = 2`);
     await add('a', 5);

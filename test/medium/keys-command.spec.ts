@@ -25,7 +25,7 @@ describe('budgets by npm run keys', () => {
     expect(await run('account', '--budget', '100')).toBe(
       `The budget of the account is 0.000000 of 100.000000 this month.\n${USUAL}`,
     );
-    await room.store.insert(command({ cost: { reserved: 40_000, currency: 'USD' } }), 900_000);
+    await room.inserts.insert(command({ cost: { reserved: 40_000, currency: 'USD' } }), 900_000);
     expect(await run('update', TEST_KEY, '--budget', '2.5', '--budget-period', 'total', '--weight', '3')).toMatch(
       /has weight 3, .*, budget 0\.040000 of 2\.500000 in total;/,
     );

@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { waitUntil } from '#embedded/wait-until.js';
+import type { Intake } from '#tasks/intake/attach-task.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { CallerGone } from '#tasks/intake/open-call.js';
-import { TaskIntake, type Intake, type RequestIdentity } from '#tasks/intake/task-intake.js';
+import type { RequestIdentity } from '#tasks/intake/request-identity.js';
+import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import type { Redis } from 'ioredis';
-import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+import { command, newIntake, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
 
@@ -52,10 +54,10 @@ describe('a try that is late', () => {
         const name = (lost.waiter = `late${++count}`);
         const presence = room.redis.duplicate({ enableOfflineQueue: true });
         await presence.subscribe(lost.channelOf(name));
-        const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+        const { intake, departed } = newIntake(room.database, room.tasksConfig, lost);
         const one = { intake, lost, presence, name, answers: true };
         presence.on('message', (_channel, text) => {
-          if (one.answers) void lost.receive(text, (fingerprint) => intake.settleAsked(fingerprint));
+          if (one.answers) void lost.receive(text, (fingerprint) => departed.waitForAllMarks(fingerprint));
         });
         return one;
       }),
@@ -65,8 +67,8 @@ describe('a try that is late', () => {
     for (const { presence } of processes) presence.disconnect();
   });
 
-  const attempt = (fingerprint: Buffer, retry: number, counted = true): RequestIdentity => ({
-    kind: 'attempt',
+  const unkeyed = (fingerprint: Buffer, retry: number, counted = true): RequestIdentity => ({
+    kind: 'unkeyed',
     retry,
     counted,
     fingerprint,
@@ -100,8 +102,8 @@ describe('a try that is late', () => {
   ])('of %s by a client that counts', (_name, changes) => {
     it.each([0, 1])('gets the task that its retry has made meanwhile at API %i', async (other) => {
       const fingerprint = randomBytes(32);
-      const retry = await take(other, attempt(fingerprint, 1), new Caller(), changes);
-      const late = await take(0, attempt(fingerprint, 0), new Caller(60_000), changes);
+      const retry = await take(other, unkeyed(fingerprint, 1), new Caller(), changes);
+      const late = await take(0, unkeyed(fingerprint, 0), new Caller(60_000), changes);
       expect([retry.attached, late.attached, late.task.id]).toEqual([false, true, retry.task.id]);
       expect(await rowsOf(fingerprint)).toEqual([retry.task.id]);
     });
@@ -110,9 +112,9 @@ describe('a try that is late', () => {
       const fingerprint = randomBytes(32);
       let taken: Promise<Intake[]> = Promise.resolve([]);
       await stalled(TABLE, async () => {
-        const first = take(0, attempt(fingerprint, 0), new Caller(), changes);
+        const first = take(0, unkeyed(fingerprint, 0), new Caller(), changes);
         await untilWaiting(1);
-        taken = Promise.all([first, take(other, attempt(fingerprint, 1), new Caller(), changes)]);
+        taken = Promise.all([first, take(other, unkeyed(fingerprint, 1), new Caller(), changes)]);
         await untilWaiting(2);
       });
       expect(new Set((await taken).map(({ task }) => task.id)).size).toBe(1);
@@ -124,7 +126,7 @@ describe('a try that is late', () => {
       const lock = `SELECT pg_advisory_xact_lock(hashtextextended('${command().apiKeyId}' || ' ' || '${fingerprint.toString('hex')}', 0))`;
       let late: Promise<Intake> | undefined;
       await stalled(lock, async () => {
-        late = take(0, attempt(fingerprint, 0), new Caller(60_000), changes);
+        late = take(0, unkeyed(fingerprint, 0), new Caller(60_000), changes);
         await untilWaiting(1);
         expect(await rowsOf(fingerprint)).toEqual([]);
         // What a retry does with the lock.
@@ -140,34 +142,34 @@ describe('a try that is late', () => {
 
     it('gets its retry’s task even when that has ended and was delivered', async () => {
       const fingerprint = randomBytes(32);
-      const retry = await take(1, attempt(fingerprint, 1), new Caller(), changes);
+      const retry = await take(1, unkeyed(fingerprint, 1), new Caller(), changes);
       await finish(retry);
-      const late = await take(0, attempt(fingerprint, 0), new Caller(60_000), changes);
+      const late = await take(0, unkeyed(fingerprint, 0), new Caller(60_000), changes);
       expect([late.attached, late.task.id]).toEqual([true, retry.task.id]);
     });
 
     it('as a retry gets what a later retry has made and was given', async () => {
       const fingerprint = randomBytes(32);
-      const last = await take(1, attempt(fingerprint, 2), new Caller(), changes);
+      const last = await take(1, unkeyed(fingerprint, 2), new Caller(), changes);
       await finish(last);
-      const late = await take(0, attempt(fingerprint, 1), new Caller(60_000), changes);
+      const late = await take(0, unkeyed(fingerprint, 1), new Caller(60_000), changes);
       expect([late.attached, late.task.id]).toEqual([true, last.task.id]);
     });
   });
 
   it('leaves the next equal call, which arrives after the retry was answered, a task of its own', async () => {
     const fingerprint = randomBytes(32);
-    const retry = await take(0, attempt(fingerprint, 1), new Caller());
+    const retry = await take(0, unkeyed(fingerprint, 1), new Caller());
     await finish(retry);
-    expect((await take(0, attempt(fingerprint, 0), new Caller(0))).attached).toBe(false);
-    expect((await take(0, attempt(fingerprint, 1), new Caller(0))).attached).toBe(true);
+    expect((await take(0, unkeyed(fingerprint, 0), new Caller(0))).attached).toBe(false);
+    expect((await take(0, unkeyed(fingerprint, 1), new Caller(0))).attached).toBe(true);
   });
 
   it('leaves equal first tries that stall together a task each', async () => {
     const fingerprint = randomBytes(32);
     let taken: Promise<Intake[]> = Promise.resolve([]);
     await stalled(TABLE, async () => {
-      taken = Promise.all([0, 1, 0, 1].map((at) => take(at, attempt(fingerprint, 0), new Caller(1_000))));
+      taken = Promise.all([0, 1, 0, 1].map((at) => take(at, unkeyed(fingerprint, 0), new Caller(1_000))));
       await untilWaiting(1);
     });
     expect(new Set((await taken).map(({ task }) => task.id)).size).toBe(4);
@@ -179,7 +181,7 @@ describe('a try that is late', () => {
     const late = { gone: new AbortController().signal, ageMs: () => age };
     let taken: Promise<Intake> | undefined;
     await stalled(TABLE, async () => {
-      taken = processes[0]!.intake.take(command(), DEADLINE_MS, attempt(fingerprint, 0), late);
+      taken = processes[0]!.intake.take(command(), DEADLINE_MS, unkeyed(fingerprint, 0), late);
       await untilWaiting(1);
       const since = performance.now();
       // The statement said that it was new, and was on its way for longer than Postgres allows for.
@@ -203,8 +205,8 @@ describe('a try that is late', () => {
       const caller = new Caller(60_000);
       caller.leave();
       for (const identity of [
-        attempt(fingerprint, 0, counted),
-        { kind: 'key', key: `left-${++count}`, fingerprint } as const,
+        unkeyed(fingerprint, 0, counted),
+        { kind: 'keyed', key: `left-${++count}`, fingerprint } as const,
       ])
         await expect(take(0, identity, caller)).rejects.toBeInstanceOf(CallerGone);
       expect(await rowsOf(fingerprint)).toEqual([]);
@@ -220,13 +222,13 @@ describe('a try that is late', () => {
       const caller = new Caller();
       let taken: Promise<(Intake | undefined)[]> = Promise.resolve([]);
       await stalled(TABLE, async () => {
-        const first = take(0, attempt(fingerprint, 0, counted), caller, changes).catch((error: unknown) => {
+        const first = take(0, unkeyed(fingerprint, 0, counted), caller, changes).catch((error: unknown) => {
           expect(error).toBeInstanceOf(CallerGone);
           return undefined;
         });
         await untilWaiting(1);
         caller.leave();
-        const again = take(other, attempt(fingerprint, 0, counted), new Caller(), changes);
+        const again = take(other, unkeyed(fingerprint, 0, counted), new Caller(), changes);
         taken = Promise.all([first, again]);
         if (other === 1) await untilWaiting(2);
       });
@@ -244,9 +246,9 @@ describe('a try that is late', () => {
     ['is paused before it could answer with the task', false, { asynchronous: true }, true],
   ])('leaves an equal request its task when its process %s: %s', async (_name, answers, changes, attached) => {
     const fingerprint = randomBytes(32);
-    const first = await take(0, attempt(fingerprint, 0, false), new Caller(), changes);
+    const first = await take(0, unkeyed(fingerprint, 0, false), new Caller(), changes);
     processes[0]!.answers = answers;
-    const again = await take(1, attempt(fingerprint, 0, false), new Caller(), changes);
+    const again = await take(1, unkeyed(fingerprint, 0, false), new Caller(), changes);
     expect([again.attached, again.task.id === first.task.id]).toEqual([attached, attached]);
   });
 

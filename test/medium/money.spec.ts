@@ -6,15 +6,14 @@ import { remainingOf } from '#billing/budgets.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
 import type { TaskCost } from '#billing/quote.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
-import { TaskIntake } from '#tasks/intake/task-intake.js';
+import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { allTasksOf, taskError, type TaskCommand } from '#tasks/row/task.js';
-import { TaskStore } from '#tasks/reading/task-store.js';
 import { AppError } from '#contract/app-error.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { openPrisma } from '../support/open-prisma.js';
 import { retried } from '../support/retried.js';
-import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
+import { command, newIntake, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
 const COST: TaskCost = { reserved: 40_000, currency: 'USD' };
@@ -45,8 +44,8 @@ describe('money', () => {
     other = new PrismaService(config, room.logger);
     budgets = new BudgetRepository(room.database);
     intakes = [
-      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
-      new TaskIntake(other, new TaskStore(other), room.tasksConfig, room.lostCallers),
+      newIntake(room.database, room.tasksConfig, room.lostCallers).intake,
+      newIntake(other, room.tasksConfig, room.lostCallers).intake,
     ];
   });
   afterAll(async () => {
@@ -235,13 +234,13 @@ describe('money', () => {
   it('is reserved once for fifty parallel repeats of a request, and not at all for one that is refused', async () => {
     const apiKeyId = keyId();
     await keyBudget(apiKeyId, 50_000);
-    const identity = { kind: 'key', key: `once-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
+    const identity = { kind: 'keyed', key: `once-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
     const taken = await Promise.all(Array.from({ length: 50 }, () => take({ apiKeyId }, identity)));
     expect(new Set(taken.map(({ task }) => task.id)).size).toBe(1);
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 40_000 });
-    const refused = { kind: 'key', key: `refused-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
+    const refused = { kind: 'keyed', key: `refused-${apiKeyId}`, fingerprint: randomBytes(32) } as const;
     await expect(take({ apiKeyId }, refused)).rejects.toMatchObject({ code: 'insufficient_quota' });
-    const retried = { kind: 'attempt', retry: 1, counted: true, fingerprint: randomBytes(32) } as const;
+    const retried = { kind: 'unkeyed', retry: 1, counted: true, fingerprint: randomBytes(32) } as const;
     await expect(take({ apiKeyId }, retried)).rejects.toMatchObject({ code: 'insufficient_quota' });
     const { rows } = await room.sql('SELECT kind FROM charges WHERE api_key_id = $1', [apiKeyId]);
     expect(rows).toEqual([{ kind: 'reserve' }]);

@@ -63,7 +63,7 @@ describe('ordering an image', () => {
   }
 
   const accepted = async (changes: Partial<TaskCommand> = {}): Promise<string> =>
-    (await room.store.insert(command(changes), DEADLINE_MS)).id;
+    (await room.inserts.insert(command(changes), DEADLINE_MS)).id;
 
   async function read(id: string): Promise<TaskSummary> {
     const task = await room.store.find(allTasksOf(TEST_ACCOUNT), id);
@@ -472,7 +472,7 @@ models:
       const key = inputKey(base.id, 0);
       await store.put(key, Readable.from([photo]), { contentType: 'image/png' });
       const inputs = [{ kind: 'object', key, bytes: photo.length, param: 'image' }] as const;
-      await room.store.insert({ ...base, inputs }, DEADLINE_MS);
+      await room.inserts.insert({ ...base, inputs }, DEADLINE_MS);
       const lengths: number[][] = [];
       const first: Generate = async (context, { images }) => {
         lengths.push(images.map(({ bytes }) => bytes.length));
@@ -495,7 +495,7 @@ models:
       const key = inputKey(base.id, 0);
       await store.put(key, Readable.from([avif]), { contentType: 'image/avif' });
       const inputs = [{ kind: 'object', key, bytes: avif.length, param: 'image' }] as const;
-      await room.store.insert({ ...base, inputs }, DEADLINE_MS);
+      await room.inserts.insert({ ...base, inputs }, DEADLINE_MS);
       const sent: string[] = [];
       const first: Generate = async (context, { images }) => {
         if (context.resumeJobId !== undefined) return imageOf(png);

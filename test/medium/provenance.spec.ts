@@ -30,7 +30,7 @@ describe('where an image comes from', () => {
   /** The row's word for it, and the stored bytes. */
   async function generated(provider: ImageProvider, provenance: 'on' | 'off') {
     const registry = ProviderRegistry.of(new Map([['gpt-image-2', provider]]));
-    const { id } = await room.store.insert(command({}), 900_000);
+    const { id } = await room.inserts.insert(command({}), 900_000);
     await imageWorker(room, { store, registry, provenance }).run(id);
     const [image] = (await room.store.find(allTasksOf(TEST_ACCOUNT), id))?.images ?? [];
     const bytes = await buffer((await store.open(image?.key ?? '')).stream);

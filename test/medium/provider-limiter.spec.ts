@@ -146,7 +146,7 @@ describe('the limits of a provider, at several processes', () => {
     for (let n = 0; n < 3; n++) passed(await at(n).enter(entry, 'b', `failing-${n}`)).park(60_000, 'failed');
     expect(await waitUntil(async () => (await look('p'))?.breaker !== 'closed', WAIT)).toBe(true);
     passed(await at(1).enter(entry, 'b', 'failing-0', { resume: true })).park(60_000);
-    await at(1).limiter.settled();
+    await at(1).limiter.waitForReports();
     expect((await look('p'))?.calls).toBe(4);
   });
 
@@ -172,7 +172,7 @@ describe('the limits of a provider, at several processes', () => {
     const earlier = passed(await at(0).enter(entry, 'a', 'task'));
     passed(await at(1).enter(entry, 'a', 'task'));
     earlier.end('neutral');
-    await at(0).limiter.settled();
+    await at(0).limiter.waitForReports();
     expect(reasonOf(await at(2).enter(entry, 'a', 'other'))).toBe('busy');
   });
 

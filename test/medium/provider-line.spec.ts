@@ -60,7 +60,7 @@ describe('who comes next at a provider that is full', () => {
 
   /** The tasks whose jobs were called since the last time, in their order. */
   async function called(): Promise<string[]> {
-    for (const { limiter } of limiters) await limiter.settled();
+    for (const { limiter } of limiters) await limiter.waitForReports();
     const jobs = (await room.redis.zrange(jobsOf('prioritized'), '0', '-1')).map(String);
     if (jobs.length > 0) await room.redis.zrem(jobsOf('prioritized'), ...jobs);
     return jobs.map(taskIdOf);

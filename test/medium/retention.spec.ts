@@ -56,7 +56,7 @@ describe('retention', () => {
   async function completed(): Promise<{ id: string; input: string; result: string }> {
     const wanted = command();
     const input = inputKey(wanted.id, 0);
-    await room.store.insert(
+    await room.inserts.insert(
       { ...wanted, inputs: [{ kind: 'object', key: input, bytes: 1, param: 'image' }] },
       DEADLINE_MS,
     );
@@ -342,7 +342,7 @@ describe('retention', () => {
     await finishedHoursAgo(fresh.id, 71);
     await finishedHoursAgo(stale.id, 73);
     await finishedHoursAgo(gone.id, 169);
-    await room.store.insert(command(), DEADLINE_MS);
+    await room.inserts.insert(command(), DEADLINE_MS);
     await expire.run(KEPT);
     expect(await stored()).toEqual([fresh.input, fresh.result].sort());
     expect(await room.store.find(allTasksOf(TEST_ACCOUNT), stale.id)).toMatchObject({ status: 'completed' });
@@ -357,7 +357,7 @@ describe('retention', () => {
     const orphans = orphanCollector();
     const known = await completed();
     const pending = command();
-    await room.store.insert(pending, DEADLINE_MS);
+    await room.inserts.insert(pending, DEADLINE_MS);
     const lost = command().id;
     const kept = [known.input, known.result, inputKey(pending.id, 'mask'), resultKey(pending.id, 1, 'png')];
     for (const key of [...kept.slice(2), inputKey(lost, 0), resultKey(lost, 1, 'png'), resultKey(known.id, 7, 'png')]) {
@@ -397,7 +397,7 @@ describe('retention', () => {
   it('leaves an upload alone when a task that named it is removed, and collects one without a row', async () => {
     const key = await uploaded(-60);
     const wanted = command({ inputs: [{ kind: 'object', key, bytes: 1, param: 'image_urls[0]' }] });
-    await room.store.insert(wanted, DEADLINE_MS);
+    await room.inserts.insert(wanted, DEADLINE_MS);
     await room.sql(`UPDATE tasks SET status = 'failed', finished_at = now() - interval '80 hours' WHERE id = $1`, [
       wanted.id,
     ]);

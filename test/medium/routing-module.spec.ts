@@ -74,7 +74,7 @@ describe('the limiter of a process', () => {
     expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 0');
     pass.end('neutral');
     for (let n = 0; n < 5; n++) passed(await limiter.enter(sandbox, '', `task-${n}`)).end('failed');
-    await limiter.settled();
+    await limiter.waitForReports();
     expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 2');
   });
 

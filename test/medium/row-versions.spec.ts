@@ -35,7 +35,7 @@ describe('versions of running tasks', () => {
   it('have room on their page: at least 95 % of the writes of progress touch no index', async () => {
     const leases: { id: string; attempt: number }[] = [];
     for (let n = 0; n < TASKS; n++) {
-      const { id } = await room.store.insert(command(), 900_000);
+      const { id } = await room.inserts.insert(command(), 900_000);
       const attempt = (await room.transitions.claim(id, 'worker', 120_000))?.attempt ?? 0;
       expect(await room.transitions.startProvider({ id, attempt }, SANDBOX, 3)).toBe(true);
       leases.push({ id, attempt });

@@ -41,7 +41,7 @@ describe('running one task', () => {
   }
 
   async function accepted(changes: Partial<TaskCommand> = {}): Promise<string> {
-    return (await room.store.insert(command(changes), DEADLINE_MS)).id;
+    return (await room.inserts.insert(command(changes), DEADLINE_MS)).id;
   }
 
   async function read(id: string): Promise<TaskSummary> {
@@ -100,7 +100,7 @@ describe('running one task', () => {
     await store.put(inputKey(base.id, 'mask'), Readable.from([mask]), { contentType: 'image/png' });
     const input = { kind: 'object', key: inputKey(base.id, 0), bytes: photo.length, param: 'image' } as const;
     const maskInput = { kind: 'object', key: inputKey(base.id, 'mask'), bytes: mask.length, param: 'mask' } as const;
-    await room.store.insert({ ...base, inputs: [input], mask: maskInput }, DEADLINE_MS);
+    await room.inserts.insert({ ...base, inputs: [input], mask: maskInput }, DEADLINE_MS);
     const masks: number[][] = [];
     const paid = vendor(async (_context, { mask: sent }) => {
       const { data, info } = await sharp(sent?.bytes).raw().toBuffer({ resolveWithObject: true });

@@ -131,7 +131,7 @@ describe('searching tasks for words', () => {
   it('finds a task by its id or its request’s, and never another account’s', async () => {
     const old = command();
     const foreign = command({ accountId: 'acct_other' });
-    for (const wanted of [old, foreign]) await room.store.insert(wanted, DEADLINE_MS);
+    for (const wanted of [old, foreign]) await room.inserts.insert(wanted, DEADLINE_MS);
     for (const text of [old.id, old.requestId]) {
       expect(await search(text)).toEqual({ ids: [old.id], next: undefined, isCutShort: false });
       expect((await search(text, { status: 'failed' })).ids).toEqual([]);

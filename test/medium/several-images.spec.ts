@@ -50,7 +50,7 @@ describe('a task of several images', () => {
   async function accepted(options: Partial<TaskOptions> = {}): Promise<string> {
     const wanted = command({ cost: COST });
     const order = { ...wanted, options: { ...wanted.options, n: 3, ...options } };
-    return (await room.store.insert(order, DEADLINE_MS)).id;
+    return (await room.inserts.insert(order, DEADLINE_MS)).id;
   }
 
   async function read(id: string): Promise<TaskSummary> {

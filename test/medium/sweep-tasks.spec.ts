@@ -16,7 +16,7 @@ describe('the sweep', () => {
 
   /** A task that was accepted a minute ago. */
   async function oldTask(): Promise<string> {
-    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    const { id } = await room.inserts.insert(command(), DEADLINE_MS);
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 minute' WHERE id = $1`, [id]);
     return id;
   }
@@ -72,7 +72,7 @@ describe('the sweep', () => {
   });
 
   it('gives a new task its time also when the clock of the process is ahead', async () => {
-    await room.store.insert(command(), DEADLINE_MS);
+    await room.inserts.insert(command(), DEADLINE_MS);
     const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 120_000);
     const enqueued = await room
       .newSweep()
@@ -100,7 +100,7 @@ describe('the sweep', () => {
   it('leaves alone what has a job, is just being submitted, is in a worker’s hands, or is not due', async () => {
     const queued = await oldTask();
     await room.queue.add({ taskId: queued, epoch: 0 });
-    const fresh = await room.store.insert(command(), DEADLINE_MS);
+    const fresh = await room.inserts.insert(command(), DEADLINE_MS);
     const lease = await oldTask();
     await room.transitions.claim(lease, 'worker', 20_000);
     const later = await oldTask();
@@ -134,7 +134,7 @@ describe('the sweep', () => {
   it('puts every waiting task back after Redis lost everything, however many, once', async () => {
     const ids = [];
     for (let n = 0; n < 1_200; n++) ids.push(command());
-    for (const item of ids) await room.store.insert(item, DEADLINE_MS);
+    for (const item of ids) await room.inserts.insert(item, DEADLINE_MS);
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 minute'`);
     const sweeps = [room.newSweep(), room.newSweep()];
     let enqueued = 0;

@@ -43,7 +43,7 @@ describe('estimates', () => {
   }
 
   async function queued(apiKeyId: string): Promise<Task> {
-    const task = await room.store.insert({ ...command(), apiKeyId }, DEADLINE_MS);
+    const task = await room.inserts.insert({ ...command(), apiKeyId }, DEADLINE_MS);
     await room.queue.add({
       taskId: task.id,
       epoch: 0,
@@ -119,7 +119,7 @@ describe('estimates', () => {
   it('are made from the rows again when Redis has lost them, and only then', async () => {
     const started = new Date();
     for (const seconds of [3, 5, 4]) {
-      const { id } = await room.store.insert(command(), DEADLINE_MS);
+      const { id } = await room.inserts.insert(command(), DEADLINE_MS);
       await room.sql(
         `UPDATE tasks SET status = 'completed', phase = 'done', provider = 'sandbox', started_at = $3,
           finished_at = $3::timestamptz + $2 * interval '1 second' WHERE id = $1`,
@@ -179,7 +179,7 @@ describe('estimates', () => {
   it('tell of one that runs how long its provider takes, never less than has passed, and of one that ended what was said', async () => {
     await measured(worker('one', 1), 5_000, 3);
     const estimates = await process();
-    const { id } = await room.store.insert({ ...command(), estimatedMs: 7_000 }, DEADLINE_MS);
+    const { id } = await room.inserts.insert({ ...command(), estimatedMs: 7_000 }, DEADLINE_MS);
     const read = async () => (await room.store.look([id]))[0] as Task;
     const aged = performance.now();
     await room.sql(`UPDATE tasks SET created_at = now() - interval '10 seconds' WHERE id = $1`, [id]);

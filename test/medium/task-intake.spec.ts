@@ -6,8 +6,11 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { DiskStore } from '#storage/disk-store.js';
+import type { Intake } from '#tasks/intake/attach-task.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
-import { TaskIntake, type Intake, type RequestIdentity } from '#tasks/intake/task-intake.js';
+import type { RequestIdentity } from '#tasks/intake/request-identity.js';
+import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { newRequestId } from '#tasks/row/task-id.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
@@ -15,29 +18,31 @@ import type { TaskCommand } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { retried } from '../support/retried.js';
-import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+import { command, newIntake, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const NO_IMAGES = { images: [], usage: undefined, warnings: [] };
 const DEADLINE_MS = 900_000;
-type Keyed = RequestIdentity & { kind: 'key' };
+type Keyed = RequestIdentity & { kind: 'keyed' };
 
 describe('taking requests in', () => {
   let room: TaskRoom;
   let intakes: [TaskIntake, TaskIntake];
+  let departed: DepartedCallers;
   let count = 0;
   beforeAll(async () => {
     room = await openTaskRoom();
     // Two of them share nothing but the database, like two processes.
     intakes = [
-      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
-      new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers),
+      newIntake(room.database, room.tasksConfig, room.lostCallers).intake,
+      newIntake(room.database, room.tasksConfig, room.lostCallers).intake,
     ];
+    departed = new DepartedCallers(room.database);
   });
   afterAll(() => room.close());
 
-  const keyed = (): Keyed => ({ kind: 'key', key: `key-${++count}`, fingerprint: randomBytes(32) });
-  const attempt = (retry: number, fingerprint = randomBytes(32)): RequestIdentity => ({
-    kind: 'attempt',
+  const keyed = (): Keyed => ({ kind: 'keyed', key: `key-${++count}`, fingerprint: randomBytes(32) });
+  const unkeyed = (retry: number, fingerprint = randomBytes(32)): RequestIdentity => ({
+    kind: 'unkeyed',
     retry,
     counted: true,
     fingerprint,
@@ -51,7 +56,7 @@ describe('taking requests in', () => {
 
   it.each([
     ['a key', keyed()],
-    ['a counted retry', attempt(1)],
+    ['a counted retry', unkeyed(1)],
   ])('makes one task of fifty parallel calls with %s', async (_name, identity) => {
     const before = await taskCount();
     const taken = await Promise.all(Array.from({ length: 50 }, () => take(identity)));
@@ -97,7 +102,7 @@ describe('taking requests in', () => {
   });
 
   it('keeps a key for a day, and at least until the deadline of its task', async () => {
-    const intake = new TaskIntake(room.database, room.store, room.tasksConfig, room.lostCallers);
+    const { intake } = newIntake(room.database, room.tasksConfig, room.lostCallers);
     const keptMs = async (deadlineMs: number) => {
       const identity = keyed();
       await retried(() => intake.take(command(), deadlineMs, identity));
@@ -142,12 +147,12 @@ describe('taking requests in', () => {
 
   it('attaches a retry to the newest task of the same request, but no first try ever', async () => {
     const fingerprint = randomBytes(32);
-    const first = await take(attempt(0, fingerprint));
-    const second = await take(attempt(0, fingerprint));
+    const first = await take(unkeyed(0, fingerprint));
+    const second = await take(unkeyed(0, fingerprint));
     expect(second.task.id).not.toBe(first.task.id);
     // Both may be of the same millisecond; the ids are not in order then.
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 second' WHERE id = $1`, [first.task.id]);
-    expect(await take(attempt(2, fingerprint))).toMatchObject({ attached: true, task: { id: second.task.id } });
+    expect(await take(unkeyed(2, fingerprint))).toMatchObject({ attached: true, task: { id: second.task.id } });
   });
 
   it.each<[string, string, object]>([
@@ -156,20 +161,20 @@ describe('taking requests in', () => {
     ['is of another API key', 'request_id = request_id', { apiKeyId: 'key_other' }],
   ])('makes a new task for a retry when the first %s', async (_name, change, changes) => {
     const fingerprint = randomBytes(32);
-    const first = await take(attempt(0, fingerprint));
+    const first = await take(unkeyed(0, fingerprint));
     await room.sql(`UPDATE tasks SET ${change} WHERE id = $1`, [first.task.id]);
-    expect((await take(attempt(1, fingerprint), changes)).attached).toBe(false);
+    expect((await take(unkeyed(1, fingerprint), changes)).attached).toBe(false);
   });
 
   describe('an equal request of a client that counts no tries', () => {
     const WINDOW_MS = 120_000;
     const uncounted = (fingerprint = randomBytes(32)): RequestIdentity => ({
-      kind: 'attempt',
+      kind: 'unkeyed',
       retry: 0,
       counted: false,
       fingerprint,
     });
-    const leave = ({ task }: Intake, requestId: string) => room.store.markAbandoned(task.id, requestId);
+    const leave = ({ task }: Intake, requestId: string) => departed.markAbandoned(task.id, requestId);
     /** A request, and its id. */
     const ask = async (identity: RequestIdentity, changes = {}) => {
       const requestId = newRequestId();
@@ -275,9 +280,9 @@ describe('taking requests in', () => {
           lost.waiter = `${name}${++count}`;
           const presence = room.redis.duplicate({ enableOfflineQueue: true });
           await presence.subscribe(lost.channelOf(lost.waiter));
-          const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+          const { intake, departed: own } = newIntake(room.database, room.tasksConfig, lost);
           presence.on('message', (_channel, text) => {
-            void lost.receive(text, (fingerprint) => intake.settleAsked(fingerprint));
+            void lost.receive(text, (fingerprint) => own.waitForAllMarks(fingerprint));
           });
           return { intake, lost, presence };
         }),
@@ -287,7 +292,7 @@ describe('taking requests in', () => {
       for (const { presence } of processes) presence.disconnect();
     });
     const first = (fingerprint = randomBytes(32), counted = false): RequestIdentity => ({
-      kind: 'attempt',
+      kind: 'unkeyed',
       retry: 0,
       counted,
       fingerprint,
@@ -346,7 +351,7 @@ describe('taking requests in', () => {
         retryStrategy: () => null,
       });
       const lost = new LostCallers(away, room.redisConfig, room.database);
-      const intake = new TaskIntake(room.database, room.store, room.tasksConfig, lost);
+      const { intake } = newIntake(room.database, room.tasksConfig, lost);
       expect((await intake.take(command(), DEADLINE_MS, identity)).attached).toBe(false);
       away.disconnect();
     });
@@ -394,7 +399,7 @@ describe('taking requests in', () => {
 
   describe('requests of one moment', () => {
     const first = (): RequestIdentity => ({
-      kind: 'attempt',
+      kind: 'unkeyed',
       retry: 0,
       counted: false,
       fingerprint: randomBytes(32),
@@ -487,17 +492,17 @@ describe('taking requests in', () => {
   it('gives a counted retry what was left before what somebody waits for', async () => {
     const fingerprint = randomBytes(32);
     const requestId = newRequestId();
-    const first = await take(attempt(0, fingerprint), { requestId });
-    const second = await take(attempt(0, fingerprint));
+    const first = await take(unkeyed(0, fingerprint), { requestId });
+    const second = await take(unkeyed(0, fingerprint));
     await room.sql(`UPDATE tasks SET created_at = created_at - interval '1 second' WHERE id = $1`, [first.task.id]);
-    await room.store.markAbandoned(first.task.id, requestId);
-    expect((await take(attempt(1, fingerprint))).task.id).toBe(first.task.id);
-    expect((await take(attempt(1, fingerprint))).task.id).toBe(second.task.id);
+    await departed.markAbandoned(first.task.id, requestId);
+    expect((await take(unkeyed(1, fingerprint))).task.id).toBe(first.task.id);
+    expect((await take(unkeyed(1, fingerprint))).task.id).toBe(second.task.id);
   });
 
   it('finds what a request repeats without making anything', async () => {
     const byKey = keyed();
-    const byCount = attempt(1);
+    const byCount = unkeyed(1);
     for (const identity of [byKey, byCount, undefined]) {
       expect(await intakes[0].find(command(), identity)).toBeUndefined();
       const { task } = await take(identity);

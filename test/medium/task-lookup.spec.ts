@@ -22,7 +22,7 @@ describe('how Postgres finds the task of a move', () => {
        FROM generate_series(1, 5000) AS n`,
     );
     await room.sql('ANALYZE tasks');
-    const waiting = await Promise.all(Array.from({ length: RUNS }, () => room.store.insert(command(), 900_000)));
+    const waiting = await Promise.all(Array.from({ length: RUNS }, () => room.inserts.insert(command(), 900_000)));
     const before = await scansOfOtherIndexes(room);
 
     // One connection, so that its counts are written when it ends.

@@ -64,7 +64,7 @@ describe('the memory of a worker for inputs and results', () => {
       accountId,
       inputs: inputs ?? [{ kind: 'object', key, bytes, param: 'image' }],
     };
-    return (await room.store.insert(command(changes), DEADLINE_MS)).id;
+    return (await room.inserts.insert(command(changes), DEADLINE_MS)).id;
   }
 
   async function newAccount(): Promise<string> {
@@ -141,7 +141,7 @@ describe('the memory of a worker for inputs and results', () => {
     const key = inputKey(task.id, 0);
     await store.put(key, Readable.from([png]), { contentType: 'image/png' });
     const inputs = [{ kind: 'object', key, bytes: 45 * MEGABYTE, param: 'image' } as const];
-    await room.store.insert({ ...task, inputs }, DEADLINE_MS);
+    await room.inserts.insert({ ...task, inputs }, DEADLINE_MS);
     await worker(heldVendor(shared).provider, shared).run(task.id);
     expect(await room.store.find(allTasksOf(TEST_ACCOUNT), task.id)).toMatchObject({
       status: 'failed',

@@ -66,7 +66,7 @@ describe('tasks in flight', () => {
     for (let n = 0; n < count; n++) {
       const task = capped(changes);
       if ((await take(task)) !== undefined) continue;
-      await room.store.insert(task, DEADLINE_MS);
+      await room.inserts.insert(task, DEADLINE_MS);
       taken.push(task);
     }
     return taken;

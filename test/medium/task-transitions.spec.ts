@@ -17,7 +17,7 @@ describe('the transitions of a task', () => {
   afterAll(() => room.close());
 
   async function accepted(deadlineMs = DEADLINE_MS): Promise<string> {
-    return (await room.store.insert(command(), deadlineMs)).id;
+    return (await room.inserts.insert(command(), deadlineMs)).id;
   }
 
   async function claimed(id?: string) {
@@ -28,7 +28,7 @@ describe('the transitions of a task', () => {
 
   it('keeps the command and starts as pending and queued', async () => {
     const wanted = command({ inputs: [{ kind: 'url', url: 'https://example.com/a.png', param: 'image_urls[0]' }] });
-    await room.store.insert(wanted, DEADLINE_MS);
+    await room.inserts.insert(wanted, DEADLINE_MS);
     const task = await room.store.find(allTasksOf(TEST_ACCOUNT), wanted.id);
     expect(task).toMatchObject({
       id: wanted.id,
@@ -109,7 +109,7 @@ describe('the transitions of a task', () => {
   });
 
   it('is free for others once it was released, though a renewal of its lease comes after that', async () => {
-    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    const { id } = await room.inserts.insert(command(), DEADLINE_MS);
     const first = await room.transitions.claim(id, 'first', 60_000);
     const lease = { id, attempt: first?.attempt ?? 0 };
     await room.transitions.release(lease, 0);
@@ -344,7 +344,7 @@ describe('a page of tasks', () => {
   beforeAll(async () => {
     room = await openTaskRoom();
     for (let n = 0; n < 7; n++) {
-      const { id } = await room.store.insert(command(), DEADLINE_MS);
+      const { id } = await room.inserts.insert(command(), DEADLINE_MS);
       await room.sql(`UPDATE tasks SET created_at = created_at + $2 * interval '1 second' WHERE id = $1`, [id, n]);
       ids.unshift(id);
     }
@@ -357,7 +357,7 @@ describe('a page of tasks', () => {
   it('walks from the newest to the oldest without gap or repetition', async () => {
     const walked: string[] = [];
     for (let after: string | undefined, more = true; more;) {
-      const page = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 3, after });
+      const page = await room.lists.list(allTasksOf(TEST_ACCOUNT), { limit: 3, after });
       walked.push(...page.tasks.map((task) => task.id));
       after = page.tasks.at(-1)?.id;
       more = page.hasMore;
@@ -369,12 +369,12 @@ describe('a page of tasks', () => {
   });
 
   it('filters by status and age, and shows another account nothing', async () => {
-    const failed = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 10, status: 'failed' });
+    const failed = await room.lists.list(allTasksOf(TEST_ACCOUNT), { limit: 10, status: 'failed' });
     expect(failed.tasks.map((task) => task.id)).toEqual([ids[1]]);
-    const recent = await room.store.list(allTasksOf(TEST_ACCOUNT), { limit: 10, since: new Date('2026-01-02') });
+    const recent = await room.lists.list(allTasksOf(TEST_ACCOUNT), { limit: 10, since: new Date('2026-01-02') });
     expect(recent.tasks).toHaveLength(5);
-    expect(await room.store.list(allTasksOf('acct_other'), { limit: 10 })).toEqual({ tasks: [], hasMore: false });
-    expect(await room.store.list(allTasksOf('acct_other'), { limit: 10, after: ids[3] })).toEqual({
+    expect(await room.lists.list(allTasksOf('acct_other'), { limit: 10 })).toEqual({ tasks: [], hasMore: false });
+    expect(await room.lists.list(allTasksOf('acct_other'), { limit: 10, after: ids[3] })).toEqual({
       tasks: [],
       hasMore: false,
     });

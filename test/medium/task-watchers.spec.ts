@@ -35,7 +35,7 @@ describe('watching tasks', () => {
   }
 
   it('shows every watcher its own task, and one task to all who watch it', async () => {
-    const tasks = await Promise.all(Array.from({ length: 20 }, () => room.store.insert(command(), DEADLINE_MS)));
+    const tasks = await Promise.all(Array.from({ length: 20 }, () => room.inserts.insert(command(), DEADLINE_MS)));
     const looks = [...tasks, ...tasks].map(({ id }) => seen(id, (task) => task?.phase === 'running'));
     expect(watchers.size).toBe(20);
     for (const { id } of tasks) {
@@ -46,12 +46,12 @@ describe('watching tasks', () => {
   });
 
   it('begins with the task as it is', async () => {
-    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    const { id } = await room.inserts.insert(command(), DEADLINE_MS);
     expect(await seen(id, () => true)).toMatchObject({ id, phase: 'queued' });
   });
 
   it('sees every kind of change when all events are lost', async () => {
-    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    const { id } = await room.inserts.insert(command(), DEADLINE_MS);
     const running = seen(id, (task) => task?.phase === 'running');
     const claim = await room.transitions.claim(id, 'worker', LEASE_MS);
     expect(await running).toMatchObject({ id, progress: 0 });
@@ -64,7 +64,7 @@ describe('watching tasks', () => {
   });
 
   it('says that a task is gone', async () => {
-    const { id } = await room.store.insert(command(), DEADLINE_MS);
+    const { id } = await room.inserts.insert(command(), DEADLINE_MS);
     const gone = seen(id, (task) => task === undefined);
     await room.sql('DELETE FROM tasks WHERE id = $1', [id]);
     expect(await gone).toBeUndefined();

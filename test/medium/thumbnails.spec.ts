@@ -37,7 +37,7 @@ describe('thumbnails', () => {
 
   async function accepted(options: Partial<TaskOptions> = {}): Promise<string> {
     const wanted = command();
-    return (await room.store.insert({ ...wanted, options: { ...wanted.options, ...options } }, DEADLINE_MS)).id;
+    return (await room.inserts.insert({ ...wanted, options: { ...wanted.options, ...options } }, DEADLINE_MS)).id;
   }
 
   /** A worker whose provider has one image; its thumbnails may go to another store. */

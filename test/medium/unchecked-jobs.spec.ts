@@ -82,10 +82,10 @@ describe('a job that the provider does not let us check', () => {
     const logger = new Logger('worker', 'warn', lines);
     const parts = { store: new DiskStore(folder), registry, limiter: limiter.limiter };
     await imageWorker({ ...room, logger }, parts).run(id);
-    await limiter.limiter.settled();
+    await limiter.limiter.waitForReports();
   }
 
-  const accepted = async (): Promise<string> => (await room.store.insert(command(), 900_000)).id;
+  const accepted = async (): Promise<string> => (await room.inserts.insert(command(), 900_000)).id;
   const read = (id: string) => room.store.find(allTasksOf(TEST_ACCOUNT), id);
   const callsOf = async (id: string) => (await room.store.history(allTasksOf(TEST_ACCOUNT), id))?.calls;
   const warnings = () =>

@@ -34,7 +34,7 @@ describe('waiting for a task', () => {
   }
 
   it('answers all of many callers with their own task when the event comes', async () => {
-    const tasks = await Promise.all(Array.from({ length: 60 }, () => room.store.insert(command(), DEADLINE_MS)));
+    const tasks = await Promise.all(Array.from({ length: 60 }, () => room.inserts.insert(command(), DEADLINE_MS)));
     const answers = Promise.all(tasks.map((task) => hearing.settled(task, 60_000)));
     for (const task of tasks) {
       await settle(task.id);
@@ -44,7 +44,7 @@ describe('waiting for a task', () => {
   });
 
   it('answers with what the event says, without a look at the row, which says the same', async () => {
-    const task = await room.store.insert(command({ cost: { reserved: 40_000, currency: 'USD' } }), DEADLINE_MS);
+    const task = await room.inserts.insert(command({ cost: { reserved: 40_000, currency: 'USD' } }), DEADLINE_MS);
     const claim = await room.transitions.claim(task.id, 'worker', 20_000);
     const usage = { input_tokens: 1, output_tokens: 2, total_tokens: 3 };
     const image = { key: 'results/x', contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: 'ab' };
@@ -65,7 +65,7 @@ describe('waiting for a task', () => {
   });
 
   it('looks at the row when it cannot read what the event says', async () => {
-    const task = await room.store.insert(command(), DEADLINE_MS);
+    const task = await room.inserts.insert(command(), DEADLINE_MS);
     const answer = hearing.settled(task, 60_000);
     await settle(task.id);
     await room.redis.publish(`${room.prefix}:tasks:settled`, `${task.id} {"status":`);
@@ -73,20 +73,20 @@ describe('waiting for a task', () => {
   });
 
   it('answers when the event was lost', async () => {
-    const task = await room.store.insert(command(), DEADLINE_MS);
+    const task = await room.inserts.insert(command(), DEADLINE_MS);
     const answer = wait.settled(task, 60_000);
     await settle(task.id);
     expect(await answer).toMatchObject({ id: task.id, status: 'completed' });
   });
 
   it('answers at once for a task that ended before anyone waited', async () => {
-    const task = await room.store.insert(command(), DEADLINE_MS);
+    const task = await room.inserts.insert(command(), DEADLINE_MS);
     await settle(task.id);
     expect(await hearing.settled(task, 60_000, undefined, true)).toMatchObject({ status: 'completed' });
   });
 
   it('lets several callers wait for one task', async () => {
-    const task = await room.store.insert(command(), DEADLINE_MS);
+    const task = await room.inserts.insert(command(), DEADLINE_MS);
     const answers = Promise.all([hearing.settled(task, 60_000), hearing.settled(task, 60_000)]);
     await settle(task.id);
     room.events.publishSettled(task.id);
@@ -94,7 +94,7 @@ describe('waiting for a task', () => {
   });
 
   it('says that a task still runs when the time is over or the caller has gone', async () => {
-    const task = await room.store.insert(command(), DEADLINE_MS);
+    const task = await room.inserts.insert(command(), DEADLINE_MS);
     expect(await wait.settled(task, 20)).toBeUndefined();
     const gone = new AbortController();
     const answer = wait.settled(task, 60_000, gone.signal);

@@ -56,7 +56,7 @@ describe('the places of an account for its webhooks', () => {
   it('M3: bind its endpoints and callback_urls together, whoever claims at the same moment', async () => {
     const ids = await waiting(TEST_ACCOUNT, await endpoints.add(TEST_ACCOUNT, URL), 10);
     for (let n = 0; n < 5; n++) {
-      const { id } = await room.store.insert(command({ asynchronous: true, callbackUrl: URL }), 900_000);
+      const { id } = await room.inserts.insert(command({ asynchronous: true, callbackUrl: URL }), 900_000);
       await room.store.cancel(allTasksOf(TEST_ACCOUNT), id);
       for (const delivery of await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 })) ids.push(delivery.id);
     }

@@ -91,8 +91,8 @@ describe('npm run webhooks', () => {
 
   it('lists deliveries with what was tried, by task too, and sends one again', async () => {
     const callback = { asynchronous: true, callbackUrl: 'https://hooks.example/b' };
-    const { id } = await room.store.insert(command(callback), 900_000);
-    const { id: other } = await room.store.insert(command(callback), 900_000);
+    const { id } = await room.inserts.insert(command(callback), 900_000);
+    const { id: other } = await room.inserts.insert(command(callback), 900_000);
     for (const task of [id, other]) await room.store.cancel(allTasksOf(TEST_ACCOUNT), task);
     const log = new DeliveryLog(room.database, new EndpointStore(room.database, new WebhooksConfig()));
     const [delivery] = await log.list(TEST_ACCOUNT, { taskId: id, limit: 10 });

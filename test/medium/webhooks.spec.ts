@@ -101,7 +101,7 @@ describe('webhooks', () => {
 
   /** A task of an asynchronous call that has just been completed. */
   async function completed(changes: Partial<TaskCommand> = {}): Promise<string> {
-    const { id } = await room.store.insert(command({ asynchronous: true, ...changes }), DEADLINE_MS);
+    const { id } = await room.inserts.insert(command({ asynchronous: true, ...changes }), DEADLINE_MS);
     const claim = await room.transitions.claim(id, 'worker', 20_000);
     const attempt = claim?.attempt ?? 0;
     const image = { contentType: 'image/png', width: 64, height: 64, bytes: 1, sha256: '00' };
@@ -189,13 +189,13 @@ describe('webhooks', () => {
   it('are written with every kind of end, and not for calls that waited for their answer', async () => {
     await endpoints.add(TEST_ACCOUNT, receiver.url(path));
     const asynchronous = { asynchronous: true };
-    const failing = await room.store.insert(command(asynchronous), DEADLINE_MS);
+    const failing = await room.inserts.insert(command(asynchronous), DEADLINE_MS);
     const claim = await room.transitions.claim(failing.id, 'worker', 20_000);
     const error = { type: 'api_error', code: 'internal_error', message: 'x', param: null, http_status: 500 } as const;
     await room.transitions.fail({ id: failing.id, attempt: claim?.attempt ?? 0 }, error);
-    const cancelled = await room.store.insert(command(asynchronous), DEADLINE_MS);
+    const cancelled = await room.inserts.insert(command(asynchronous), DEADLINE_MS);
     await room.store.cancel(allTasksOf(TEST_ACCOUNT), cancelled.id);
-    const overdue = await room.store.insert(command(asynchronous), DEADLINE_MS);
+    const overdue = await room.inserts.insert(command(asynchronous), DEADLINE_MS);
     await sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue.id]);
     await room.newSweep().failOverdue();
     const waited = await completed({ asynchronous: false });

@@ -8,14 +8,15 @@ import { UsageRepository } from '#billing/usage.repository.js';
 import type { Budget } from '#billing/budgets.js';
 import type { TaskCost } from '#billing/quote.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/row/provider-call.js';
-import { type RequestIdentity, TaskIntake } from '#tasks/intake/task-intake.js';
+import type { RequestIdentity } from '#tasks/intake/request-identity.js';
+import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import { allTasksOf, taskError } from '#tasks/row/task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
-import { command, openTaskRoom, type TaskRoom } from '../support/task-room.js';
+import { command, newIntake, openTaskRoom, type TaskRoom } from '../support/task-room.js';
 
 const IMAGE = { key: 'results/x', contentType: 'image/png', width: 1, height: 1, bytes: 1, sha256: 'ab' };
 const FAILURE = taskError(new AppError('upstream_error', 'no'));
@@ -120,15 +121,12 @@ describe('the ledger', () => {
   beforeAll(async () => {
     room = await openTaskRoom();
     const config = { databaseUrl: room.databaseUrl, databasePool: 8, connectTimeoutMs: 60_000, queryTimeoutMs: 60_000 };
-    processes = [room.database, new PrismaService(config, room.logger)].map((database) => {
-      const store = new TaskStore(database);
-      return {
-        database,
-        store,
-        intake: new TaskIntake(database, store, room.tasksConfig, room.lostCallers),
-        transitions: new TaskTransitions(database),
-      };
-    });
+    processes = [room.database, new PrismaService(config, room.logger)].map((database) => ({
+      database,
+      store: new TaskStore(database),
+      intake: newIntake(database, room.tasksConfig, room.lostCallers).intake,
+      transitions: new TaskTransitions(database),
+    }));
   });
   afterAll(async () => {
     await processes[1]?.database.close();
@@ -177,7 +175,7 @@ describe('the ledger', () => {
       } else {
         const retract = new RetractTasks(database, room.queue, room.tasksConfig, room.logger);
         retract.add(id);
-        await retract.settle();
+        await retract.retractNow();
       }
     }
 
@@ -355,8 +353,8 @@ describe('the ledger', () => {
       const fingerprint = Buffer.from(
         `${name} of ${kind === 'key' ? (caller[0] ?? '') : caller}${this.run}`.padEnd(32),
       );
-      if (kind === 'key') return { kind: 'key', key: name, fingerprint };
-      return kind === 'retry' ? { kind: 'attempt', retry: 1, counted: true, fingerprint } : undefined;
+      if (kind === 'key') return { kind: 'keyed', key: name, fingerprint };
+      return kind === 'retry' ? { kind: 'unkeyed', retry: 1, counted: true, fingerprint } : undefined;
     }
 
     private async set(index: number): Promise<void> {

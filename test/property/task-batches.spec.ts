@@ -53,7 +53,10 @@ describe('moves of many tasks at one moment', () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(moment, { minLength: 3, maxLength: 14 }), async (moments) => {
-          const inserted = Array.from({ length: TASKS }, async () => (await room.store.insert(command(), 900_000)).id);
+          const inserted = Array.from(
+            { length: TASKS },
+            async () => (await room.inserts.insert(command(), 900_000)).id,
+          );
           const ids = await Promise.all(inserted);
           const rows = ids.map((): Expected => ({
             attempt: 0,

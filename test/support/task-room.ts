@@ -15,10 +15,16 @@ import { ServiceTimes } from '#queue/service-times.js';
 import { WebhookQueue } from '#queue/webhook-queue.js';
 import { SweepTasks } from '#tasks/states/sweep-tasks.js';
 import { TaskEvents, TaskEventListener } from '#tasks/states/task-events.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
+import { EqualRequests } from '#tasks/intake/equal-requests.js';
+import { InsertTasks } from '#tasks/intake/insert-tasks.js';
+import { KeyedRequests } from '#tasks/intake/keyed-requests.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
+import { TaskIntake } from '#tasks/intake/task-intake.js';
 import { newRequestId, newTaskId } from '#tasks/row/task-id.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { TaskSlots } from '#tasks/admission/task-slots.js';
+import { TaskListStore } from '#tasks/reading/task-list-store.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { TaskCommand } from '#tasks/row/task.js';
@@ -68,6 +74,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
   const deliveryLine = new DeliveryLine(database, webhooksConfig);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const health = new QueueHealth(redis, redisConfig);
+  const store = new TaskStore(database);
   const events = new TaskEvents(redis, redisConfig);
   const listener = new TaskEventListener(listening, redisConfig);
   await database.pool.query(
@@ -90,7 +97,9 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
     tasksConfig,
     redisUrl: redisConfig.redisUrl,
     databaseUrl: testDatabase.url,
-    store: new TaskStore(database),
+    store,
+    inserts: new InsertTasks(database),
+    lists: new TaskListStore(database, store),
     transitions: new TaskTransitions(database),
     deliveryTransitions,
     deliveryLine,
@@ -113,6 +122,15 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
 }
 
 export type TaskRoom = Awaited<ReturnType<typeof openTaskRoom>>;
+
+/** The intake of a process, which shares nothing with that of another but the database. */
+export function newIntake(database: PrismaService, config: TasksConfig, lost: LostCallers) {
+  const inserts = new InsertTasks(database);
+  const departed = new DepartedCallers(database);
+  const keyed = new KeyedRequests(database, inserts, new TaskStore(database));
+  const equal = new EqualRequests(database, config, inserts, departed, lost);
+  return { intake: new TaskIntake(database, inserts, keyed, equal, departed), departed };
+}
 
 /** A valid command for a 1k square image. */
 export function command(changes: Partial<TaskCommand> = {}): TaskCommand {

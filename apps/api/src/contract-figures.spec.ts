@@ -9,7 +9,7 @@ import {
   MIN_IMAGE_EDGE,
 } from '#images/limits.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/task-intake.js';
+import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/keyed-requests.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ApiConfig, JSON_BODY_LIMIT, MULTIPART_BODY_LIMIT } from './common/api.config.js';
 import { LimitsConfig } from './limits/limits.config.js';

@@ -11,7 +11,7 @@ const ANSWER_MS = 2_000;
 /** Most tasks of equal requests to ask about; more are taken for waited for. */
 const MAX_ASKED = 1_000;
 
-/** A question of one API process to another, and the answer. */
+/** A question of one API process to another, and the answer. Its names stay, because processes of two releases talk. */
 type Message =
   { readonly ask: string; readonly by: string; readonly fingerprint: string } | { readonly settled: string };
 
@@ -21,8 +21,8 @@ const MARKED_AT_ONCE = 200;
 /** Tasks whose callers wait for the outcome. */
 const WAITED_FOR = { status: 'pending', abandonedAt: null, asynchronous: false } as const;
 
-/** The requests of a key that are equal to another one. */
-export interface EqualRequests {
+/** The requests of a key that are equal to another one, by whose callers tasks are looked for. */
+interface AskedAbout {
   readonly apiKeyId: string;
   readonly fingerprint: Buffer;
   /** Milliseconds. */
@@ -73,7 +73,7 @@ export class LostCallers {
    * completed then.
    * Returns the tasks that were asked about. Throws what Postgres throws.
    */
-  async askOthers({ apiKeyId, fingerprint, windowMs }: EqualRequests): Promise<string[]> {
+  async askOthers({ apiKeyId, fingerprint, windowMs }: AskedAbout): Promise<string[]> {
     const since = new Date((await this.prisma.now()).getTime() - windowMs);
     const found = await this.prisma.task.findMany({
       where: {
@@ -103,14 +103,14 @@ export class LostCallers {
     return found.map(({ id }) => id);
   }
 
-  /** `settled`: it has recorded which callers of equal requests have left, or cannot be asked. */
-  private async ask(waiter: string, fingerprint: Buffer): Promise<'settled' | 'gone' | 'silent'> {
-    if (this.waiter === undefined) return 'settled';
+  /** `answered`: it has recorded which callers of equal requests have left, or cannot be asked. */
+  private async ask(waiter: string, fingerprint: Buffer): Promise<'answered' | 'gone' | 'silent'> {
+    if (this.waiter === undefined) return 'answered';
     const question = randomBytes(9).toString('base64url');
     let timer: NodeJS.Timeout | undefined;
-    const answered = new Promise<'settled' | 'silent'>((resolve) => {
+    const answered = new Promise<'answered' | 'silent'>((resolve) => {
       this.asked.set(question, () => {
-        resolve('settled');
+        resolve('answered');
       });
       timer = setTimeout(resolve, ANSWER_MS, 'silent');
     });
@@ -119,7 +119,7 @@ export class LostCallers {
       const listeners = await this.redis
         .publish(this.channelOf(waiter), JSON.stringify(message))
         .catch(() => undefined);
-      if (listeners === undefined) return 'settled';
+      if (listeners === undefined) return 'answered';
       return listeners === 0 ? 'gone' : await answered;
     } finally {
       clearTimeout(timer);
@@ -127,14 +127,14 @@ export class LostCallers {
     }
   }
 
-  /** Handles a message to this process's channel; `settle` records which callers of equal requests have left it. */
-  async receive(text: string, settle: (fingerprint: Buffer) => Promise<void>): Promise<void> {
+  /** Handles a message to this process's channel; `record` records which callers of equal requests have left it. */
+  async receive(text: string, record: (fingerprint: Buffer) => Promise<void>): Promise<void> {
     const message = JSON.parse(text) as Message;
     if ('settled' in message) {
       this.asked.get(message.settled)?.();
       return;
     }
-    await settle(Buffer.from(message.fingerprint, 'hex'));
+    await record(Buffer.from(message.fingerprint, 'hex'));
     const answer: Message = { settled: message.ask };
     await this.redis.publish(this.channelOf(message.by), JSON.stringify(answer));
   }

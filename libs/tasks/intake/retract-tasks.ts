@@ -5,7 +5,7 @@ import { ImageQueue } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
 import { TasksConfig } from '../row/tasks.config.js';
 
-/** Only a task that was not requested again (`TaskIntake` marks those) and that no worker has ever held. */
+/** Only a task that was not requested again (`adopt` marks those) and that no worker has ever held. */
 const UNWANTED = { status: 'pending', attempt: 0, nextTryAt: null } as const;
 
 /**
@@ -37,8 +37,8 @@ export class RetractTasks {
   }
 
   /** Looks for them now, if the database has not answered since they were added. Throws what the database throws. */
-  async settle(): Promise<void> {
-    await this.doubtful.settle();
+  async retractNow(): Promise<void> {
+    await this.doubtful.repeatNow();
   }
 
   private async retract(ids: readonly string[]): Promise<string[]> {

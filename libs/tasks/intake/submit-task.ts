@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { AppError } from '#contract/app-error.js';
+import { PrismaService } from '#database/prisma.service.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { inSpan } from '#telemetry/spans.js';
 import { overloaded } from '../admission/refusals.js';
-import { type RequestIdentity, TaskIntake, type Intake } from './task-intake.js';
+import { adopt, type Intake } from './attach-task.js';
 import { CallerGone, type OpenCall } from './open-call.js';
+import type { RequestIdentity } from './request-identity.js';
 import { RetractTasks } from './retract-tasks.js';
+import { TaskIntake } from './task-intake.js';
 import { TaskPlaces, type Place } from '../admission/task-places.js';
 import { deadlineOf, TasksConfig } from '../row/tasks.config.js';
 import type { TaskCommand } from '../row/task.js';
@@ -37,6 +40,7 @@ export class SubmitTask {
     private readonly config: TasksConfig,
     private readonly metrics: Metrics,
     private readonly retract: RetractTasks,
+    private readonly prisma: PrismaService,
   ) {}
 
   /**
@@ -110,7 +114,7 @@ export class SubmitTask {
   /** If Redis fails, the row remains: the sweep enqueues it, and sooner when it is marked as wanted. */
   private async enqueue(command: TaskCommand, place: Place, { task }: Intake): Promise<void> {
     if (await this.places.enqueue(command, place)) return;
-    this.intake.adopt(task).catch(() => undefined);
+    adopt(this.prisma, task).catch(() => undefined);
   }
 
   /** A request that repeats an accepted one gets that one's task, without a place; others get the refusal. */

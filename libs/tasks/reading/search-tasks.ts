@@ -6,7 +6,7 @@ import { scanTasks, type ScannedTask } from '../row/sweep.sql.js';
 import { isRequestId, isTaskId } from '../row/task-id.js';
 import { tasksOf } from '../row/task-scope.js';
 import type { TaskScope } from '../row/task.js';
-import type { TaskListQuery } from './task-store.js';
+import type { TaskListQuery } from './task-list-store.js';
 
 /** Tasks that one statement examines, so that it stays far below its time limit however long the prompts are. */
 const TASKS_PER_STATEMENT = 2_000;

@@ -1,55 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import DataLoader from 'dataloader';
-import type { Prisma } from '#database/generated/client.js';
 import { AppError } from '#contract/app-error.js';
-import { definedFields, inList } from '#database/prisma-values.js';
-import { batched } from '#database/batched.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { RANKED_COLUMNS, toHistory, toRanked, toSummary, toTask, type OwnedRow } from '../row/task-columns.js';
-import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
+import { toHistory, toSummary, toTask, type OwnedRow } from '../row/task-columns.js';
 import { endTasks } from '../row/end-task.sql.js';
-import { insertTasks, type FoundBy, type NewTask } from '../row/insert-task.sql.js';
 import { findTasks, readTasks } from '../row/read-task.sql.js';
-import { endedTasksOf, isWithin, tasksOf } from '../row/task-scope.js';
-import type { OwnTasks, Task, TaskCommand, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
-import type { TaskStatus } from '../row/task-status.js';
-
-/** The orders in which tasks can be listed: by time, duration or cost. */
-export const TASK_ORDERS = ['newest', 'oldest', ...RANKINGS] as const;
-export type TaskOrdering = (typeof TASK_ORDERS)[number];
-
-/** Which of a scope's tasks to list; absent fields match all. */
-export interface TaskListQuery {
-  /** 1..100 */
-  readonly limit: number;
-  /** Id of the last task of the page before. */
-  readonly after?: string | undefined;
-  readonly status?: TaskStatus | undefined;
-  /** Only tasks created at this time or later. */
-  readonly since?: Date | undefined;
-  /** Only tasks created before this time. */
-  readonly until?: Date | undefined;
-  /** Default: `newest`. By duration or cost only when `count` says that the tasks are rankable. */
-  readonly order?: TaskOrdering | undefined;
-  readonly model?: string | undefined;
-  readonly apiKeyId?: string | undefined;
-  /** Only favorites. */
-  readonly favorites?: boolean | undefined;
-  /** Part of the prompt; only for favorites, because those are few. */
-  readonly prompt?: string | undefined;
-}
-
-/** How many tasks match, up to a limit. */
-export interface TaskCount {
-  readonly count: number;
-  /** There may be more, which are not counted. */
-  readonly hasMore: boolean;
-  /** They are few enough to be sorted by duration or cost. */
-  readonly isRankable: boolean;
-}
-
-/** The filters of a list. */
-type TaskFilters = Omit<TaskListQuery, 'limit'> & { readonly own: OwnTasks | undefined };
+import { isWithin, tasksOf } from '../row/task-scope.js';
+import type { Task, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
 
 /** A task that a reader asks for. */
 interface Wanted {
@@ -64,94 +22,26 @@ interface CancelledTask {
   readonly originalKeyId: string;
 }
 
-/** A request whose caller has left: of this task, or of any equal one that it may have attached to. */
-interface LeftTask {
-  readonly id?: string;
-  readonly fingerprint: Uint8Array<ArrayBuffer> | undefined;
-  readonly requestId: string;
-}
-
 /** Per account, because their images are stored forever. */
 const MAX_FAVORITES = 1_000;
 /** More would make one caller wait for many others. */
 const FINDS_AT_ONCE = 50;
-const INSERTS_AT_ONCE = 64;
-/** Most tasks to count where an index covers the whole query, and most to examine where none does. */
-const MAX_COUNTED = 10_000;
-const MAX_SCANNED = 1_000;
-/** Most tasks to read and sort for an order that no index supports. */
-const MAX_RANKED = 1_000;
-
-/** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
-const UNFINISHED = { finishedAt: null };
-const DONE = { phase: 'done' };
-
-const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
-
-/** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */
-function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Prisma.TaskWhereInput[] {
-  if (favorites === true) return [{ favoritedAt: { not: null }, ...tasksOf(own) }];
-  const unfinished = { ...UNFINISHED, ...tasksOf(own) };
-  if (status === 'pending') return [unfinished];
-  if (own === undefined && model === undefined && apiKeyId === undefined) return [{}];
-  const ended = own === undefined ? [DONE] : endedTasksOf(own, apiKeyId);
-  return status === undefined ? [unfinished, ...ended] : ended;
-}
-
-/** The conditions of a query, and more. */
-function matching(
-  accountId: string,
-  { status, since, until, model, apiKeyId, prompt }: Omit<TaskListQuery, 'limit'>,
-  more: readonly Prisma.TaskWhereInput[] = [],
-): Prisma.TaskWhereInput {
-  return {
-    ...definedFields({ accountId, status, model, apiKeyId }),
-    ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
-    AND: [{ createdAt: definedFields({ gte: since, lt: until }) }, ...more],
-  };
-}
 
 /**
- * Reads and writes the tasks table for callers; the worker's transitions are in task-transitions.ts. Every query on
- * behalf of a caller filters by account.
+ * Finds tasks by their ids, and changes what people decide about them: favorites and cancellations. The worker's
+ * transitions are in task-transitions.ts. Every query on behalf of a caller filters by account.
  */
 @Injectable()
 export class TaskStore {
   /** Polls that arrive together share a query, because its way through the driver costs more than the rows. */
   private readonly finds: DataLoader<Wanted, TaskSummary | undefined>;
-  /** Tasks that arrive together share one statement, and one wait for the disk. */
-  private readonly inserts = batched(
-    async (tasks: readonly NewTask[]) => insertTasks(this.prisma.pool, tasks),
-    INSERTS_AT_ONCE,
-  );
-
-  private readonly left;
-
   constructor(private readonly prisma: PrismaService) {
-    this.left = prisma.repeated<LeftTask>((left) => this.markLeft(left));
     this.finds = new DataLoader((wanted) => this.findTogether(wanted), {
       cache: false,
       maxBatchSize: FINDS_AT_ONCE,
       // By then, polls that arrived over other connections are in the batch, too.
       batchScheduleFn: setImmediate,
     });
-  }
-
-  /** Accepts a task: once this returns, it is sure to end. Repeated requests find it by fingerprint (TaskIntake). */
-  async insert(command: TaskCommand, deadlineMs: number, fingerprint?: Buffer, waiter?: string): Promise<Task> {
-    const task = await this.insertUnlessFound(command, deadlineMs, { fingerprint, waiter });
-    if (task === undefined) throw new Error('no key was asked for, and yet none was free');
-    return task;
-  }
-
-  /** Like `insert`, but undefined when `foundBy` rules the task out in favor of an existing one. */
-  async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
-    const task = { command, deadlineMs, ...foundBy };
-    // The trigger `tasks_reserve` (libs/billing/ledger.sql) locks a budget until the statement ends, and may refuse the
-    // whole statement. So a task with a budget shares none: no other task should wait or fail with it.
-    const isAlone = command.cost !== null && command.budgeted !== false;
-    const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.inserts(task);
-    return row && toTask(row);
   }
 
   /** A task of the scope; undefined for any other. */
@@ -208,6 +98,11 @@ export class TaskStore {
     return (await findTasks(this.prisma.pool, ids)).map(toSummary);
   }
 
+  /** The ended ones among these tasks, of any account: for waiters, which know only ids of their own callers. */
+  async finished(ids: readonly string[]): Promise<Task[]> {
+    return (await readTasks(this.prisma.pool, ids, true)).map(toTask);
+  }
+
   private async findTogether(wanted: readonly Wanted[]): Promise<(TaskSummary | undefined)[]> {
     const accounts = [...new Set(wanted.map(({ scope }) => scope.accountId))];
     const rows = await findTasks(
@@ -256,179 +151,5 @@ export class TaskStore {
     if (!(await this.within(scope, [id])).has(id)) return undefined;
     const [row] = await endTasks(this.prisma.pool, [{ by: { id, accountId }, status: 'cancelled' }]);
     return row && { task: toSummary(row), epoch: row.epoch, originalKeyId: row.original_key_id };
-  }
-
-  /** The ended ones among these tasks, of any account: for waiters, which know only ids of their own callers. */
-  async finished(ids: readonly string[]): Promise<Task[]> {
-    return (await readTasks(this.prisma.pool, ids, true)).map(toTask);
-  }
-
-  /**
-   * One page of the scope's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
-   * are too many to sort by duration or cost.
-   */
-  async list(scope: TaskScope, filters: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
-    const { task } = this.prisma;
-    const { accountId, own } = scope;
-    const query = { ...filters, own };
-    const { limit, after: afterId, order = 'newest' } = query;
-    if (isRanking(order)) return await this.rank(scope, query, order);
-    const after =
-      afterId === undefined
-        ? undefined
-        : await task.findUnique({
-            where: { id: afterId, accountId, ...tasksOf(own) },
-            select: { id: true, createdAt: true },
-          });
-    if (after === null) return { tasks: [], hasMore: false };
-    // The same bound in two forms, because an index can start only from the first.
-    const place = after && [
-      { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
-      { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
-    ];
-    const found = await this.first(matching(accountId, query, place), partsOf(query), limit + 1, order);
-    return await this.page(scope, found, limit);
-  }
-
-  /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
-  async count({ accountId, own }: TaskScope, filters: Omit<TaskListQuery, 'limit'>): Promise<TaskCount> {
-    const query = { ...filters, own };
-    const { status, model, apiKeyId } = query;
-    const isIndexed =
-      own === undefined &&
-      apiKeyId === undefined &&
-      status !== 'completed' &&
-      (status === undefined || model === undefined);
-    let count = 0;
-    let hasMore = false;
-    for (const part of partsOf(query)) {
-      const counted = await (isIndexed
-        ? this.countPart(accountId, query, part)
-        : this.countNewest(accountId, query, part));
-      count += counted.count;
-      hasMore ||= counted.hasMore;
-    }
-    return { count, hasMore, isRankable: !hasMore && count <= MAX_RANKED };
-  }
-
-  private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
-    const where = { ...matching(accountId, query), ...part };
-    const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MAX_COUNTED + 1 });
-    return { count: Math.min(count, MAX_COUNTED), hasMore: count > MAX_COUNTED };
-  }
-
-  private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
-    const { task } = this.prisma;
-    const { since, until, apiKeyId, model, own } = query;
-    // The conditions that an index can start from: a key's tasks, or a person's, or a model's, or all.
-    const known =
-      apiKeyId === undefined && own === undefined ? { since, until, model } : definedFields({ since, until, apiKeyId });
-    const looked = { ...matching(accountId, known), ...part };
-    const last = await task.findFirst({
-      where: looked,
-      orderBy: NEWEST_FIRST,
-      skip: MAX_SCANNED,
-      select: { createdAt: true },
-    });
-    const within = last === null ? [] : [{ createdAt: { gt: last.createdAt } }];
-    const count = await task.count({ where: { ...matching(accountId, query, within), ...part } });
-    return { count, hasMore: last !== null };
-  }
-
-  /** Reads the tasks and sorts them here, because no index supports these orders. */
-  private async rank(scope: TaskScope, query: TaskListQuery & TaskFilters, ranking: Ranking) {
-    const { task } = this.prisma;
-    const { accountId } = scope;
-    const { isRankable } = await this.count(scope, query);
-    if (!isRankable) {
-      const message = `Only up to ${MAX_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
-      throw new AppError('invalid_value', message, { param: 'order' });
-    }
-    const rows = new Map<string, RankedTask>();
-    for (const part of partsOf(query)) {
-      const where = { ...matching(accountId, query), ...part };
-      const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MAX_RANKED, select: RANKED_COLUMNS });
-      for (const row of found) rows.set(row.id, toRanked(row));
-    }
-    const all = ranked([...rows.values()], ranking);
-    const begin = query.after === undefined ? 0 : all.findIndex(({ id }) => id === query.after) + 1;
-    const rest = begin === 0 && query.after !== undefined ? [] : all.slice(begin);
-    return await this.page(scope, rest, query.limit);
-  }
-
-  private async page(scope: TaskScope, found: readonly { readonly id: string }[], limit: number) {
-    const ids = found.slice(0, limit).map(({ id }) => id);
-    const tasks = new Map((await this.findAll(scope, ids)).map((one) => [one.id, one]));
-    return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
-  }
-
-  /** At most `take` tasks. Reads the parts one after the other, so that a task that ends meanwhile is not missed. */
-  private async first(
-    where: Prisma.TaskWhereInput,
-    parts: readonly Prisma.TaskWhereInput[],
-    take: number,
-    order: 'newest' | 'oldest',
-  ) {
-    const direction = order === 'newest' ? 'desc' : 'asc';
-    const found = new Map<string, { id: string; createdAt: Date }>();
-    for (const part of parts) {
-      const rows = await this.prisma.task.findMany({
-        where: { ...where, ...part },
-        orderBy: [{ createdAt: direction }, { id: direction }],
-        take,
-        select: { id: true, createdAt: true },
-      });
-      for (const row of rows) found.set(row.id, row);
-    }
-    const rows = [...found.values()];
-    if (parts.length > 1) {
-      const sign = order === 'newest' ? 1 : -1;
-      rows.sort((a, b) => sign * (b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)));
-    }
-    return rows.slice(0, take);
-  }
-
-  /** Records that the tasks' outcomes were sent to their callers, so that an equal request makes a new task. */
-  async markDelivered(ids: readonly string[]): Promise<void> {
-    await this.prisma.task.updateMany({
-      where: { id: { in: inList(ids) }, deliveredAt: null },
-      data: { deliveredAt: new Date() },
-    });
-  }
-
-  /**
-   * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
-   * (TaskIntake). Changes nothing when another request has attached to it since, or the outcome was delivered. Throws
-   * what the database throws, and repeats it then until the database answers; requests of `fingerprint` wait for it.
-   */
-  async markAbandoned(id: string, requestId: string, fingerprint?: Buffer): Promise<void> {
-    const left = { id, requestId, fingerprint: fingerprint && new Uint8Array(fingerprint) };
-    this.left.add(left);
-    await this.markLeft([left]);
-    this.left.forget(left);
-  }
-
-  /** Records the same of a request that failed: it may have attached to a task, or may yet, without knowing it. */
-  abandonAttached(fingerprint: Buffer, requestId: string): void {
-    this.left.add({ fingerprint: new Uint8Array(fingerprint), requestId });
-  }
-
-  /** Returns once the database has answered for callers of equal requests that have left. Throws what it throws. */
-  async settleAbandoned(fingerprint: Buffer): Promise<void> {
-    await this.left.settle((one) => one.fingerprint !== undefined && fingerprint.equals(one.fingerprint));
-  }
-
-  /** Returns those that are done; a request that failed may attach later, when a frozen database resumes. */
-  private async markLeft(left: readonly LeftTask[]): Promise<LeftTask[]> {
-    const requestId = { in: inList(left.map((one) => one.requestId)) };
-    const ids = left.flatMap(({ id }) => id ?? []);
-    const fingerprints = left.flatMap(({ id, fingerprint = [] }) => (id === undefined ? fingerprint : []));
-    const named = { id: { in: inList(ids) }, OR: [{ attachedBy: requestId }, { attachedBy: null, requestId }] };
-    const equal = { fingerprint: { in: inList(fingerprints) }, attachedBy: requestId, abandonedAt: null };
-    for (const which of [...(ids.length > 0 ? [named] : []), ...(fingerprints.length > 0 ? [equal] : [])]) {
-      const where = { ...which, deliveredAt: null };
-      await this.prisma.task.updateMany({ where, data: { abandonedAt: new Date() } });
-    }
-    return left.filter(({ id }) => id !== undefined);
   }
 }

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { EgressConfig } from '#egress/egress.config.js';
+import type { Intake } from '#tasks/intake/attach-task.js';
 import type { OpenCall } from '#tasks/intake/open-call.js';
+import type { RequestIdentity } from '#tasks/intake/request-identity.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
-import type { Intake, RequestIdentity } from '#tasks/intake/task-intake.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { taskOwnerOf, type Caller } from '../auth/caller.js';
@@ -79,7 +80,7 @@ export class AcceptImage {
         inputs,
         mask,
         callbackUrl,
-        asynchronous: asked.answersWithTask,
+        asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
       };
       const mark = { ...asked.mark, fingerprint: await fingerprintOf(action, asked.body, asked.mark) };

@@ -119,7 +119,7 @@ export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted:
   request.taskId = task.id;
   request.attached = attached;
   void reply.header('x-task-id', task.id);
-  if (attached && mark.kind === 'key' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
+  if (attached && mark.kind === 'keyed' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
   const ignoredParams = ignoredParamsHeader(ignored);
   if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
 }

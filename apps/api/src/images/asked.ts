@@ -1,6 +1,6 @@
 import type { ImageOptions, ImageReference } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
-import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { RequestMark } from '#tasks/intake/request-identity.js';
 import type { TaskCommand, TaskInput } from '#tasks/row/task.js';
 import type { InputUpload } from './input-upload.js';
 
@@ -37,9 +37,9 @@ export interface Asked {
   readonly body: unknown;
   readonly mark: RequestMark;
   /** Whether the caller asked for a task, to which some options do not apply. */
-  readonly asynchronous: boolean;
+  readonly asksForTask: boolean;
   /** Whether the response is the task: it was asked for, or the API key says so. */
-  readonly answersWithTask: boolean;
+  readonly asynchronous: boolean;
   readonly requestId: string;
   /** Releases the memory of the body, once its images are stored. */
   readonly release: () => void;

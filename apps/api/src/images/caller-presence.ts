@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { LISTENING_REDIS } from '#redis/redis.module.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
 import { LostCallers } from '#tasks/intake/lost-callers.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
-import { TaskIntake } from '#tasks/intake/task-intake.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Logger } from '#telemetry/logger.js';
 
@@ -20,7 +20,7 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
   constructor(
     @Inject(LISTENING_REDIS) private readonly redis: Redis,
     private readonly lost: LostCallers,
-    private readonly intake: TaskIntake,
+    private readonly departed: DepartedCallers,
     private readonly retract: RetractTasks,
     private readonly config: TasksConfig,
     private readonly logger: Logger,
@@ -49,8 +49,8 @@ export class CallerPresence implements OnApplicationBootstrap, BeforeApplication
   private async receive(message: string): Promise<void> {
     try {
       await this.lost.receive(message, async (fingerprint) => {
-        await this.intake.settleAsked(fingerprint);
-        await this.retract.settle();
+        await this.departed.waitForAllMarks(fingerprint);
+        await this.retract.retractNow();
       });
     } catch (error) {
       this.logger.warn('callers.not_asked', { error });

@@ -188,8 +188,8 @@ function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): v
   throw invalid('background', 'background transparent needs output_format png or webp.');
 }
 
-function noStreamOfTasks({ asked: { fields, asynchronous } }: Draft): void {
-  if (fields.stream !== true || !asynchronous) return;
+function noStreamOfTasks({ asked: { fields, asksForTask } }: Draft): void {
+  if (fields.stream !== true || !asksForTask) return;
   throw invalid('stream', 'stream cannot be true: this request returns a task.');
 }
 
@@ -198,8 +198,8 @@ function streamsInBase64({ asked: { fields } }: Draft): void {
   throw invalid('response_format', 'response_format must be b64_json if stream is true.');
 }
 
-function tasksInLinks({ asked: { fields, asynchronous } }: Draft): void {
-  if (!asynchronous || fields.response_format !== 'b64_json') return;
+function tasksInLinks({ asked: { fields, asksForTask } }: Draft): void {
+  if (!asksForTask || fields.response_format !== 'b64_json') return;
   throw invalid('response_format', 'response_format must be url: tasks return links.');
 }
 

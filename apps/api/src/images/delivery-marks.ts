@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { TaskStore } from '#tasks/reading/task-store.js';
+import { DepartedCallers } from '#tasks/intake/departed-callers.js';
 import { Logger } from '#telemetry/logger.js';
 import type { Accepted } from './accept-image.js';
 
@@ -17,9 +17,9 @@ interface Written {
 
 /**
  * Records whether callers received their outcome, so that an equal later request creates a new task, or gets the task
- * of a caller that disconnected (TaskIntake). Deliveries are marked only for clients that count their retries, in
+ * of a caller that disconnected (EqualRequests). Deliveries are marked only for clients that count their retries, in
  * batches outside of requests; abandoned tasks are marked for all clients, at once, or as soon as Postgres answers
- * (TaskStore). A lost delivery mark is harmless: an SDK that returns within 15 minutes would get the same image again.
+ * (DepartedCallers). A lost delivery mark is harmless: an SDK that returns within 15 minutes would get the same image again.
  */
 @Injectable()
 export class DeliveryMarks implements OnApplicationShutdown {
@@ -30,7 +30,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
   private readonly unconfirmed = new WeakMap<Socket, Set<Written>>();
 
   constructor(
-    private readonly tasks: TaskStore,
+    private readonly departed: DepartedCallers,
     private readonly logger: Logger,
   ) {}
 
@@ -41,7 +41,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
    */
   watch(reply: FastifyReply, accepted: Accepted, isTask = false): void {
     const { mark } = accepted;
-    if (mark.kind === 'key') return;
+    if (mark.kind === 'keyed') return;
     reply.raw.once('finish', () => {
       if (isTask && !mark.counted) return;
       const { socket } = reply.request.raw;
@@ -61,11 +61,11 @@ export class DeliveryMarks implements OnApplicationShutdown {
 
   /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
   async markUndelivered(reply: FastifyReply, accepted: Accepted): Promise<void> {
-    if (accepted.mark.kind === 'attempt') await this.abandoned(reply, accepted);
+    if (accepted.mark.kind === 'unkeyed') await this.abandoned(reply, accepted);
   }
 
   private async abandoned(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
-    await this.tasks.markAbandoned(task.id, reply.request.id, mark.fingerprint).catch((error: unknown) => {
+    await this.departed.markAbandoned(task.id, reply.request.id, mark.fingerprint).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: 1, error });
     });
   }
@@ -103,7 +103,7 @@ export class DeliveryMarks implements OnApplicationShutdown {
     for (const written of due) this.on(written.socket).delete(written);
     const delivered = due.filter(({ counted, socket }) => counted && socket.errored === null);
     if (delivered.length === 0) return;
-    await this.tasks.markDelivered(delivered.map(({ accepted }) => accepted.task.id)).catch((error: unknown) => {
+    await this.departed.markDelivered(delivered.map(({ accepted }) => accepted.task.id)).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: delivered.length, error });
     });
   }

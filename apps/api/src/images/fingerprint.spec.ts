@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { LongText } from '#contract/long-text.js';
 import { fingerprintOf, formBody } from './fingerprint.js';
 
-const COUNTED = { kind: 'attempt', retry: 0, counted: true } as const;
+const COUNTED = { kind: 'unkeyed', retry: 0, counted: true } as const;
 const hex = async (body: unknown, action: 'generation' | 'edit' = 'generation', mark = COUNTED): Promise<string> =>
   (await fingerprintOf(action, body, mark)).toString('hex');
 
@@ -14,7 +14,7 @@ describe('fingerprintOf', () => {
   it('is the same for every try that is counted, and another one for clients that do not count', async () => {
     const body = { prompt: 'a house' };
     const of = async (retry: number, counted: boolean): Promise<string> =>
-      (await fingerprintOf('generation', body, { kind: 'attempt', retry, counted })).toString('hex');
+      (await fingerprintOf('generation', body, { kind: 'unkeyed', retry, counted })).toString('hex');
     expect(await of(2, true)).toBe(await hex(body));
     expect(await of(0, false)).not.toBe(await hex(body));
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { LongText, piecesOf, type Text } from '#contract/long-text.js';
-import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { RequestMark } from '#tasks/intake/request-identity.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import type { EditForm } from './edit-form.js';
 
@@ -14,7 +14,7 @@ const STEP = 262_144;
  * have separate fingerprints, because their deliveries are not marked.
  */
 export async function fingerprintOf(action: TaskCommand['action'], body: unknown, mark: RequestMark): Promise<Buffer> {
-  const isUncounted = mark.kind === 'attempt' && !mark.counted;
+  const isUncounted = mark.kind === 'unkeyed' && !mark.counted;
   const hash = createHash('sha256').update(`POST /v1/images/${action}s\n${isUncounted ? 'not counted\n' : ''}`);
   for (const part of canonicalParts(body)) {
     if (typeof part === 'string') {

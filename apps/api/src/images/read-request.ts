@@ -12,7 +12,7 @@ import {
 import { inOwnNames } from '#contract/other-names.js';
 import { parsePixelSize } from '#contract/pixel-table.js';
 import { fieldsOf, readFields } from '#contract/request-fields.js';
-import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { RequestMark } from '#tasks/intake/request-identity.js';
 import { callerOf } from '../auth/api-key.guard.js';
 import { getsTasks } from '../auth/caller.js';
 import { MULTIPART_BODY_LIMIT } from '../common/api.config.js';
@@ -31,40 +31,40 @@ export class ReadRequest {
   constructor(private readonly memory: BodyMemory) {}
 
   /** `body`: instead of the one that was sent. */
-  generation(request: FastifyRequest, asynchronous: boolean, body: unknown = request.body): Asked {
+  generation(request: FastifyRequest, asksForTask: boolean, body: unknown = request.body): Asked {
     // On the sync path, too, if the key says so.
-    const answersWithTask = asynchronous || (getsTasks(callerOf(request)) && !isStreamed(body));
-    const requestClass = answersWithTask ? AsyncImageGenerationRequest : ImageGenerationRequest;
+    const asynchronous = asksForTask || (getsTasks(callerOf(request)) && !isStreamed(body));
+    const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
     const mark = requestMark(request.headers);
     return {
       action: 'generation',
       ...readJson(requestClass, body),
       mark,
-      ...sentBy(request, asynchronous),
-      answersWithTask,
+      ...sentBy(request, asksForTask),
+      asynchronous,
     };
   }
 
   /** A JSON or multipart edit; the files of a form go into `upload`. */
-  async edit(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {
+  async edit(request: FastifyRequest, asksForTask: boolean, upload: InputUpload): Promise<Asked> {
     const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
-    if (isForm) return await this.form(request, asynchronous, upload);
+    if (isForm) return await this.form(request, asksForTask, upload);
     const mark = requestMark(request.headers);
-    const requestClass = asynchronous ? AsyncImageEditRequest : ImageEditRequest;
-    return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asynchronous) };
+    const requestClass = asksForTask ? AsyncImageEditRequest : ImageEditRequest;
+    return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asksForTask) };
   }
 
-  private async form(request: FastifyRequest, asynchronous: boolean, upload: InputUpload): Promise<Asked> {
+  private async form(request: FastifyRequest, asksForTask: boolean, upload: InputUpload): Promise<Asked> {
     const mark = formMark(request);
     if (Number(request.headers['content-length'] ?? 0) > MULTIPART_BODY_LIMIT) {
       throw new AppError('request_too_large', `The form is larger than ${MULTIPART_BODY_LIMIT} bytes.`);
     }
     const hold = new BodyReservation(this.memory, sourceOf(request));
     const form = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
-    const requestClass = asynchronous ? AsyncImageEditForm : ImageEditForm;
+    const requestClass = asksForTask ? AsyncImageEditForm : ImageEditForm;
     const texts = inOwnNames(fieldsOf(requestClass), form.texts) as Readonly<Record<string, unknown>>;
     const read = readNamed(requestClass, coerceTexts(texts));
-    return { action: 'edit', ...read, files: form, body: formBody(form), mark, ...sentBy(request, asynchronous) };
+    return { action: 'edit', ...read, files: form, body: formBody(form), mark, ...sentBy(request, asksForTask) };
   }
 }
 
@@ -94,9 +94,9 @@ function isStreamed(body: unknown): boolean {
 
 function sentBy(
   request: FastifyRequest,
-  asynchronous: boolean,
-): Pick<Asked, 'asynchronous' | 'answersWithTask' | 'requestId' | 'release'> {
-  return { asynchronous, answersWithTask: asynchronous, requestId: request.id, release: () => releaseBody(request) };
+  asksForTask: boolean,
+): Pick<Asked, 'asksForTask' | 'asynchronous' | 'requestId' | 'release'> {
+  return { asksForTask, asynchronous: asksForTask, requestId: request.id, release: () => releaseBody(request) };
 }
 
 /** Even a form with invalid headers is read, so that its sender sees the response. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '#contract/app-error.js';
-import type { RequestMark } from '#tasks/intake/task-intake.js';
+import type { RequestMark } from '#tasks/intake/request-identity.js';
 
 /** Visible ASCII. */
 const KEY = /^[\x21-\x7e]{1,255}$/;
@@ -11,9 +11,9 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
  */
 export function requestMark(headers: IncomingHttpHeaders): RequestMark {
   const sent = headers['idempotency-key'];
-  if (sent !== undefined) return { kind: 'key', key: keyOf(String(sent)) };
+  if (sent !== undefined) return { kind: 'keyed', key: keyOf(String(sent)) };
   const retry = retryCount(headers);
-  return { kind: 'attempt', retry: retry ?? 0, counted: retry !== undefined };
+  return { kind: 'unkeyed', retry: retry ?? 0, counted: retry !== undefined };
 }
 
 /** How often an OpenAI SDK has already tried this call; undefined when it sends no count. */

@@ -6,6 +6,7 @@ import { AppError } from '#contract/app-error.js';
 import type { TaskBatchResponse, TaskListResponse, TaskResponse, TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { isTaskId } from '#tasks/row/task-id.js';
+import { TaskListStore } from '#tasks/reading/task-list-store.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { Caller } from '../auth/caller.decorator.js';
@@ -34,6 +35,7 @@ const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 export class TasksController {
   constructor(
     private readonly tasks: TaskStore,
+    private readonly lists: TaskListStore,
     private readonly links: TaskLinks,
     private readonly follow: FollowTask,
     private readonly cancelTask: CancelOwnTask,
@@ -45,7 +47,7 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskList()
   async list(@Caller() caller: Caller, @Query() query: ListQuery): Promise<TaskListResponse> {
-    const page = await this.tasks.list(caller, query).catch(unavailable);
+    const page = await this.lists.list(caller, query).catch(unavailable);
     const data = await this.links.views(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     return { object: 'list', data, has_more: page.hasMore, next };

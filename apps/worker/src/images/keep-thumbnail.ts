@@ -21,7 +21,7 @@ export interface Thumbnail {
   /** Whether it is in the store by now. */
   isStored: boolean;
   /** Resolves when it is in the store, or is not going to be. */
-  readonly settled: Promise<void>;
+  readonly finished: Promise<void>;
   /** Gives up. */
   readonly abort: () => void;
 }
@@ -45,7 +45,7 @@ export class KeepThumbnail {
     const thumbnail: Thumbnail = {
       key,
       isStored: false,
-      settled: stored.then(
+      finished: stored.then(
         () => void (thumbnail.isStored = true),
         (error: unknown) => this.notKept(taskId, error),
       ),
@@ -56,13 +56,13 @@ export class KeepThumbnail {
 
   /** Whether the thumbnail is in the store, or will be in a moment: then one statement completes the task and records it. */
   async isStored(thumbnail: Thumbnail): Promise<boolean> {
-    await Promise.race([thumbnail.settled, delay(AWAITED_MS)]);
+    await Promise.race([thumbnail.finished, delay(AWAITED_MS)]);
     return thumbnail.isStored;
   }
 
   /** Records a thumbnail that was not yet stored when its task was completed. Never throws. */
   async recordLate(lease: Lease, thumbnail: Thumbnail): Promise<void> {
-    await thumbnail.settled;
+    await thumbnail.finished;
     if (!thumbnail.isStored) return;
     try {
       // Retention may have deleted the task's objects meanwhile. A thumbnail written after that is collected as an
@@ -76,7 +76,7 @@ export class KeepThumbnail {
   /** Deletes a thumbnail whose image is deleted. Never throws; retention finds one that can't be deleted now. */
   async discard(thumbnail: Thumbnail): Promise<void> {
     thumbnail.abort();
-    await thumbnail.settled;
+    await thumbnail.finished;
     await this.objects.delete(thumbnail.key).catch(() => undefined);
   }
 

@@ -7,7 +7,7 @@ import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
-import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/task-intake.js';
+import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/keyed-requests.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { TaskListStore, type TaskCount, type TaskListQuery } from '#tasks/reading/task-list-store.js';
 import { SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
 import { TaskDetails } from '#tasks/reading/task-details.js';
-import { TaskStore, type TaskCount, type TaskListQuery } from '#tasks/reading/task-store.js';
+import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
@@ -33,6 +34,7 @@ const NOTHING: FoundTasks = { tasks: [], next: null, searchedUntil: null };
 export class AccountTasks {
   constructor(
     private readonly tasks: TaskStore,
+    private readonly lists: TaskListStore,
     private readonly searches: SearchTasks,
     private readonly shown: ShownTasks,
     private readonly details: TaskDetails,
@@ -48,14 +50,14 @@ export class AccountTasks {
   /** The number of matching tasks; null when that would need a search. */
   async count(scope: TaskScope, filter: TaskExportQuery): Promise<TaskCount | null> {
     const query = await this.queryOf(scope, filter);
-    return isSearch(query) ? null : await this.tasks.count(scope, query);
+    return isSearch(query) ? null : await this.lists.count(scope, query);
   }
 
   /** The tasks of a page, without the details that lists show. */
   async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
     const query = await this.queryOf(scope, filters);
     if (isSearch(query)) return await this.search(scope, query);
-    const { tasks, hasMore } = await this.tasks.list(scope, { ...query, prompt: query.text });
+    const { tasks, hasMore } = await this.lists.list(scope, { ...query, prompt: query.text });
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
   }
 

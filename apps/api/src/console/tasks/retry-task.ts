@@ -7,7 +7,8 @@ import { OBJECT_STORE } from '#storage/storage.module.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import { TaskDetails } from '#tasks/reading/task-details.js';
 import { newTaskId } from '#tasks/row/task-id.js';
-import type { Intake, RequestIdentity, RequestMark } from '#tasks/intake/task-intake.js';
+import type { Intake } from '#tasks/intake/attach-task.js';
+import type { RequestIdentity, RequestMark } from '#tasks/intake/request-identity.js';
 import type { TaskCommand, TaskInput, TaskOptions, TaskOrder } from '#tasks/row/task.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { taskOwnerOf, type Caller } from '../../auth/caller.js';
@@ -57,7 +58,7 @@ export class RetryTask {
     const retryOf = order.isOpenFailure ? { retryOf: id } : {};
     const terms = { requestId, callbackUrl: null, asynchronous: false, ...retryOf };
     // Without an idempotency key, every request is a new order.
-    const identity = mark.kind === 'key' ? { ...mark, fingerprint: fingerprintOf(id) } : undefined;
+    const identity = mark.kind === 'keyed' ? { ...mark, fingerprint: fingerprintOf(id) } : undefined;
     return await this.order(order, await caller(), terms, identity);
   }
 

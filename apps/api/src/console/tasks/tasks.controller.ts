@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AuditLog } from '#accounts/audit-log.js';
 import { TASK_STATUSES } from '#tasks/row/task-status.js';
-import { TASK_ORDERS } from '#tasks/reading/task-store.js';
+import { TASK_ORDERS } from '#tasks/reading/task-list-store.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';

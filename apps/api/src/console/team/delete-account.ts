@@ -5,6 +5,7 @@ import { AlertRuleRepository } from '#notifications/alerts/alert-rule.repository
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhookSecretStore } from '#notifications/secret-store.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
+import { TaskListStore } from '#tasks/reading/task-list-store.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { allTasksOf } from '#tasks/row/task.js';
 
@@ -20,6 +21,7 @@ export class DeleteAccount {
     private readonly alertRules: AlertRuleRepository,
     private readonly alerts: AlertEventRepository,
     private readonly tasks: TaskStore,
+    private readonly lists: TaskListStore,
     private readonly cancelTask: CancelTask,
   ) {}
 
@@ -40,7 +42,7 @@ export class DeleteAccount {
   private async cancelTasks(id: string): Promise<void> {
     const all = allTasksOf(id);
     for (;;) {
-      const { tasks } = await this.tasks.list(all, { status: 'pending', limit: PAGE });
+      const { tasks } = await this.lists.list(all, { status: 'pending', limit: PAGE });
       if (tasks.length === 0) return;
       for (const task of tasks) await this.cancelTask.cancel(all, task.id);
     }

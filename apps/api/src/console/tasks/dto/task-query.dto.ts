@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
-import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-store.js';
+import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-list-store.js';
 import type { TaskStatus } from '#tasks/row/task-status.js';
 import { KnownFiltersOnly, NormalizedBy } from '../../../common/contract-fields.js';
 import {

@@ -1,0 +1,217 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import type { Prisma } from '#database/generated/client.js';
+import { definedFields } from '#database/prisma-values.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { RANKED_COLUMNS, toRanked } from '../row/task-columns.js';
+import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
+import { endedTasksOf, tasksOf } from '../row/task-scope.js';
+import type { OwnTasks, TaskScope, TaskSummary } from '../row/task.js';
+import type { TaskStatus } from '../row/task-status.js';
+import { TaskStore } from './task-store.js';
+
+/** The orders in which tasks can be listed: by time, duration or cost. */
+export const TASK_ORDERS = ['newest', 'oldest', ...RANKINGS] as const;
+export type TaskOrdering = (typeof TASK_ORDERS)[number];
+
+/** Which of a scope's tasks to list; absent fields match all. */
+export interface TaskListQuery {
+  /** 1..100 */
+  readonly limit: number;
+  /** Id of the last task of the page before. */
+  readonly after?: string | undefined;
+  readonly status?: TaskStatus | undefined;
+  /** Only tasks created at this time or later. */
+  readonly since?: Date | undefined;
+  /** Only tasks created before this time. */
+  readonly until?: Date | undefined;
+  /** Default: `newest`. By duration or cost only when `count` says that the tasks are rankable. */
+  readonly order?: TaskOrdering | undefined;
+  readonly model?: string | undefined;
+  readonly apiKeyId?: string | undefined;
+  /** Only favorites. */
+  readonly favorites?: boolean | undefined;
+  /** Part of the prompt; only for favorites, because those are few. */
+  readonly prompt?: string | undefined;
+}
+
+/** How many tasks match, up to a limit. */
+export interface TaskCount {
+  readonly count: number;
+  /** There may be more, which are not counted. */
+  readonly hasMore: boolean;
+  /** They are few enough to be sorted by duration or cost. */
+  readonly isRankable: boolean;
+}
+
+/** The filters of a list. */
+type TaskFilters = Omit<TaskListQuery, 'limit'> & { readonly own: OwnTasks | undefined };
+
+/** Most tasks to count where an index covers the whole query, and most to examine where none does. */
+const MAX_COUNTED = 10_000;
+const MAX_SCANNED = 1_000;
+/** Most tasks to read and sort for an order that no index supports. */
+const MAX_RANKED = 1_000;
+
+/** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
+const UNFINISHED = { finishedAt: null };
+const DONE = { phase: 'done' };
+
+const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
+
+/** Lists a scope's tasks page by page, and counts them. What no index covers is for SearchTasks. */
+@Injectable()
+export class TaskListStore {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly store: TaskStore,
+  ) {}
+
+  /**
+   * One page of the scope's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
+   * are too many to sort by duration or cost.
+   */
+  async list(scope: TaskScope, filters: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
+    const { task } = this.prisma;
+    const { accountId, own } = scope;
+    const query = { ...filters, own };
+    const { limit, after: afterId, order = 'newest' } = query;
+    if (isRanking(order)) return await this.rank(scope, query, order);
+    const after =
+      afterId === undefined
+        ? undefined
+        : await task.findUnique({
+            where: { id: afterId, accountId, ...tasksOf(own) },
+            select: { id: true, createdAt: true },
+          });
+    if (after === null) return { tasks: [], hasMore: false };
+    // The same bound in two forms, because an index can start only from the first.
+    const place = after && [
+      { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
+      { NOT: { createdAt: after.createdAt, id: order === 'newest' ? { gte: after.id } : { lte: after.id } } },
+    ];
+    const found = await this.first(matching(accountId, query, place), partsOf(query), limit + 1, order);
+    return await this.page(scope, found, limit);
+  }
+
+  /** At most `take` tasks. Reads the parts one after the other, so that a task that ends meanwhile is not missed. */
+  private async first(
+    where: Prisma.TaskWhereInput,
+    parts: readonly Prisma.TaskWhereInput[],
+    take: number,
+    order: 'newest' | 'oldest',
+  ) {
+    const direction = order === 'newest' ? 'desc' : 'asc';
+    const found = new Map<string, { id: string; createdAt: Date }>();
+    for (const part of parts) {
+      const rows = await this.prisma.task.findMany({
+        where: { ...where, ...part },
+        orderBy: [{ createdAt: direction }, { id: direction }],
+        take,
+        select: { id: true, createdAt: true },
+      });
+      for (const row of rows) found.set(row.id, row);
+    }
+    const rows = [...found.values()];
+    if (parts.length > 1) {
+      const sign = order === 'newest' ? 1 : -1;
+      rows.sort((a, b) => sign * (b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1)));
+    }
+    return rows.slice(0, take);
+  }
+
+  /** Reads the tasks and sorts them here, because no index supports these orders. */
+  private async rank(scope: TaskScope, query: TaskListQuery & TaskFilters, ranking: Ranking) {
+    const { task } = this.prisma;
+    const { accountId } = scope;
+    const { isRankable } = await this.count(scope, query);
+    if (!isRankable) {
+      const message = `Only up to ${MAX_RANKED} tasks can be sorted by duration or cost. Choose a shorter time or more filters.`;
+      throw new AppError('invalid_value', message, { param: 'order' });
+    }
+    const rows = new Map<string, RankedTask>();
+    for (const part of partsOf(query)) {
+      const where = { ...matching(accountId, query), ...part };
+      const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MAX_RANKED, select: RANKED_COLUMNS });
+      for (const row of found) rows.set(row.id, toRanked(row));
+    }
+    const all = ranked([...rows.values()], ranking);
+    const begin = query.after === undefined ? 0 : all.findIndex(({ id }) => id === query.after) + 1;
+    const rest = begin === 0 && query.after !== undefined ? [] : all.slice(begin);
+    return await this.page(scope, rest, query.limit);
+  }
+
+  private async page(scope: TaskScope, found: readonly { readonly id: string }[], limit: number) {
+    const ids = found.slice(0, limit).map(({ id }) => id);
+    const tasks = new Map((await this.store.findAll(scope, ids)).map((one) => [one.id, one]));
+    return { tasks: ids.flatMap((id) => tasks.get(id) ?? []), hasMore: found.length > limit };
+  }
+
+  /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
+  async count({ accountId, own }: TaskScope, filters: Omit<TaskListQuery, 'limit'>): Promise<TaskCount> {
+    const query = { ...filters, own };
+    const { status, model, apiKeyId } = query;
+    const isIndexed =
+      own === undefined &&
+      apiKeyId === undefined &&
+      status !== 'completed' &&
+      (status === undefined || model === undefined);
+    let count = 0;
+    let hasMore = false;
+    for (const part of partsOf(query)) {
+      const counted = await (isIndexed
+        ? this.countPart(accountId, query, part)
+        : this.countNewest(accountId, query, part));
+      count += counted.count;
+      hasMore ||= counted.hasMore;
+    }
+    return { count, hasMore, isRankable: !hasMore && count <= MAX_RANKED };
+  }
+
+  private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
+    const where = { ...matching(accountId, query), ...part };
+    const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MAX_COUNTED + 1 });
+    return { count: Math.min(count, MAX_COUNTED), hasMore: count > MAX_COUNTED };
+  }
+
+  private async countNewest(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
+    const { task } = this.prisma;
+    const { since, until, apiKeyId, model, own } = query;
+    // The conditions that an index can start from: a key's tasks, or a person's, or a model's, or all.
+    const known =
+      apiKeyId === undefined && own === undefined ? { since, until, model } : definedFields({ since, until, apiKeyId });
+    const looked = { ...matching(accountId, known), ...part };
+    const last = await task.findFirst({
+      where: looked,
+      orderBy: NEWEST_FIRST,
+      skip: MAX_SCANNED,
+      select: { createdAt: true },
+    });
+    const within = last === null ? [] : [{ createdAt: { gt: last.createdAt } }];
+    const count = await task.count({ where: { ...matching(accountId, query, within), ...part } });
+    return { count, hasMore: last !== null };
+  }
+}
+
+/** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */
+function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Prisma.TaskWhereInput[] {
+  if (favorites === true) return [{ favoritedAt: { not: null }, ...tasksOf(own) }];
+  const unfinished = { ...UNFINISHED, ...tasksOf(own) };
+  if (status === 'pending') return [unfinished];
+  if (own === undefined && model === undefined && apiKeyId === undefined) return [{}];
+  const ended = own === undefined ? [DONE] : endedTasksOf(own, apiKeyId);
+  return status === undefined ? [unfinished, ...ended] : ended;
+}
+
+/** The conditions of a query, and more. */
+function matching(
+  accountId: string,
+  { status, since, until, model, apiKeyId, prompt }: Omit<TaskListQuery, 'limit'>,
+  more: readonly Prisma.TaskWhereInput[] = [],
+): Prisma.TaskWhereInput {
+  return {
+    ...definedFields({ accountId, status, model, apiKeyId }),
+    ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
+    AND: [{ createdAt: definedFields({ gte: since, lt: until }) }, ...more],
+  };
+}
