@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { inSpan } from '#telemetry/spans.js';
-import { overloaded } from '../admission/refusals.js';
 import { type RequestIdentity, TaskIntake, type Intake } from './task-intake.js';
 import { CallerGone, type OpenCall } from './open-call.js';
 import { RetractTasks } from './retract-tasks.js';

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { KEY_SCOPES, storedResponseFormat } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -70,14 +71,7 @@ export class ApiKeyStore {
 
   private async lookUp(name: string, key: string): Promise<KnownKey | undefined> {
     const row = await this.read(key).catch((cause: unknown) => {
-      throw new AppError(
-        'server_is_overloaded',
-        'The service cannot accept requests right now. Please try again shortly.',
-        {
-          retryAfter: 2,
-          cause,
-        },
-      );
+      throw overloaded(cause);
     });
     if (row === null) return undefined;
     const known: KnownKey = {
