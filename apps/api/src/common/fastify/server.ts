@@ -12,7 +12,6 @@ import { sendError } from '../error-reply.js';
 import { appErrorOf } from '../framework-error.js';
 import { readBody, readJsonBody } from './json-body.js';
 import { discardBody, discardRest } from '../request-stream.js';
-import type { KnownRoutes } from '../known-routes.js';
 import { plainAddresses } from '../network-of.js';
 import { boundPipelining } from './pipelining.js';
 import { PublicPath } from './public-path.js';
@@ -88,18 +87,12 @@ function beginReply(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** Hooks and body parsers for every request, besides authentication. */
-export function prepareServer(
-  server: FastifyInstance,
-  config: ApiConfig,
-  routes: KnownRoutes,
-  memory: BodyMemory,
-): void {
+export function prepareServer(server: FastifyInstance, config: ApiConfig, memory: BodyMemory): void {
   server.decorateRequest('caller', undefined);
   server.decorateRequest('recheckAccess', undefined);
   server.decorateRequest('taskId', undefined);
   server.decorateRequest('attached', false);
   server.decorateRequest('received', undefined);
-  server.addHook('onRoute', (route) => routes.add(route));
   server.addHook('onRequest', (request, reply, done) => {
     beginReply(request, reply);
     closeUnread(reply.raw, config);
