@@ -1,5 +1,6 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { FairSemaphore } from '#limits/fair-semaphore.js';
 
 /**
@@ -28,5 +29,5 @@ export class PasswordHashLimiter extends FairSemaphore {
 
 function tooMany(): AppError {
   const text = 'Too many users are signing in right now. Please try again shortly.';
-  return new AppError('server_is_overloaded', text, { retryAfter: RETRY_SECONDS });
+  return unavailable(text, { retryAfter: RETRY_SECONDS });
 }

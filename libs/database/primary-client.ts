@@ -1,6 +1,5 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { CancelingClient } from './canceling-client.js';
+import { CancelingClient, cutOff } from './canceling-client.js';
 import { isDatabaseUnavailable } from './database-errors.js';
 
 /** Where a server listens, and whether it only copies another one. */
@@ -19,11 +18,6 @@ export interface ServerState {
 
 /** Postgres' code for "not now"; callers are told to try again. */
 const STANDBY = '57P03';
-
-/** What the driver's types leave out. */
-interface Streaming {
-  readonly connection: { readonly stream: Duplex };
-}
 
 type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
 
@@ -113,7 +107,7 @@ async function askServer(url: string, timeoutMs: number): Promise<Server> {
     return { host: client.host, port: client.port, isStandby: await isStandby(client) };
   } finally {
     // Not waited for: a server that is cut off now would never close it, and every other connection waits for this answer.
-    const closing = setTimeout(() => (client as unknown as Streaming).connection.stream.destroy(), timeoutMs).unref();
+    const closing = setTimeout(() => cutOff(client), timeoutMs).unref();
     void client
       .end()
       .catch(() => undefined)

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { lockAccount } from '#accounts/accounts.sql.js';
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, uploadKey } from '#storage/object-key.js';
 import { countStoredInputs, forgetStoredInputs, storedInputBytes } from '#tasks/retention/stored-inputs.js';
@@ -148,10 +149,6 @@ function quotaExceeded({ bytesPerAccount }: UploadLimits): AppError {
 
 async function answered<T>(answer: Promise<T>): Promise<T> {
   return answer.catch((cause: unknown) => {
-    throw new AppError(
-      'server_is_overloaded',
-      'The service cannot accept requests right now. Please try again shortly.',
-      { retryAfter: 2, cause },
-    );
+    throw overloaded(cause);
   });
 }

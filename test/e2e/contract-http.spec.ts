@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { ApiConfig } from '../../apps/api/src/common/api.config.js';
-import { createAdapter, limitArrival } from '../../apps/api/src/common/fastify/server.js';
+import { createAdapter } from '../../apps/api/src/common/fastify/server.js';
+import { limitArrival } from '../../apps/api/src/common/fastify/slow-clients.js';
 import {
   startApiPlatform,
   startPlatform,

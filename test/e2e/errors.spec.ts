@@ -137,6 +137,9 @@ describe('errors', () => {
     ['/v1/images/edits', 'GET', 'POST'],
     ['/v1/tasks', 'POST', 'GET, HEAD'],
     ['/v1/tasks/task_1', 'PUT', 'GET, HEAD'],
+    ['/v1/tasks/task_1?a=/b', 'PUT', 'GET, HEAD'],
+    ['/v1/tasks/batch', 'PUT', 'POST, GET, HEAD'],
+    ['/docs/a/b.css', 'POST', 'GET, HEAD'],
     ['/v1/models', 'PATCH', 'GET, HEAD'],
   ])('%s does not take %s and says what it takes', async (path, method, allow) => {
     const response = await platform.call(path, { method });

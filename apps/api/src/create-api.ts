@@ -25,7 +25,6 @@ import { countRequests } from './common/fastify/count-requests.js';
 import { traceRequests } from './common/fastify/trace-requests.js';
 import { ConnectionCap } from './common/fastify/connection-cap.js';
 import { Draining } from './common/draining.js';
-import { KnownRoutes } from './common/known-routes.js';
 import { cleanPathIds } from './common/fastify/path-ids.js';
 import { PublicPath } from './common/fastify/public-path.js';
 import { createAdapter, prepareServer } from './common/fastify/server.js';
@@ -63,7 +62,7 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   // Before anything can refuse: refused requests are counted, too.
   ({ app, server }) => countRequests(server, app.get(Metrics)),
   // Every response has an id and CORS headers, so this comes before the first refusal. Preflights end here, without a key.
-  ({ app, server, config }) => prepareServer(server, config, app.get(KnownRoutes), app.get(BodyMemory)),
+  ({ app, server, config }) => prepareServer(server, config, app.get(BodyMemory)),
   // Before anybody looks for an id of the path.
   ({ server }) => cleanPathIds(server),
 

@@ -2,12 +2,6 @@ import { AppError } from '#contract/app-error.js';
 
 /** Seconds after which a refused caller may retry. */
 const RETRY_AFTER = 2;
-const OVERLOADED = 'The service cannot accept requests right now. Please try again shortly.';
-
-/** Redis or Postgres can't take a task now. */
-export function overloaded(cause?: unknown): AppError {
-  return new AppError('server_is_overloaded', OVERLOADED, { retryAfter: RETRY_AFTER, cause });
-}
 
 /** The key, or all keys of its account together, have reached their limit of tasks in flight. */
 export function tooManyTasks({ of, limit }: { of: 'key' | 'account'; limit: number }): AppError {

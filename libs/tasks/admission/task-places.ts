@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { FairOrder, type Turn } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { Logger } from '#telemetry/logger.js';
-import { overloaded, queueFull, tooManyTasks } from './refusals.js';
+import { queueFull, tooManyTasks } from './refusals.js';
 import { TaskEstimates } from './task-estimates.js';
 import { TaskSlots } from './task-slots.js';
 import { deadlineOf, TasksConfig } from '../row/tasks.config.js';

@@ -6,7 +6,7 @@ import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { RedisScript } from '#redis/redis-script.js';
 import type { Slot, SlotRefusal } from '#queue/fair-order.js';
-import { overloaded } from './refusals.js';
+import { overloaded } from '#contract/unavailable.js';
 import { TasksConfig } from '../row/tasks.config.js';
 
 /** A full account or key is looked up in the rows before it is refused, unless that was done so lately. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import pLimit from 'p-limit';
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { inSpan } from '#telemetry/spans.js';
-import { overloaded } from '../admission/refusals.js';
 import { adopt, type Intake } from './attach-task.js';
 import { CallerGone, type OpenCall } from './open-call.js';
 import type { RequestIdentity } from './request-identity.js';

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/api-keys.js';
 import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
@@ -72,14 +73,7 @@ export class ApiKeyCache {
 
   private async lookUp(name: string, key: string): Promise<KnownKey | undefined> {
     const known = await this.read(key).catch((cause: unknown) => {
-      throw new AppError(
-        'server_is_overloaded',
-        'The service cannot accept requests right now. Please try again shortly.',
-        {
-          retryAfter: 2,
-          cause,
-        },
-      );
+      throw overloaded(cause);
     });
     if (known === undefined) return undefined;
     this.found.set(name, known);

@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
 import { FairSemaphore } from '#limits/fair-semaphore.js';
 import type { ApiConfig } from '../common/api.config.js';
 import { networkOf } from '../common/network-of.js';
@@ -67,13 +68,5 @@ function tooManyOfNetwork(): AppError {
     {
       retryAfter: RETRY_SECONDS,
     },
-  );
-}
-
-function overloaded(): AppError {
-  return new AppError(
-    'server_is_overloaded',
-    'The service cannot accept requests right now. Please try again shortly.',
-    { retryAfter: 2 },
   );
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { ChatNotSent, type ChatResponse } from '#providers/chat/chat-provider.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import type { CallPermit } from '#routing/call-permit.js';
@@ -10,10 +11,13 @@ import { inSpan } from '#telemetry/spans.js';
 import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
+import { ChatConfig } from './chat.config.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
+import type { Relayed } from './relay-answer.js';
 import { isOurFault, mayAskAnother, openAnswer, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
+import type { ChatSignals } from './watch-chat.js';
 
-/** Seconds to avoid a key: after it was refused, and, with BUSY_REST, after a rate limit without a Retry-After. */
+/** Seconds to avoid a key: after it was refused, and after no connection or a rate limit without a Retry-After. */
 const REFUSED_REST = 60;
 const BUSY_REST = 5;
 /** Statuses that concern the key. */
@@ -21,31 +25,56 @@ const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** Retry delay in ms when all providers are drained. */
 const CLOSED_MS = 5_000;
 
-/** The provider that responded, and its response. The reader of `answer` ends the permit. */
-export type Outcome = { readonly attempt: Attempt } & (
-  | { readonly answer: ChatResponse; readonly permit: CallPermit; readonly refusal?: undefined }
-  | { readonly refusal: Refusal; readonly answer?: undefined }
-);
-
-/** What is known about a chat without a response. */
-export interface CallState {
-  /** The last provider that was called. */
-  attempt?: Attempt;
-  /** The chat was sent, and its outcome is unknown. */
-  isUnclear?: boolean;
-}
-
-interface CallContext {
+/** A chat to send to a provider. */
+export interface ChatToSend extends ChatSignals {
+  readonly chat: ChatRequest;
+  readonly model: ModelEntry;
+  readonly catalog: Catalog;
   readonly requestId: string;
   readonly caller: QueueCaller;
-  readonly catalog: Catalog;
-  readonly firstByteMs: number;
-  readonly signal: AbortSignal;
-  /** Aborted when the caller disconnects: then no other provider is called. */
-  readonly gone: AbortSignal;
-  /** Filled in during the call. */
-  readonly state: CallState;
 }
+
+/** A response that was passed on to the caller, or its beginning. */
+export interface PassedOn extends Relayed {
+  readonly end: 'completed' | 'left' | 'broken';
+  /** How long the caller waited for it. */
+  readonly firstByteMs: number;
+}
+
+/** The provider responded, and its response was passed on. */
+interface Answered extends PassedOn {
+  readonly kind: 'answered';
+  readonly attempt: Attempt;
+  readonly status: number;
+}
+
+/** The provider responded with an error. */
+interface Refused {
+  readonly kind: 'refused';
+  readonly attempt: Attempt;
+  readonly refusal: Refusal;
+}
+
+/** The provider did not respond. */
+interface Unanswered {
+  readonly kind: 'unanswered';
+  readonly attempt: Attempt;
+  /** The chat was sent, so it may have cost something. */
+  readonly isUnclear: boolean;
+  readonly error: Error;
+}
+
+/** No provider was called. */
+interface Uncalled {
+  readonly kind: 'uncalled';
+  readonly error: Error;
+}
+
+/** What came of a call. */
+export type Called = Answered | Refused | Unanswered;
+
+/** What came of a chat: of the call that decided it, or of the last one. */
+type Outcome = Called | Uncalled;
 
 /** Calls one provider after the other for a chat, as long as nothing can have been generated. */
 @Injectable()
@@ -54,63 +83,80 @@ export class CallUpstreams {
     private readonly plan: ChatPlan,
     private readonly protocols: ChatProtocols,
     private readonly limiter: ChatLimiter,
+    private readonly config: ChatConfig,
     private readonly logger: Logger,
   ) {}
 
   /**
-   * Returns the first response, or the last refusal. Throws AppError `chat_upstream_error` when no provider could be
-   * reached or the outcome of the call is unknown, `server_is_overloaded` when no provider accepts calls now, and the
-   * signal's reason when aborted.
+   * Passes the first response on with `passOn`, which must not fail, and holds its permit until then. Never fails: the
+   * error of an outcome is for the caller. It is AppError `chat_upstream_error` when no provider could be reached or the
+   * outcome of a call is unknown, `server_is_overloaded` when no provider accepts calls now, and an aborted signal's
+   * reason.
    */
-  async call(chat: ChatRequest, model: ModelEntry, context: CallContext): Promise<Outcome> {
-    let refused: { attempt: Attempt; refusal: Refusal } | undefined;
-    let cause: unknown;
-    let retryAfterMs = CLOSED_MS;
+  async call(
+    sent: ChatToSend,
+    passOn: (answer: ChatResponse, attempt: Attempt) => Promise<PassedOn>,
+  ): Promise<Outcome> {
+    const { model, catalog, caller, gone } = sent;
     const callId = randomUUID();
-    for (const attempt of this.plan.attempts(model, context.catalog, this.limiter.isDrained)) {
-      context.gone.throwIfAborted();
-      const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId, context.caller);
+    let retryAfterMs = CLOSED_MS;
+    let last: Called | undefined;
+    let refused: Refused | undefined;
+    let notSent: unknown;
+    for (const attempt of this.plan.attempts(model, catalog, this.limiter.isDrained)) {
+      if (gone.aborted) break;
+      const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId, caller);
       if ('reason' in permit) {
         retryAfterMs = Math.min(retryAfterMs, permit.retryAfterMs);
         continue;
       }
-      context.state.attempt = attempt;
-      const outcome = await this.traced(attempt, permit, chat, context).catch((error: unknown) => {
-        permit.end(context.signal.aborted ? 'neutral' : 'failed');
-        context.state.isUnclear = !(error instanceof ChatNotSent);
-        context.signal.throwIfAborted();
-        if (!(error instanceof ChatNotSent)) throw failed(error);
-        cause = error;
-        return undefined;
-      });
-      if (outcome?.answer !== undefined) return outcome;
-      if (outcome !== undefined && !mayAskAnother(outcome.refusal)) return outcome;
-      this.coolDown(attempt, outcome?.refusal, cause, context.requestId);
-      if (outcome !== undefined && !isOurFault(outcome.refusal.status)) refused = outcome;
+      last = await this.callOne(attempt, sent, passOn);
+      endPermit(permit, last, sent.signal);
+      if (!mayCallAnother(last)) return last;
+      this.passOver(last, sent.requestId);
+      if (last.kind === 'unanswered') notSent = last.error;
+      else if (!isOurFault(last.refusal.status)) refused = last;
     }
-    context.gone.throwIfAborted();
-    if (context.state.attempt === undefined) throw noProviderAvailable(retryAfterMs);
-    if (refused === undefined) throw failed(cause);
-    return refused;
+    const left = gone.aborted ? (gone.reason as Error) : undefined;
+    if (last === undefined) return { kind: 'uncalled', error: left ?? noProviderAvailable(retryAfterMs) };
+    if (refused !== undefined && left === undefined) return refused;
+    return { kind: 'unanswered', attempt: last.attempt, isUnclear: false, error: left ?? failed(notSent) };
+  }
+
+  /** Never fails; the error is ChatNotSent when another provider may be called. */
+  private async callOne(
+    attempt: Attempt,
+    sent: ChatToSend,
+    passOn: (answer: ChatResponse, attempt: Attempt) => Promise<PassedOn>,
+  ): Promise<Called> {
+    const { signal } = sent;
+    try {
+      const opened = await this.traced(attempt, sent);
+      if ('refusal' in opened) return { kind: 'refused', attempt, ...opened };
+      const { answer } = opened;
+      return { kind: 'answered', attempt, status: answer.status, ...(await passOn(answer, attempt)) };
+    } catch (error) {
+      const known = error instanceof ChatNotSent ? error : failed(error);
+      return {
+        kind: 'unanswered',
+        attempt,
+        isUnclear: !(error instanceof ChatNotSent),
+        error: signal.aborted ? (signal.reason as Error) : known,
+      };
+    }
   }
 
   /** The span ends with the first bytes of the response; the request's own span covers the rest. */
-  private async traced(
-    attempt: Attempt,
-    permit: CallPermit,
-    chat: ChatRequest,
-    context: CallContext,
-  ): Promise<Outcome> {
+  private async traced(attempt: Attempt, sent: ChatToSend): Promise<Opened> {
     const fields = { provider: attempt.provider.name, model: attempt.model };
-    return inSpan({ name: 'chat.call', kind: 'client', parent: context.requestId, fields }, async (span) => {
-      const outcome = await this.try(attempt, permit, chat, context);
-      span.set({ status: (outcome.answer ?? outcome.refusal).status });
-      return outcome;
+    return inSpan({ name: 'chat.call', kind: 'client', parent: sent.requestId, fields }, async (span) => {
+      const opened = await this.send(attempt, sent);
+      span.set({ status: ('refusal' in opened ? opened.refusal : opened.answer).status });
+      return opened;
     });
   }
 
-  private async try(attempt: Attempt, permit: CallPermit, chat: ChatRequest, context: CallContext): Promise<Outcome> {
-    const { provider, key, model } = attempt;
+  private async send({ provider, key, model }: Attempt, { chat, signal }: ChatToSend): Promise<Opened> {
     const protocol = this.protocols.of(provider.type);
     if (protocol === undefined) throw new ChatNotSent(`${provider.type} does not support chats`);
     const askUsage = provider.options['stream_usage'] !== false;
@@ -119,43 +165,60 @@ export class CallUpstreams {
       value: () => valueFor(chat, model, askUsage),
       key,
       streamed: chat.streamed,
-      firstByteMs: context.firstByteMs,
-      signal: context.signal,
+      firstByteMs: this.config.firstByteMs,
+      signal,
     });
     const hidden = [...(provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname]), key?.secret ?? ''];
     const isError = answer.status < 200 || answer.status >= 300;
-    const opened = isError ? { refusal: await readRefusal(answer, hidden) } : await openAnswer(answer, hidden);
-    if ('answer' in opened) return { attempt, answer: opened.answer, permit };
-    const { refusal } = opened;
-    endPermit(permit, refusal);
-    return { attempt, refusal };
+    return isError ? { refusal: await readRefusal(answer, hidden) } : openAnswer(answer, hidden);
   }
 
-  private coolDown(attempt: Attempt, refusal: Refusal | undefined, error: unknown, requestId: string): void {
-    const status = refusal?.status;
-    if (status === 401 || status === 402 || status === 403) this.plan.coolDown(attempt, REFUSED_REST);
-    if (status === 429 && refusal !== undefined) {
-      this.plan.coolDown(attempt, Math.min(secondsToWait(refusal) ?? BUSY_REST, REFUSED_REST));
-    }
-    if (status === undefined) this.plan.coolDown(attempt, BUSY_REST);
+  /** Logs a call that another one follows, and avoids its key for a while. */
+  private passOver(called: Refused | Unanswered, requestId: string): void {
+    const { attempt } = called;
+    const rest = restOf(called);
+    if (rest > 0) this.plan.coolDown(attempt, rest);
     this.logger.warn('chat.passed_over', {
       requestId,
       provider: [attempt.provider.name, attempt.key?.name ?? []].flat().join('/'),
       model: attempt.model,
-      ...(status === undefined ? { error } : { status }),
+      ...(called.kind === 'unanswered' ? { error: called.error } : { status: called.refusal.status }),
     });
   }
 }
 
-/** Reports the refusal to the limiter, which all processes share; a bad request says nothing about the provider. */
-function endPermit(permit: CallPermit, refusal: Refusal): void {
-  const { status } = refusal;
-  if (KEY_REFUSED.has(status)) permit.end('key_refused', (secondsToWait(refusal) ?? 0) * 1_000 || undefined);
-  else permit.end(status >= 500 ? 'failed' : 'neutral');
+type Opened = { readonly refusal: Refusal } | { readonly answer: ChatResponse };
+
+/** Whether nothing can have been generated, so that another provider may be called. */
+function mayCallAnother(called: Called): called is Refused | Unanswered {
+  if (called.kind === 'refused') return mayAskAnother(called.refusal);
+  return called.kind === 'unanswered' && called.error instanceof ChatNotSent;
+}
+
+/** How each end of a response counts for the provider's circuit breaker. */
+const PERMIT_ENDS = { completed: 'succeeded', left: 'neutral', broken: 'failed' } as const;
+
+/** Reports the call to the limiter, which all processes share; a bad request says nothing about the provider. */
+function endPermit(permit: CallPermit, called: Called, signal: AbortSignal): void {
+  if (called.kind === 'answered') permit.end(PERMIT_ENDS[called.end]);
+  else if (called.kind === 'unanswered') permit.end(signal.aborted ? 'neutral' : 'failed');
+  else {
+    const { status } = called.refusal;
+    if (KEY_REFUSED.has(status)) permit.end('key_refused', (secondsToWait(called.refusal) ?? 0) * 1_000 || undefined);
+    else permit.end(status >= 500 ? 'failed' : 'neutral');
+  }
+}
+
+/** For how many seconds to avoid the key of a call that another one follows. */
+function restOf(called: Refused | Unanswered): number {
+  if (called.kind === 'unanswered') return BUSY_REST;
+  const { status } = called.refusal;
+  if (status === 429) return Math.min(secondsToWait(called.refusal) ?? BUSY_REST, REFUSED_REST);
+  return KEY_REFUSED.has(status) ? REFUSED_REST : 0;
 }
 
 function noProviderAvailable(retryAfterMs: number): AppError {
-  return new AppError('server_is_overloaded', 'No provider of this model is accepting chats right now.', {
+  return unavailable('No provider of this model is accepting chats right now.', {
     retryAfter: Math.max(1, Math.ceil(retryAfterMs / 1_000)),
   });
 }

@@ -10,6 +10,11 @@ const MAX_ATTEMPTS = 6;
 /**
  * The order in which this process calls providers and their keys for a chat. Nothing is injected: it uses its own
  * randomness and clock, which tests replace.
+ *
+ * Chats don't ask the limiter, which all processes share, about a provider without limits, because that would cost each
+ * of them a call to Redis. So the plan remembers by itself which keys to avoid. It calls them last, where the limiter
+ * would refuse them: they take none of the attempts of keys that work, and are still better than no response. This also
+ * holds without Redis, and for a provider that can't be reached, before enough failures open its breaker.
  */
 export class ChatPlan {
   private turns = 0;

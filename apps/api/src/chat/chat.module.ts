@@ -20,6 +20,7 @@ import { ChatController } from './chat.controller.js';
 import { GenerateInChat } from './generate-in-chat.js';
 import { OpenChats } from './open-chats.js';
 import { PassChat } from './pass-chat.js';
+import { WatchChat } from './watch-chat.js';
 
 /** A provider that is up accepts a connection long before this, and a chat that is not connected can go to the next one. */
 const CONNECT_MS = 5_000;
@@ -43,6 +44,7 @@ const sandbox = {
   controllers: [ChatController],
   providers: [
     PassChat,
+    WatchChat,
     CallUpstreams,
     ChatPlan,
     ChatLimiter,

@@ -18,38 +18,42 @@ const MAX_HELD = 1_048_576;
 /** Bytes at the end of a longer response that are searched for its usage. */
 const TAIL = 16_384;
 
-/** What was learned while a response passed. */
-export interface Relayed {
-  usage?: TokenUsage | undefined;
+/** What was learned of a response while it passed. */
+interface Passing {
+  usage: TokenUsage | undefined;
   /** The provider completed its response. */
   whole: boolean;
-  /** Set once the response has begun. */
-  output?: OutputMeter;
+  readonly output: OutputMeter;
+}
+
+/** A response that was passed on. */
+export interface Relayed extends Readonly<Passing> {
+  /**
+   * Undefined when the caller got all of it. AppError while nothing was sent; after that, an Error when the provider's
+   * connection broke (the caller's is then closed), or when the caller disconnected and no more bytes may be read.
+   */
+  readonly error: Error | undefined;
 }
 
 interface Relaying {
   readonly hideUsage: boolean;
-  readonly relayed: Relayed;
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
   /** Counts what is held back, until the caller has read the response. */
   readonly memory: BodyReservation;
 }
-type Metered = Relaying & { readonly output: OutputMeter };
 
-/**
- * Passes a provider's response on, byte for byte, as fast as the caller reads, and fills in `relayed`. Throws AppError
- * while nothing has been sent. After that, it throws an Error when the provider's connection broke (the caller's is
- * then closed), or when the caller disconnected and no more bytes may be read.
- */
-export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, relaying: Relaying): Promise<void> {
+/** Passes a provider's response on, byte for byte, as fast as the caller reads. Never fails. */
+export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, relaying: Relaying): Promise<Relayed> {
   // `pump` finds an error of the moment between `hold` and itself, which would otherwise end the process.
   answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
-  const output = new OutputMeter(streamed);
-  relaying.relayed.output = output;
+  const passing: Passing = { usage: undefined, whole: false, output: new OutputMeter(streamed) };
   try {
-    await (streamed ? relayEvents : relayWhole)(reply, answer, { ...relaying, output });
+    await (streamed ? relayEvents : relayWhole)(reply, answer, relaying, passing);
+    return { ...passing, error: undefined };
+  } catch (error) {
+    return { ...passing, error: error as Error };
   } finally {
     const release = (): void => relaying.memory.release();
     if (reply.raw.closed) release();
@@ -60,7 +64,8 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
 async function relayEvents(
   reply: FastifyReply,
   answer: ChatResponse,
-  { hideUsage, relayed, afterHangupBytes, output }: Metered,
+  { hideUsage, afterHangupBytes }: Relaying,
+  passing: Passing,
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
   if (!reply.raw.destroyed) {
@@ -69,29 +74,30 @@ async function relayEvents(
     reply.raw.flushHeaders();
   }
   const map = (chunk: Buffer): Buffer => {
-    output.push(chunk);
+    passing.output.push(chunk);
     const kept = filter.push(chunk);
-    relayed.usage = filter.usage;
+    passing.usage = filter.usage;
     return kept;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
   const rest = filter.end();
-  relayed.usage = filter.usage;
-  relayed.whole = true;
+  passing.usage = filter.usage;
+  passing.whole = true;
   endAnswer(reply, rest);
 }
 
 async function relayWhole(
   reply: FastifyReply,
   answer: ChatResponse,
-  { relayed, afterHangupBytes, memory, output }: Metered,
+  { afterHangupBytes, memory }: Relaying,
+  passing: Passing,
 ): Promise<void> {
-  const held = await hold(answer.body, memory, output).catch((cause: unknown) => {
+  const held = await hold(answer.body, memory, passing.output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
   if (held.whole) {
-    relayed.usage = usageOfCompletion(held.bytes);
-    relayed.whole = true;
+    passing.usage = usageOfCompletion(held.bytes);
+    passing.whole = true;
     if (reply.raw.destroyed) throw callerGone();
     beginAnswer(reply, answer, { 'content-length': String(held.bytes.length) });
     reply.raw.end(held.bytes);
@@ -105,13 +111,13 @@ async function relayWhole(
     reply.raw.write(held.bytes);
   }
   const map = (chunk: Buffer): Buffer => {
-    output.push(chunk);
+    passing.output.push(chunk);
     tail.add(chunk);
     return chunk;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
-  relayed.usage = usageInTail(tail.text());
-  relayed.whole = true;
+  passing.usage = usageInTail(tail.text());
+  passing.whole = true;
   endAnswer(reply);
 }
 

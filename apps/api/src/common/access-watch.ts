@@ -8,18 +8,23 @@ const RECHECK_MS = 2_000;
 /** How many are checked in one turn of the event loop: thousands of callers may wait for images. */
 const AT_ONCE = 100;
 
+/** What is told, more than once if it takes long to end. */
+interface Watched {
+  abort(reason: AppError): void;
+}
+
 /**
  * Ends responses that stay open when their caller may no longer have them: the key was revoked, has expired or sees
  * fewer tasks now, the session has ended, or the account was disabled.
  */
 @Injectable()
 export class AccessWatch implements OnApplicationShutdown {
-  private readonly open = new Map<AbortController, FastifyRequest>();
+  private readonly open = new Map<Watched, FastifyRequest>();
   private checking = false;
   private readonly timer = setInterval(() => void this.check(), RECHECK_MS).unref();
 
   /** Aborts `call` with the AppError that the request would be refused with now. Returns a function that ends it. */
-  watch(request: FastifyRequest, call: AbortController): () => void {
+  watch(request: FastifyRequest, call: Watched): () => void {
     this.open.set(call, request);
     return () => this.open.delete(call);
   }
@@ -39,7 +44,7 @@ export class AccessWatch implements OnApplicationShutdown {
     this.checking = false;
   }
 
-  private async checkOne(call: AbortController, request: FastifyRequest): Promise<void> {
+  private async checkOne(call: Watched, request: FastifyRequest): Promise<void> {
     try {
       await request.recheckAccess?.();
     } catch (error) {

@@ -8,7 +8,6 @@ import { EventStreams } from './events/event-streams.js';
 import { BodyMemory } from './fastify/body-memory.js';
 import { ConnectionCap } from './fastify/connection-cap.js';
 import { OpenCalls } from './open-calls.js';
-import { KnownRoutes } from './known-routes.js';
 
 /** What all requests share: validation, the error body, the memory for bodies, and a clean shutdown. */
 @Module({
@@ -20,7 +19,6 @@ import { KnownRoutes } from './known-routes.js';
     ConnectionCap,
     Draining,
     EventStreams,
-    KnownRoutes,
     OpenCalls,
   ],
   exports: [AccessWatch, BodyMemory, Draining, EventStreams, OpenCalls],

@@ -1,19 +1,19 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { sendError } from './error-reply.js';
 import { appErrorOf } from './framework-error.js';
-import { KnownRoutes } from './known-routes.js';
+
+/** The methods of our routes. */
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Turns every error of a request into the contract's error body. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(
-    private readonly logger: Logger,
-    private readonly routes: KnownRoutes,
-  ) {}
+  constructor(private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -28,24 +28,12 @@ export class ErrorFilter implements ExceptionFilter {
 
   private appError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): AppError {
     if (thrown instanceof AppError) return thrown;
-    if (thrown instanceof HttpException && thrown.getStatus() === 404) return this.notFound(request, reply);
+    if (thrown instanceof HttpException && thrown.getStatus() === 404) return notFound(request, reply);
     const cause = thrown instanceof HttpException && thrown.cause instanceof Error ? thrown.cause : thrown;
     if (isDatabaseUnavailable(cause)) {
-      return new AppError('server_is_overloaded', 'The service cannot do this right now. Please try again.', { cause });
+      return unavailable('The service cannot do this right now. Please try again.', { cause });
     }
     return appErrorOf(cause);
-  }
-
-  private notFound(request: FastifyRequest, reply: FastifyReply): AppError {
-    const methods = this.routes.methodsOf(request.url);
-    if (methods.length === 0 || methods.includes(request.method)) {
-      return new AppError('unknown_url', unknownUrl(request.url));
-    }
-    void reply.header('allow', methods.join(', '));
-    return new AppError(
-      'method_not_allowed',
-      `This URL does not support ${request.method}, only ${methods.join(', ')}.`,
-    );
   }
 
   private report(error: AppError, request: FastifyRequest): void {
@@ -57,6 +45,27 @@ export class ErrorFilter implements ExceptionFilter {
     }
     this.logger.error('request.failed', { ...fields, error: error.cause instanceof Error ? error.cause : error });
   }
+}
+
+/** Tells a wrong method from an unknown URL. */
+function notFound(request: FastifyRequest, reply: FastifyReply): AppError {
+  const { method, url } = request;
+  const methods = methodsOf(request);
+  if (methods.length === 0 || methods.includes(method)) return new AppError('unknown_url', unknownUrl(url));
+  void reply.header('allow', methods.join(', '));
+  return new AppError('method_not_allowed', `This URL does not support ${method}, only ${methods.join(', ')}.`);
+}
+
+/** The methods that a URL accepts; those of its own route come before those of a route that takes its end for an id. */
+function methodsOf({ server, url }: FastifyRequest): string[] {
+  // Fastify's type leaves out that there may be none.
+  const routeOf = (method: (typeof METHODS)[number]): { params: object } | null => server.findRoute({ method, url });
+  return METHODS.flatMap((method) => {
+    const route = routeOf(method);
+    return route === null ? [] : [{ method, params: Object.keys(route.params).length }];
+  })
+    .sort((a, b) => a.params - b.params)
+    .map(({ method }) => method);
 }
 
 /** Endpoints of OpenAI's and Anthropic's APIs that clients call, and that do not exist here. */

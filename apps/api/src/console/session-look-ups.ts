@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { isSessionToken, SessionStore, type Session } from '#accounts/session-store.js';
 import { SecretLookUps } from '../auth/secret-look-ups.js';
 import { FirstLookUpLimiter } from '../auth/first-look-up-limiter.js';
@@ -25,7 +25,7 @@ export class SessionLookUps {
     if (!isSessionToken(token)) return undefined;
     return await this.lookUps.run(hash('sha256', token, 'base64'), address, () =>
       this.sessions.find(token).catch((cause: unknown) => {
-        throw new AppError('server_is_overloaded', 'The console is unavailable right now. Try again shortly.', {
+        throw unavailable('The console is unavailable right now. Try again shortly.', {
           retryAfter: 2,
           cause,
         });

@@ -1,6 +1,7 @@
 /**
  * Styles the reference page in the console's colors (apps/dashboard/src/app/global.css), light and dark. The page has
- * its own colors per method and state, each with a specific selector, so most rules need !important.
+ * its own colors per method and state, each with a specific selector, so most rules need !important. There is no other
+ * handle: Swagger UI (5.33) has no CSS variables, and it switches to its own dark rules by itself.
  */
 export const DOCS_STYLE = `
 html { color-scheme: light; --page: #faf9f8; --surface: #fff; --line: #e7e5e4; --text: #1c1917; --dimmed: #645f5b; --accent: #9a3412; --fill: #b23a0e; --method: #57534e; }

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { resultOfFileName } from '#storage/object-key.js';
 import { ObjectNotFound, RangeNotSatisfiable, type ByteRange, type StoredObject } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
@@ -85,7 +86,7 @@ export class FilesController {
         throw new AppError('range_not_satisfiable', `The image has only ${cause.size} bytes.`, { param: 'Range' });
       }
       if (cause instanceof ObjectNotFound) throw missing();
-      throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
+      throw unavailable('The image cannot be read right now.', { retryAfter: 5, cause });
     });
   }
 }

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { FairSemaphore, type SemaphoreRefusal } from '#limits/fair-semaphore.js';
 import type { ByteRange, ObjectStore, StoredObject } from '#storage/object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -65,7 +66,7 @@ export class LinkReads {
 
 function refusal(why: SemaphoreRefusal, placesOfOne: number): AppError {
   if (why === 'all') {
-    return new AppError('server_is_overloaded', 'Too many images are being downloaded.', { retryAfter: RETRY_AFTER });
+    return unavailable('Too many images are being downloaded.', { retryAfter: RETRY_AFTER });
   }
   const what = `Your network is limited to ${placesOfOne} downloads at a time.`;
   return new AppError('concurrency_limit_exceeded', what, { retryAfter: RETRY_AFTER });

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { addressOf, dataUriStart } from '#contract/image-reference.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
@@ -90,7 +91,7 @@ export class ReferenceImages {
       const stored = await this.objects.open(result.key).catch((cause: unknown) => {
         if (cause instanceof ObjectNotFound) throw goneImage(param);
         const text = 'The image cannot be read right now. Please try again shortly.';
-        throw new AppError('server_is_overloaded', text, { retryAfter: 5, cause });
+        throw unavailable(text, { retryAfter: 5, cause });
       });
       return stored.stream as AsyncIterable<Buffer>;
     };

@@ -2,6 +2,7 @@ import type { Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { FileWatch } from '#images/file-structure.js';
 import { ImageError } from '#images/image-error.js';
 import { contentTypeOf, SNIFF_BYTES, sniffInputType, unsupportedText, type InputType } from '#images/sniff.js';
@@ -115,7 +116,7 @@ export function blaming(param: string, check: () => void): void {
 }
 
 function storeFailed(cause: StorageError): AppError {
-  return new AppError('server_is_overloaded', 'Images cannot be stored right now. Please try again shortly.', {
+  return unavailable('Images cannot be stored right now. Please try again shortly.', {
     retryAfter: 5,
     cause,
   });

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import type { TaskBatchResponse, TaskListResponse, TaskResponse, TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { isTaskId } from '#tasks/row/task-id.js';
@@ -47,7 +48,7 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskList()
   async list(@Caller() caller: Caller, @Query() query: ListQuery): Promise<TaskListResponse> {
-    const page = await this.lists.list(caller, query).catch(unavailable);
+    const page = await this.lists.list(caller, query).catch(unreadable);
     const data = await this.links.views(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     return { object: 'list', data, has_more: page.hasMore, next };
@@ -59,7 +60,7 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskBatch()
   async batch(@Caller() caller: Caller, @Body(TaskIdsPipe) ids: string[]): Promise<TaskBatchResponse> {
-    const found = await this.tasks.findAll(caller, ids.filter(isTaskId)).catch(unavailable);
+    const found = await this.tasks.findAll(caller, ids.filter(isTaskId)).catch(unreadable);
     const views = new Map((await this.links.views(found)).map((view) => [view.id, view]));
     return {
       code: 200,
@@ -82,7 +83,7 @@ export class TasksController {
     const isHeld = wait > 0 && isRead(reply);
     const task = isHeld ? await this.follow.changed(found, wait * 1_000, reply) : found;
     if (include === undefined) return await this.answer(task);
-    const history = await this.tasks.history(caller, task.id).catch(unavailable);
+    const history = await this.tasks.history(caller, task.id).catch(unreadable);
     return await this.answer(task, history === undefined ? {} : { timeline: timelineOf(history) });
   }
 
@@ -110,7 +111,7 @@ export class TasksController {
    * caller may not see.
    */
   private async named(taskId: string, lookUp: (id: string) => Promise<TaskSummary | undefined>): Promise<TaskSummary> {
-    const task = isTaskId(taskId) ? await lookUp(taskId).catch(unavailable) : undefined;
+    const task = isTaskId(taskId) ? await lookUp(taskId).catch(unreadable) : undefined;
     if (task === undefined) throw new AppError('task_not_found', 'Task not found.');
     return task;
   }
@@ -127,8 +128,8 @@ function isRead({ request }: FastifyReply): boolean {
   return request.method === 'GET';
 }
 
-function unavailable(cause: unknown): never {
-  throw new AppError('server_is_overloaded', 'Tasks cannot be read right now. Please try again shortly.', {
+function unreadable(cause: unknown): never {
+  throw unavailable('Tasks cannot be read right now. Please try again shortly.', {
     retryAfter: 2,
     cause,
   });

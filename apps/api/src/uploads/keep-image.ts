@@ -14,7 +14,7 @@ import { callerOf } from '../auth/api-key.guard.js';
 import type { Caller } from '../auth/caller.js';
 import { BodyReservation, BodyMemory } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/fastify/json-body.js';
-import { formsOnly } from '../common/fastify/server.js';
+import { formsOnly } from '../common/fastify/accept-bodies.js';
 import { PixelWatch } from '../images/pixel-watch.js';
 import { storeInput } from '../images/store-input.js';
 import { FILE_PART, readUploadForm } from './upload-form.js';

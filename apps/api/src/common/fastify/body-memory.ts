@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { FairBudget } from '#limits/fair-budget.js';
 import { ApiConfig } from '../api.config.js';
 
@@ -23,7 +23,7 @@ export class BodyMemory {
   /** Throws AppError `server_is_overloaded` when the bytes do not fit now or exceed the source's share. */
   reserve(bytes: number, source: string): void {
     if (!this.budget.tryReserve(bytes, source)) {
-      throw new AppError('server_is_overloaded', 'Too many large requests are being read. Please try again shortly.', {
+      throw unavailable('Too many large requests are being read. Please try again shortly.', {
         retryAfter: 2,
       });
     }

@@ -1,4 +1,4 @@
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '#contract/app-error.js';
 import { newRequestId } from '#tasks/row/task-id.js';
@@ -43,7 +43,7 @@ function isAnswered(response: ServerResponse | undefined): boolean {
  * Writes a complete error response to the socket and closes it. A request that is still arriving must not be handled
  * after this response, so nothing more is read.
  */
-export function answerOnSocket(error: AppError, socket: Socket): void {
+function answerOnSocket(error: AppError, socket: Socket): void {
   const requestId = newRequestId();
   const body = JSON.stringify(errorBody(error, requestId));
   const headers = {
@@ -59,4 +59,13 @@ export function answerOnSocket(error: AppError, socket: Socket): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
   stopReading(socket);
+}
+
+/** Answers what Node would not pass on as a request. */
+export function answerOddRequests(server: Server): void {
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    answerOnSocket(new AppError('method_not_allowed', 'CONNECT is not supported.'), socket);
+  });
+  // Ignores unknown expectations; Node would respond with an empty 417.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }

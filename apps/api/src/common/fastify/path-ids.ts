@@ -14,3 +14,21 @@ export function cleanPathIds(server: FastifyInstance): void {
     done();
   });
 }
+
+const TASKS = '/v1/tasks/';
+
+/**
+ * A task id that can't be decoded is treated as any other unknown id, whatever follows it. The router takes the first
+ * character of a URL for a slash, so `*` would otherwise mean `/`.
+ */
+export function readableUrl(url: string): string {
+  if (url.startsWith('*')) return `/${url}`;
+  if (!url.startsWith(TASKS) || !url.includes('%')) return url;
+  const [id = ''] = url.slice(TASKS.length).split(/[/?]/, 1);
+  try {
+    decodeURIComponent(id);
+    return url;
+  } catch {
+    return `${TASKS}${UNKNOWN_ID}${url.slice(TASKS.length + id.length)}`;
+  }
+}

@@ -8,7 +8,7 @@ import {
   type ProviderFiguresView,
   type QueueView,
 } from './dto/operation-views.dto.js';
-import { unavailable } from './unavailable.js';
+import { redisUnavailable } from './redis-unavailable.js';
 
 /** Figures of providers and the queue. */
 @Injectable()
@@ -34,8 +34,8 @@ export class Operation {
   /** Throws AppError `server_is_overloaded` when Redis does not answer. */
   async queue(): Promise<QueueView> {
     const [depths, workers, figures] = await Promise.all([
-      this.line.depths().catch(unavailable),
-      this.times.workers().catch(unavailable),
+      this.line.depths().catch(redisUnavailable),
+      this.times.workers().catch(redisUnavailable),
       this.tasks.queue(),
     ]);
     const now = Date.now();

@@ -5,7 +5,7 @@ import { imagesUrl } from '#providers/descriptors.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import type { ProviderStateView } from './dto/operation-views.dto.js';
-import { unavailable } from './unavailable.js';
+import { redisUnavailable } from './redis-unavailable.js';
 
 /** The state of providers, and which ones are drained. */
 @Injectable()
@@ -24,7 +24,7 @@ export class ProviderStates {
     const catalog = this.source.current;
     const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
     const names = [...new Set([...catalog.providers.keys(), ...drained.keys()])];
-    const states = await this.limiter.statesOf(names).catch(unavailable);
+    const states = await this.limiter.statesOf(names).catch(redisUnavailable);
     return names.map((name, index) => {
       const entry = catalog.providers.get(name);
       const state = states[index];

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { MailNotSent } from '#notifications/mail/mailer.js';
 import { Logger } from '#telemetry/logger.js';
 import { LinkMails } from './link-mails.js';
@@ -36,7 +37,7 @@ export class ForgottenPassword {
     await this.limits.admitMail(address, email);
     if (this.underWay >= MAX_AT_ONCE) {
       const text = 'Too many emails are being sent right now. Try again shortly.';
-      throw new AppError('server_is_overloaded', text, { retryAfter: 60 });
+      throw unavailable(text, { retryAfter: 60 });
     }
     this.underWay += 1;
     void this.mail(email)

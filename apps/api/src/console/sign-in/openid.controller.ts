@@ -1,6 +1,7 @@
 import { Body, Get, HttpCode, Ip, Post, Redirect, UseInterceptors } from '@nestjs/common';
 import { ApiProperty, ApiResponse } from '@nestjs/swagger';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { OpenIdRefusal } from '#accounts/openid-provider.js';
 import { Logger } from '#telemetry/logger.js';
 import { Public } from '../../auth/api-key.guard.js';
@@ -66,7 +67,7 @@ export class OpenIdController {
     } catch (error) {
       if (!(error instanceof OpenIdRefusal)) throw error;
       this.note(requestId, error);
-      throw new AppError('server_is_overloaded', 'The sign-in provider is not responding.', { retryAfter: 5 });
+      throw unavailable('The sign-in provider is not responding.', { retryAfter: 5 });
     }
   }
 

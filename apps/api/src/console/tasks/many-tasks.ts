@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import type { TaskCost } from '#billing/quote.js';
 import { costView, type CostView } from '#contract/cost-view.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
@@ -61,7 +61,7 @@ export class ManyTasks {
     const until = Date.now() + EXPORT_MS;
     for (let after: string | null | undefined; after !== null && rows.length < MAX_EXPORTED;) {
       if (Date.now() > until) {
-        throw new AppError('server_is_overloaded', 'This takes too long. Choose a shorter time range and try again.');
+        throw unavailable('This takes too long. Choose a shorter time range and try again.');
       }
       const page = await this.tasks.list(scope, { ...filter, limit: PAGE, after });
       rows.push(...page.data);

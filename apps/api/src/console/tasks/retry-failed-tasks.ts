@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { FailedTasks, isWorthRetrying, type FailedOrder } from '#tasks/reading/failed-tasks.js';
 import { RetryTask, type Payer } from './retry-task.js';
 
@@ -60,7 +61,7 @@ export class RetryFailedTasks {
       for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
         try {
           const order = assertRetryable(orders.get(id));
-          if (Date.now() > until) throw new AppError('server_is_overloaded', 'The retry timed out. Try again.');
+          if (Date.now() > until) throw unavailable('The retry timed out. Try again.');
           retried.push({ id, newId: await this.order(order, requestId), accountId: order.accountId });
         } catch (error) {
           refused.push({ id, reason: error instanceof AppError ? error : internal(error) });

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
+import { unavailable } from '#contract/unavailable.js';
 import { contentTypeOf, sniffInputType, type InputContentType } from '#images/sniff.js';
 import { ObjectNotFound, type ObjectStore, type StoredObject } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -52,7 +53,7 @@ async function firstBytes(stream: Readable): Promise<Buffer> {
 
 function unreadable(cause: unknown): never {
   if (cause instanceof ObjectNotFound) throw missing();
-  throw new AppError('server_is_overloaded', 'The image cannot be read right now.', { retryAfter: 5, cause });
+  throw unavailable('The image cannot be read right now.', { retryAfter: 5, cause });
 }
 
 function missing(): AppError {
