@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { QueuePlace } from '#queue/fair-order.js';
+import type { QueuePosition } from '#queue/fair-order.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
@@ -16,18 +16,18 @@ export class TaskLinks {
     private readonly estimates: TaskEstimates,
   ) {}
 
-  /** The tasks as every answer channel shows them; waiting ones with their places in the queue. */
+  /** The tasks as every answer channel shows them; waiting ones with their positions in the queue. */
   async views(tasks: readonly TaskSummary[]): Promise<TaskView[]> {
-    const places = await this.estimates.places(tasks);
-    return tasks.map((task) => this.view(task, places.get(task.id)));
+    const positions = await this.estimates.positions(tasks);
+    return tasks.map((task) => this.view(task, positions.get(task.id)));
   }
 
-  /** Like `views`, for one task whose place, if it has one, is given. */
-  view(task: KeptTask, place?: QueuePlace): TaskView {
+  /** Like `views`, for one task whose position, if it has one, is given. */
+  view(task: KeptTask, position?: QueuePosition): TaskView {
     const viewed = {
       ...task,
       charged: task.mayBeCharged ? ('unknown' as const) : ('none' as const),
-      ...this.estimates.outlook(task, place),
+      ...this.estimates.outlook(task, position),
     };
     return taskView(viewed, (image) => this.linkTo(task, image));
   }

@@ -10,7 +10,7 @@ import {
   LEAVE,
   MISSING,
   NEXT,
-  PLACES,
+  POSITIONS,
   STEPS,
   TAKE_TURN_AND_SLOT,
   TAKE_TURNS,
@@ -33,8 +33,8 @@ export interface Turn {
   /** BullMQ's priority for the job that holds the turn. */
   readonly priority: number;
   readonly accountId: string;
-  /** The account's place among all accounts, and the key's within its account; both grow without limit. */
-  readonly turn: string;
+  /** Among all accounts' turns, and among those of the account's keys; both grow without limit. */
+  readonly accountTurn: string;
   readonly keyTurn: string;
 }
 
@@ -62,14 +62,17 @@ export interface Slot {
 /** Why there is no slot: the account or the key is at its limit, or `unknown`: the rows must be checked first. */
 export type SlotRefusal = 'account' | 'key' | 'unknown';
 
-/** The next task, as its job id, and its place in line; without one, the task comes back and had its turn before. */
+/** A turn, once its job has its priority. */
+type TurnInLine = Omit<Turn, 'priority'>;
+
+/** The next task, as its job id, and its turn; without one, the task comes back and had its turn before. */
 export interface NextTask {
   readonly id: string;
-  readonly place?: Omit<Turn, 'priority'>;
+  readonly turn?: TurnInLine;
 }
 
-/** A waiting task's place in the queue. */
-export interface QueuePlace {
+/** Where a waiting task stands in the queue. */
+export interface QueuePosition {
   /** 1 = the next of its own account. Reveals nothing about other accounts. */
   readonly position: number;
   /** Jobs that are ahead of it, including running ones. */
@@ -149,8 +152,11 @@ export class FairOrder {
   }
 
   /** Puts tasks in line, for turns that are held by jobs. Both are identified by job ids. */
-  async join(members: readonly { task: string; job: string; place: Omit<Turn, 'priority'> }[]): Promise<void> {
-    const values = members.flatMap(({ task, job, place }) => [place.accountId, task, place.keyTurn, job, place.turn]);
+  async join(members: readonly { task: string; job: string; turn: TurnInLine }[]): Promise<void> {
+    const values = members.flatMap(({ task, job, turn: { accountId, accountTurn, keyTurn } }) => [
+      ...[accountId, task, keyTurn],
+      ...[job, accountTurn],
+    ]);
     if (values.length > 0) await this.run(JOIN, values);
   }
 
@@ -164,15 +170,15 @@ export class FairOrder {
   }
 
   /** The account's next task, to run in the turn of one that no longer needs to run. */
-  async nextAfter({ place }: NextTask): Promise<NextTask | undefined> {
-    if (place === undefined) return undefined;
-    const next = nextTask(await this.next(this.redis, '', place.accountId));
-    return next?.place && { id: next.id, place: { ...next.place, turn: place.turn } };
+  async nextAfter({ turn }: NextTask): Promise<NextTask | undefined> {
+    if (turn === undefined) return undefined;
+    const next = nextTask(await this.next(this.redis, '', turn.accountId));
+    return next?.turn && { id: next.id, turn: { ...next.turn, accountTurn: turn.accountTurn } };
   }
 
   /** Puts the task of a job that has started back in line, because the job is tried again later. */
-  async putBack(job: string, { id, place }: NextTask): Promise<void> {
-    if (place !== undefined) await this.join([{ task: id, job, place }]);
+  async putBack(job: string, { id, turn }: NextTask): Promise<void> {
+    if (turn !== undefined) await this.join([{ task: id, job, turn }]);
   }
 
   /** Takes a task out of line. Returns the job that is no longer needed, if there is one. */
@@ -187,11 +193,11 @@ export class FairOrder {
     return ((await this.run(MISSING, tasks)) as number[]).map((lost) => lost === 1);
   }
 
-  /** The tasks' places; undefined for those that are not in line. */
-  async places(tasks: readonly string[]): Promise<(QueuePlace | undefined)[]> {
+  /** The tasks' positions; undefined for those that are not in line. */
+  async positions(tasks: readonly string[]): Promise<(QueuePosition | undefined)[]> {
     if (tasks.length === 0) return [];
-    const places = (await this.run(PLACES, tasks)) as [number, number][];
-    return places.map(([place, before]) => (place < 0 ? undefined : { position: place + 1, before }));
+    const ranks = (await this.run(POSITIONS, tasks)) as [number, number][];
+    return ranks.map(([rank, before]) => (rank < 0 ? undefined : { position: rank + 1, before }));
   }
 
   private async take(callers: readonly QueueCaller[], mostBefore: number): Promise<TurnOffer[]> {
@@ -209,7 +215,7 @@ export class FairOrder {
   }
 }
 
-type TurnAnswer = [priority: number, turn: string, keyTurn: string, before: number];
+type TurnAnswer = [priority: number, accountTurn: string, keyTurn: string, before: number];
 
 /** A caller as script arguments. */
 function asked({ accountId, accountWeight, originalKeyId, weight }: QueueCaller): (string | number)[] {
@@ -221,15 +227,15 @@ function turnsOf({ accountId, accountWeight, originalKeyId, weight }: QueueCalle
   return [accountId, STEPS / accountWeight, originalKeyId, 1 / weight];
 }
 
-function offerOf({ accountId }: QueueCaller, [priority, turn, keyTurn, before]: TurnAnswer): TurnOffer {
-  return { turn: priority === 0 ? undefined : { priority, accountId, turn, keyTurn }, before };
+function offerOf({ accountId }: QueueCaller, [priority, accountTurn, keyTurn, before]: TurnAnswer): TurnOffer {
+  return { turn: priority === 0 ? undefined : { priority, accountId, accountTurn, keyTurn }, before };
 }
 
 function nextTask(answer: unknown): NextTask | undefined {
-  const [id, accountId, keyTurn, turn] = answer as string[];
+  const [id, accountId, keyTurn, accountTurn] = answer as string[];
   if (id === undefined) return undefined;
-  if (accountId === undefined || keyTurn === undefined || turn === undefined) return { id };
-  return { id, place: { accountId, keyTurn, turn } };
+  if (accountId === undefined || keyTurn === undefined || accountTurn === undefined) return { id };
+  return { id, turn: { accountId, keyTurn, accountTurn } };
 }
 
 /** Throws when there is no answer in time. */

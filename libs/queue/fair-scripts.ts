@@ -237,15 +237,15 @@ export const MISSING = script(`
   end
   return lost`);
 
-/** ARGV: tasks. Returns for each its place in its account's line (-1 = in none) and the jobs ahead of it. */
-export const PLACES = script(`
-  local places, running = {}, ahead()
+/** ARGV: tasks. Returns for each its rank in its account's line (-1 = in none) and the jobs ahead of it. */
+export const POSITIONS = script(`
+  local ranks, running = {}, ahead()
   for i = 2, #ARGV do
     local account = call('HGET', accounts, ARGV[i])
-    local place = account and call('ZRANK', line(account), ARGV[i])
-    local served_as = place and call('ZRANGE', turns(account), place, place)[1] or not account and ARGV[i]
+    local rank = account and call('ZRANK', line(account), ARGV[i])
+    local served_as = rank and call('ZRANGE', turns(account), rank, rank)[1] or not account and ARGV[i]
     local before = served_as and call('ZRANK', prioritized, served_as)
-    if not account and before then place = 0 end
-    places[#places + 1] = { place or -1, running + (before or 0) }
+    if not account and before then rank = 0 end
+    ranks[#ranks + 1] = { rank or -1, running + (before or 0) }
   end
-  return places`);
+  return ranks`);

@@ -54,7 +54,7 @@ export class ImageQueue {
     });
     // Sends both at once; `missing` finds a turn whose job does not arrive.
     const joined = this.order.join(
-      jobs.flatMap(({ turn, opts: { jobId } }) => (turn ? { task: jobId, job: jobId, place: turn } : [])),
+      jobs.flatMap(({ turn, opts: { jobId } }) => (turn ? { task: jobId, job: jobId, turn } : [])),
     );
     const [first] = jobs;
     const added =

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
-import { FairOrder, type QueueCaller, type QueuePlace } from './fair-order.js';
+import { FairOrder, type QueueCaller, type QueuePosition } from './fair-order.js';
 import type { QueueEntry } from './image-queue.js';
 import { imageJobId } from './job-catalog.js';
 import { IMAGE_SENDER, whileConnected } from './queue-sender.js';
@@ -25,10 +25,10 @@ export class QueueLine {
     private readonly order: FairOrder,
   ) {}
 
-  /** Places of the tasks that are in line, by task id, with one command for all. Throws when Redis does not answer. */
-  async places(entries: readonly Pick<QueueEntry, 'taskId' | 'epoch'>[]): Promise<Map<string, QueuePlace>> {
-    const places = await this.order.places(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
-    return new Map(entries.flatMap(({ taskId }, index) => (places[index] ? [[taskId, places[index]]] : [])));
+  /** Positions of the tasks that are in line, by task id, with one command for all. Throws when Redis does not answer. */
+  async positions(entries: readonly Pick<QueueEntry, 'taskId' | 'epoch'>[]): Promise<Map<string, QueuePosition>> {
+    const positions = await this.order.positions(entries.map(({ taskId, epoch }) => imageJobId(taskId, epoch)));
+    return new Map(entries.flatMap(({ taskId }, index) => (positions[index] ? [[taskId, positions[index]]] : [])));
   }
 
   /** How many jobs would be ahead of the caller's next task, with running ones. Throws when Redis does not answer. */

@@ -145,19 +145,19 @@ describe('estimates', () => {
     const tasks = [first, second, third];
     const estimates = await process();
     const positions = async (): Promise<(number | undefined)[]> => {
-      const places = await estimates.places(tasks);
-      return tasks.map(({ id }) => places.get(id)?.position);
+      const positions = await estimates.positions(tasks);
+      return tasks.map(({ id }) => positions.get(id)?.position);
     };
     expect(await positions()).toEqual([1, 2, 3]);
     // Another account's first turn comes before the second and third of this one, and after its first.
     const other = await queued('b');
     expect(await positions()).toEqual([1, 2, 3]);
-    const places = await estimates.places([second, other]);
-    expect(estimates.outlook(second, places.get(second.id))).toMatchObject({ queuePosition: 2, estimatedMs: 3_000 });
-    expect(estimates.outlook(other, places.get(other.id))).toMatchObject({ queuePosition: 1, estimatedMs: 2_000 });
+    const positions = await estimates.positions([second, other]);
+    expect(estimates.outlook(second, positions.get(second.id))).toMatchObject({ queuePosition: 2, estimatedMs: 3_000 });
+    expect(estimates.outlook(other, positions.get(other.id))).toMatchObject({ queuePosition: 1, estimatedMs: 2_000 });
     await room.queue.remove({ taskId: first.id, epoch: 0 });
     expect(await positions()).toEqual([undefined, 1, 2]);
-    expect((await estimates.places([third])).get(third.id)?.before).toBe(2);
+    expect((await estimates.positions([third])).get(third.id)?.before).toBe(2);
     await queued('a'); // a later one of the same key never goes first
     expect(await positions()).toEqual([undefined, 1, 2]);
   });
@@ -201,9 +201,9 @@ describe('estimates', () => {
     await measured(worker('one', 1), 5_000, 3);
     const estimates = await process();
     const task = await queued('a');
-    const place = (await estimates.places([task])).get(task.id);
+    const position = (await estimates.positions([task])).get(task.id);
     room.redis.disconnect();
-    expect(await estimates.places([task])).toEqual(new Map());
-    expect(estimates.outlook(task, place)).toEqual({ estimatedMs: undefined, queuePosition: undefined });
+    expect(await estimates.positions([task])).toEqual(new Map());
+    expect(estimates.outlook(task, position)).toEqual({ estimatedMs: undefined, queuePosition: undefined });
   });
 });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { QueueHealth } from '#queue/queue-health.js';
-import type { QueueCaller, QueuePlace } from '#queue/fair-order.js';
+import type { QueueCaller, QueuePosition } from '#queue/fair-order.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes, type ServiceRecord } from '#queue/service-times.js';
 import { measuredServiceMs, mostBefore, passingMs, serviceMs, waitMs } from './estimate.js';
@@ -10,7 +10,7 @@ import type { TaskCommand, TaskSummary } from '../row/task.js';
 /** How often a process reads the shared record of service times. */
 const READ_EVERY_MS = 2_000;
 
-/** A task's estimated time and its place in the queue; unknown values are undefined. */
+/** A task's estimated time and its position in the queue; unknown values are undefined. */
 export interface Outlook {
   /** Milliseconds from acceptance to the end. */
   readonly estimatedMs: number | undefined;
@@ -86,13 +86,13 @@ export class TaskEstimates {
     return (this.record && passingMs(this.record, tasks, kindOf(command))) ?? 0;
   }
 
-  /** Queue places of the waiting tasks among these, by task id: one Redis command for all, none if no task waits. */
-  async places(tasks: readonly TaskSummary[]): Promise<ReadonlyMap<string, QueuePlace>> {
+  /** Queue positions of the waiting tasks among these, by task id: one Redis command for all, none if no task waits. */
+  async positions(tasks: readonly TaskSummary[]): Promise<ReadonlyMap<string, QueuePosition>> {
     const waiting = tasks.flatMap(({ id, phase, underway }) =>
       underway !== null && phase === 'queued' ? [{ taskId: id, epoch: underway.epoch }] : [],
     );
     if (waiting.length === 0 || !this.health.accepting) return new Map();
-    return this.line.places(waiting).catch(() => {
+    return this.line.positions(waiting).catch(() => {
       this.health.reportFailure();
       return new Map();
     });
@@ -100,22 +100,22 @@ export class TaskEstimates {
 
   /**
    * The outlook of a task. If it has ended: the estimate from its acceptance. If it is running: from its provider's
-   * times. If it is waiting: from its place. Never less than the time that has passed.
+   * times. If it is waiting: from its position. Never less than the time that has passed.
    */
-  outlook(task: TaskSummary, place?: QueuePlace): Outlook {
+  outlook(task: TaskSummary, position?: QueuePosition): Outlook {
     const { underway } = task;
     if (underway === null) return { ...NOTHING, estimatedMs: task.estimatedMs ?? undefined };
     if (this.record === undefined || !this.health.accepting) return NOTHING;
-    if (task.phase === 'queued' && place === undefined) {
+    if (task.phase === 'queued' && position === undefined) {
       // On its way to a worker, or not in line yet: the estimate from its acceptance is the best available.
       return {
         ...NOTHING,
         estimatedMs: task.estimatedMs === null ? undefined : Math.max(task.estimatedMs, underway.ageMs),
       };
     }
-    const rest = place === undefined ? this.rest(this.record, task) : this.total(task, place.before);
+    const rest = position === undefined ? this.rest(this.record, task) : this.total(task, position.before);
     return {
-      queuePosition: place?.position,
+      queuePosition: position?.position,
       estimatedMs: rest === undefined ? undefined : underway.ageMs + Math.max(0, rest),
     };
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { QueuePlace } from '#queue/fair-order.js';
+import type { QueuePosition } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/row/task-status.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
@@ -16,7 +16,7 @@ import { TaskWatchers } from './task-watchers.js';
 
 /** What an event stream shows of a task; by default the public view. */
 export interface Shown {
-  readonly dataOf: (task: TaskSummary, place?: QueuePlace) => object | Promise<object>;
+  readonly dataOf: (task: TaskSummary, position?: QueuePosition) => object | Promise<object>;
   /** Starts additional events of the stream; returns a function that stops them. */
   readonly begin: (events: EventStream) => () => void;
 }
@@ -74,10 +74,15 @@ export class FollowTask {
    * caller disconnects or the process stops. Throws AppError `concurrency_limit_exceeded` when the account has too many
    * followers.
    */
-  stream(task: TaskSummary, place: QueuePlace | undefined, reply: FastifyReply, shown: Partial<Shown> = {}): void {
+  stream(
+    task: TaskSummary,
+    position: QueuePosition | undefined,
+    reply: FastifyReply,
+    shown: Partial<Shown> = {},
+  ): void {
     reply.request.taskId = task.id;
     if (reply.raw.destroyed) return;
-    const { dataOf = (look, itsPlace) => ({ code: 200, data: this.links.view(look, itsPlace) }) } = shown;
+    const { dataOf = (look, itsPosition) => ({ code: 200, data: this.links.view(look, itsPosition) }) } = shown;
     const leave = isFinal(task.status) ? () => undefined : this.limit.enter(sourceOf(reply.request));
     const call = new AbortController();
     let stopWatching = (): void => undefined;
@@ -102,7 +107,7 @@ export class FollowTask {
     };
     const show = (look: TaskSummary | undefined): void => {
       if (look !== undefined && !isSame(look, sent)) {
-        say(dataOf(look, look === task ? place : undefined));
+        say(dataOf(look, look === task ? position : undefined));
         sent = look;
       }
       if (look !== undefined && !isFinal(look.status)) return;

@@ -93,7 +93,7 @@ export class TasksController {
   async events(@Caller() caller: Caller, @Param() { taskId }: TaskIdParam, @Res() reply: FastifyReply): Promise<void> {
     const task = await this.named(taskId, (id) => this.tasks.find(caller, id));
     void reply.header('x-task-id', task.id);
-    if (isRead(reply)) this.follow.stream(task, (await this.estimates.places([task])).get(task.id), reply);
+    if (isRead(reply)) this.follow.stream(task, (await this.estimates.positions([task])).get(task.id), reply);
     else void reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-store').send();
   }
 
@@ -118,8 +118,8 @@ export class TasksController {
 
   private async answer(task: TaskSummary, more: Pick<TaskView, 'timeline'> = {}): Promise<TaskResponse> {
     // Only a queued task has a position, so only that needs a query.
-    const places = task.phase === 'queued' ? await this.estimates.places([task]) : undefined;
-    return { code: 200, data: { ...this.links.view(task, places?.get(task.id)), ...more } };
+    const positions = task.phase === 'queued' ? await this.estimates.positions([task]) : undefined;
+    return { code: 200, data: { ...this.links.view(task, positions?.get(task.id)), ...more } };
   }
 }
 

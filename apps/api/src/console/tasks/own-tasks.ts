@@ -42,7 +42,7 @@ export class OwnTasks {
   }
 
   async view(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
-    const view = await this.shown.view(viewer, task, (await this.estimates.places([task])).get(task.id));
+    const view = await this.shown.view(viewer, task, (await this.estimates.positions([task])).get(task.id));
     if (task.underway === null || this.estimates.isMeasured(task)) return view;
     // The default estimate may be far off: it would give the first image of any model half a minute.
     const { estimated_time: _, ...rest } = view;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { TaskLinks } from '#answers/task-links.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TaskView } from '#contract/task-view.js';
-import type { QueuePlace } from '#queue/fair-order.js';
+import type { QueuePosition } from '#queue/fair-order.js';
 import { thumbnailKey } from '#storage/object-key.js';
 import { ResultLinks } from '#storage/result-links.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
@@ -25,8 +25,8 @@ export class ShownImages {
   }
 
   /** The public API's view; links of favorites stay valid as long as their images are kept. */
-  view(task: TaskSummary, { isFavorite }: Pick<TaskDetail, 'isFavorite'>, place?: QueuePlace): TaskView {
-    return this.links.view({ ...task, isKept: isFavorite }, place);
+  view(task: TaskSummary, { isFavorite }: Pick<TaskDetail, 'isFavorite'>, position?: QueuePosition): TaskView {
+    return this.links.view({ ...task, isKept: isFavorite }, position);
   }
 
   /** Empty once the images were deleted. */

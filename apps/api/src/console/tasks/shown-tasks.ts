@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
-import type { QueuePlace } from '#queue/fair-order.js';
+import type { QueuePosition } from '#queue/fair-order.js';
 import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
@@ -48,8 +48,8 @@ export class ShownTasks {
     });
   }
 
-  /** A task with all details; `place`: its queue position, if it has one. */
-  async view(viewer: TaskViewer, task: TaskSummary, place?: QueuePlace): Promise<ConsoleTaskView> {
+  /** A task with all details; `position`: its queue position, if it has one. */
+  async view(viewer: TaskViewer, task: TaskSummary, position?: QueuePosition): Promise<ConsoleTaskView> {
     const { accountId } = viewer;
     const [details, history, deliveries] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
@@ -57,7 +57,7 @@ export class ShownTasks {
       this.deliveries.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
     ]);
     const detail = details.get(task.id) ?? deletedTask(task.id);
-    const view = this.images.view(task, detail, place);
+    const view = this.images.view(task, detail, position);
     return {
       ...this.row(task, view, detail),
       request_id: task.requestId,
