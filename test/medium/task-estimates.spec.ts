@@ -145,16 +145,16 @@ describe('estimates', () => {
     const tasks = [first, second, third];
     const estimates = await process();
     const positions = async (): Promise<(number | undefined)[]> => {
-      const positions = await estimates.positions(tasks);
-      return tasks.map(({ id }) => positions.get(id)?.position);
+      const found = await estimates.positions(tasks);
+      return tasks.map(({ id }) => found.get(id)?.position);
     };
     expect(await positions()).toEqual([1, 2, 3]);
     // Another account's first turn comes before the second and third of this one, and after its first.
     const other = await queued('b');
     expect(await positions()).toEqual([1, 2, 3]);
-    const positions = await estimates.positions([second, other]);
-    expect(estimates.outlook(second, positions.get(second.id))).toMatchObject({ queuePosition: 2, estimatedMs: 3_000 });
-    expect(estimates.outlook(other, positions.get(other.id))).toMatchObject({ queuePosition: 1, estimatedMs: 2_000 });
+    const found = await estimates.positions([second, other]);
+    expect(estimates.outlook(second, found.get(second.id))).toMatchObject({ queuePosition: 2, estimatedMs: 3_000 });
+    expect(estimates.outlook(other, found.get(other.id))).toMatchObject({ queuePosition: 1, estimatedMs: 2_000 });
     await room.queue.remove({ taskId: first.id, epoch: 0 });
     expect(await positions()).toEqual([undefined, 1, 2]);
     expect((await estimates.positions([third])).get(third.id)?.before).toBe(2);
