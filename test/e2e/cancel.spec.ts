@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { patient } from '../support/patience.js';
+import { rawCall } from '../support/raw-call.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 
@@ -194,6 +195,18 @@ describe('cancelling tasks', () => {
     ] as const) {
       const response = await platform.call(`/v1/tasks/${id}/cancel`, { body, headers: { 'content-type': type } });
       expect([type, body, response.status]).toEqual([type, body, 200]);
+    }
+    // As curl -X POST does, with the headers of another call: no length, and so no body.
+    for (const type of ['application/json', 'multipart/form-data; boundary=b', 'text/plain']) {
+      const head = [
+        `POST /v1/tasks/${id}/cancel HTTP/1.1`,
+        'host: x',
+        'connection: close',
+        `authorization: Bearer ${platform.key}`,
+        `content-type: ${type}`,
+      ];
+      const answer = await rawCall(platform.url, `${head.join('\r\n')}\r\n\r\n`);
+      expect([type, answer?.status]).toEqual([type, 200]);
     }
   });
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { AppError } from '#contract/app-error.js';
 import { JSON_BODY_LIMIT } from '../api.config.js';
 import { discardBody, discardRest } from '../request-stream.js';
@@ -36,7 +36,13 @@ function mendContentType({ method, headers, is404, routeOptions }: FastifyReques
   // Fastify rejects a QUERY without one before any route or error of ours.
   if (is404 && method === 'QUERY') headers['content-type'] = 'application/octet-stream';
   // Many clients send a content type without a body.
-  if (routeOptions.config.bodyless === true && headers['content-length'] === '0') delete headers['content-type'];
+  if (routeOptions.config.bodyless === true && isEmpty(headers)) delete headers['content-type'];
+}
+
+/** Without a length, a request has a body only if it is chunked (RFC 9112, section 6.3). */
+function isEmpty(headers: IncomingHttpHeaders): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers;
+  return Number(length) === 0 && encoding === undefined;
 }
 
 function takeTypes(server: FastifyInstance, memory: BodyMemory): void {
