@@ -12,7 +12,7 @@ import { mayUseModel } from '../auth/caller.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/source-of.js';
 import { assertChatQuery } from '../images/image-query.js';
-import { assertCovered } from './chat-members.js';
+import { assertCovered } from './refuse-options.js';
 import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
