@@ -29,15 +29,15 @@ export class NewKeyRepository {
 
   /**
    * Creates a key; its text can be read only in the result. Throws AppError `account_limit_reached` when the account
-   * has reached its own limit, or else `keysPerAccount`; 0 = unlimited.
+   * has reached its own limit, or else `defaultMaxKeys`; 0 = unlimited.
    */
   async create(
     { name, accountId = DEFAULT_ACCOUNT, settings = {}, createdBy = null }: NewApiKey,
-    keysPerAccount = 0,
+    defaultMaxKeys = 0,
   ): Promise<CreatedKey> {
     return await this.prisma.$transaction(async (transaction) => {
       await lockAccount(transaction, accountId);
-      await assertRoomForKey(transaction, accountId, keysPerAccount);
+      await assertRoomForKey(transaction, accountId, defaultMaxKeys);
       return await this.insert(transaction, { name, accountId, createdBy, ...settingColumns(settings) });
     });
   }
@@ -48,31 +48,16 @@ export class NewKeyRepository {
    */
   async rotate(transaction: Transaction, id: string, end: Date): Promise<CreatedKey> {
     const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
-    const { accountId, createdBy, name, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, models, scopes } = old;
-    const { defaultResponseFormat, allowPixelSize, submitMode, expiresAt, tasks } = old;
-    const created = await this.insert(transaction, {
-      accountId,
-      createdBy,
-      name,
-      weight,
-      submitsPerMinute,
-      pollsPerMinute,
-      tasksInFlight,
-      models,
-      scopes,
-      defaultResponseFormat,
-      allowPixelSize,
-      submitMode,
-      expiresAt,
-      tasks,
-      originalKeyId: old.originalKeyId ?? old.id,
-    });
+    // All other columns are settings, and so is a new one until it is named here.
+    const { id: _id, prefix: _prefix, hash: _hash, secretId: _secretId, ...state } = old;
+    const { createdAt: _created, lastUsedAt: _lastUsed, revokedAt: _revoked, replacedBy: _replaced, ...kept } = state;
+    const created = await this.insert(transaction, { ...kept, originalKeyId: old.originalKeyId ?? old.id });
     const now = new Date();
     await transaction.apiKey.updateMany({
       where: { replacedBy: id, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
       data: { expiresAt: now },
     });
-    const ends = expiresAt === null || expiresAt > end ? end : expiresAt;
+    const ends = old.expiresAt === null || old.expiresAt > end ? end : old.expiresAt;
     await transaction.apiKey.update({ where: { id }, data: { replacedBy: created.id, expiresAt: ends } });
     return created;
   }
@@ -127,9 +112,9 @@ export class NewKeyRepository {
  * Counts the active keys; a key and its replacements count as one, as long as any of them is active. Throws AppError
  * `account_limit_reached` when the account has reached its limit.
  */
-async function assertRoomForKey(transaction: Transaction, accountId: string, keysPerAccount: number): Promise<void> {
+async function assertRoomForKey(transaction: Transaction, accountId: string, defaultMaxKeys: number): Promise<void> {
   const account = await transaction.account.findUnique({ where: { id: accountId }, select: { maxKeys: true } });
-  const most = account?.maxKeys ?? keysPerAccount;
+  const most = account?.maxKeys ?? defaultMaxKeys;
   if (most === 0) return;
   const working = await transaction.apiKey.findMany({
     where: { ...workingKeys(), accountId },

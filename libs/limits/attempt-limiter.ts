@@ -10,7 +10,10 @@ export const ATTEMPT_WINDOW_SECONDS = Symbol('seconds of a window of attempts');
 const SHARE_ALONE = 1 / 2;
 const MAX_NAMES = 10_000;
 
-/** Limits what people do by hand: signing in, and sending email. Goes on counting in memory while Redis is down. */
+/**
+ * Limits what people do by hand: signing in, changes in the console, tests and resends of webhooks, and what sends email.
+ * Goes on counting in memory while Redis is down.
+ */
 @Injectable()
 export class AttemptLimiter {
   private readonly alone: LRUCache<string, number>;

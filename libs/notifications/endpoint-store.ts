@@ -60,7 +60,7 @@ export class EndpointStore {
   ) {}
 
   /**
-   * Adds an endpoint and returns its id. The URL must have been checked (publicUrlProblem).
+   * Adds an endpoint and returns its id. The URL must have been checked (receiverUrlProblem).
    * Throws AppError `account_limit_reached` when the account has reached its limit of endpoints.
    */
   async add(accountId: string, url: string, events: readonly WebhookEventType[] = WEBHOOK_EVENTS): Promise<string> {

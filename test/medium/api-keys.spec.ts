@@ -88,3 +88,26 @@ it('revokes nothing when the name is unknown, shared by several keys, or of anot
   expect(await keys.revoke(id, 'acct_other')).toBe('unknown');
   expect((await keys.list()).map(({ revokedAt }) => revokedAt)).toEqual([null, null]);
 });
+
+it('rotates a key into one with all of its settings, that shares nothing else with it', async () => {
+  const settings = { weight: 3, submitsPerMinute: 4, pollsPerMinute: 5, tasksInFlight: 6, models: ['m'] } as const;
+  const more = { scopes: ['chat'], tasks: 'own', defaultResponseFormat: 'url', allowPixelSize: true } as const;
+  const expiresAt = new Date('2190-01-01');
+  const all = { ...settings, ...more, submitMode: 'apimart', expiresAt } as const;
+  const { id } = await newKeys.create({ name: 'team', settings: all, createdBy: 'setup' });
+  await pool.query(`UPDATE api_keys SET last_used_at = now(), created_at = '2020-01-01'`);
+  const before = await rowOf(id);
+  const end = new Date('2180-01-01');
+  const created = await keys.withAccountKeys('acct_default', (transaction) => newKeys.rotate(transaction, id, end));
+  const after = await rowOf(created.id);
+  const own = ['id', 'prefix', 'hash', 'created_at'];
+  expect(own.filter((column) => String(after[column]) === String(before[column]))).toEqual([]);
+  const given = { id: created.id, prefix: created.prefix, last_used_at: null, original_key_id: id };
+  expect(after).toEqual({ ...before, ...given, hash: after['hash'], created_at: after['created_at'] });
+  expect(await rowOf(id)).toEqual({ ...before, replaced_by: created.id, expires_at: end });
+});
+
+async function rowOf(id: string): Promise<Record<string, unknown>> {
+  const { rows } = await pool.query<Record<string, unknown>>('SELECT * FROM api_keys WHERE id = $1', [id]);
+  return rows[0] ?? {};
+}

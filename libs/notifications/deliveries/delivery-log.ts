@@ -27,7 +27,10 @@ export interface LoggedDelivery {
   readonly event: SentEventType;
   /** Null = the task’s callback_url. */
   readonly endpointId: string | null;
-  /** Null when the endpoint no longer exists, and for a callback_url, which its task has. */
+  /**
+   * Null when the endpoint no longer exists, and for a callback_url, which its task has: the API's console fills it in
+   * (`withCallbackUrls`).
+   */
   readonly url: string | null;
   readonly state: DeliveryState;
   readonly createdAt: Date;

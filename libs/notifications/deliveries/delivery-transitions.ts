@@ -36,7 +36,8 @@ export interface ClaimedDelivery {
 }
 
 /**
- * The transitions of a delivery: one statement each, fenced by the attempt like a task's, by the database's clock.
+ * The transitions of a delivery, fenced by the attempt like a task's, by the database's clock: `claim` is a transaction
+ * that locks the account, `finish` one statement.
  * Deliveries are created by a trigger on the tasks table, by tests of endpoints, and for alerts.
  */
 @Injectable()

@@ -59,6 +59,7 @@ export class SweepTasks {
     return count;
   }
 
+  /** Says nothing of deliveries: the sweep's last step enqueues them. */
   private tellOverdue(rows: readonly OverdueRow[]): void {
     for (const row of rows) {
       const { id, code } = row;

@@ -47,11 +47,11 @@ export class TaskEnds {
     this.events.publishCancelled(task.id);
   }
 
-  /** Only asynchronous tasks have webhooks, so for others it looks for none. */
-  private tell(task: EndedTask, asynchronous: boolean, outcome?: TaskOutcome): void {
+  /** Only asynchronous tasks have webhooks, so it looks for none of a task that is known to be another. */
+  private tell(task: EndedTask, mayHaveWebhooks: boolean, outcome?: TaskOutcome): void {
     this.slots.free(task, this.connected);
     this.events.publishSettled(task.id, outcome, this.connected);
-    if (asynchronous) this.deliveries.enqueueOfTask(task.id);
+    if (mayHaveWebhooks) this.deliveries.enqueueOfTask(task.id);
   }
 
   /** Undefined while there is no connection: events published then would be kept for later, when no caller needs them. */

@@ -7,7 +7,7 @@ import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/ap
 import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import { accountShare, type Caller } from './caller.js';
+import { accountShare, invalidKey, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
 import { FirstLookUpLimiter } from './first-look-up-limiter.js';
@@ -122,9 +122,4 @@ function admit(known: KnownKey | undefined): Caller {
   if (known === undefined || known.revoked || known.expiresAt <= Date.now()) throw invalidKey();
   if (known.accountDisabled) throw new AppError('account_disabled', 'The account of this API key is disabled.');
   return known.caller;
-}
-
-/** The same error for every cause, so that it reveals nothing about keys. */
-export function invalidKey(): AppError {
-  return new AppError('invalid_api_key', 'The API key is missing or invalid. Send it as: Authorization: Bearer <key>');
 }

@@ -1,8 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
-import { invalidKey } from './api-key-cache.js';
-import type { Caller } from './caller.js';
+import { callerOf } from './caller.js';
 
 /** Marks a route that needs no API key. */
 export const Public = (): MethodDecorator => RouteConfig({ public: true });
@@ -19,10 +18,4 @@ export class ApiKeyGuard implements CanActivate {
     if (isPublic !== true && isConsole !== true) callerOf(request);
     return true;
   }
-}
-
-/** The authenticated caller of a request. Throws AppError `invalid_api_key` when there is none. */
-export function callerOf(request: FastifyRequest): Caller {
-  if (request.caller === undefined) throw invalidKey();
-  return request.caller;
 }

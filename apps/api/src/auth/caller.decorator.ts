@@ -1,7 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { callerOf } from './api-key.guard.js';
-import type { Caller as AuthenticatedCaller } from './caller.js';
+import { callerOf, type Caller as AuthenticatedCaller } from './caller.js';
 
 /** Injects the caller into a handler. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): AuthenticatedCaller => {

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { AccountLimits } from '#accounts/account-store.js';
 import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
@@ -39,7 +40,10 @@ export function accountShare(row: Omit<AccountLimits, 'maxKeys'>): AccountShare 
   };
 }
 
-/** The caller of a request, as its API key defines it, with the tasks that it may see and cancel. */
+/**
+ * The caller of a request, with the tasks that it may see and cancel: as its API key defines it, or for a request of the
+ * console as the user and the key that their orders count for do (ConsoleCaller).
+ */
 export interface Caller extends TaskScope {
   readonly keyId: string;
   /** The first key of its chain of rotations, or the key itself. Limits count all keys of the chain as one. */
@@ -65,6 +69,17 @@ export interface Caller extends TaskScope {
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
+}
+
+/** The authenticated caller of a request. Throws AppError `invalid_api_key` when there is none. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === undefined) throw invalidKey();
+  return request.caller;
+}
+
+/** The same error for every cause, so that it reveals nothing about keys. */
+export function invalidKey(): AppError {
+  return new AppError('invalid_api_key', 'The API key is missing or invalid. Send it as: Authorization: Bearer <key>');
 }
 
 /** Whether generations of the caller's key respond at once with a task's id. */

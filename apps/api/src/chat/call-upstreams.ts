@@ -55,7 +55,7 @@ interface Refused {
   readonly refusal: Refusal;
 }
 
-/** The provider did not respond. */
+/** No provider gave an answer that the caller may see: none responded, or all refused our key. */
 interface Unanswered {
   readonly kind: 'unanswered';
   readonly attempt: Attempt;
@@ -89,8 +89,8 @@ export class CallUpstreams {
 
   /**
    * Passes the first response on with `passOn`, which must not fail, and holds its permit until then. Never fails: the
-   * error of an outcome is for the caller. It is AppError `chat_upstream_error` when no provider could be reached or the
-   * outcome of a call is unknown, `server_is_overloaded` when no provider accepts calls now, and an aborted signal's
+   * error of an outcome is for the caller. It is AppError `chat_upstream_error` when no provider could be reached, all
+   * refused our key, or the outcome of a call is unknown, `server_is_overloaded` when no provider accepts calls now, and an aborted signal's
    * reason.
    */
   async call(
@@ -102,7 +102,7 @@ export class CallUpstreams {
     let retryAfterMs = CLOSED_MS;
     let last: Called | undefined;
     let refused: Refused | undefined;
-    let notSent: unknown;
+    let lastFailure: unknown;
     for (const attempt of this.plan.attempts(model, catalog, this.limiter.isDrained)) {
       if (gone.aborted) break;
       const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId, caller);
@@ -113,14 +113,15 @@ export class CallUpstreams {
       last = await this.callOne(attempt, sent, passOn);
       endPermit(permit, last, sent.signal);
       if (!mayCallAnother(last)) return last;
-      this.passOver(last, sent.requestId);
-      if (last.kind === 'unanswered') notSent = last.error;
+      this.skip(last, sent.requestId);
+      if (last.kind === 'unanswered') lastFailure = last.error;
       else if (!isOurFault(last.refusal.status)) refused = last;
     }
+    // A refusal of our key is no answer for the caller, so after nothing else the outcome is `unanswered`.
     const left = gone.aborted ? (gone.reason as Error) : undefined;
     if (last === undefined) return { kind: 'uncalled', error: left ?? noProviderAvailable(retryAfterMs) };
     if (refused !== undefined && left === undefined) return refused;
-    return { kind: 'unanswered', attempt: last.attempt, isUnclear: false, error: left ?? failed(notSent) };
+    return { kind: 'unanswered', attempt: last.attempt, isUnclear: false, error: left ?? failed(lastFailure) };
   }
 
   /** Never fails; the error is ChatNotSent when another provider may be called. */
@@ -174,7 +175,7 @@ export class CallUpstreams {
   }
 
   /** Logs a call that another one follows, and avoids its key for a while. */
-  private passOver(called: Refused | Unanswered, requestId: string): void {
+  private skip(called: Refused | Unanswered, requestId: string): void {
     const { attempt } = called;
     const rest = restOf(called);
     if (rest > 0) this.plan.coolDown(attempt, rest);

@@ -15,6 +15,9 @@ const WRITTEN_LATE_MS = 600_000;
 /**
  * Rejects chats whose budget is used up, and reserves the estimated cost of the others until their cost is known.
  * However many start at once, a budget is exceeded at most by the last of them, plus the cost above their estimates.
+ *
+ * A reservation ends with the chat's row: the insert into `chat_usage` releases it (trigger `chats_count`). Where no row
+ * follows, `release` does, or ExpireChatUsage once it has expired.
  */
 @Injectable()
 export class ChatBudget {

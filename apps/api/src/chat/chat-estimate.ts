@@ -38,7 +38,7 @@ function isAddress(bytes: Buffer, at: number): boolean {
   return /"(?:image_)?url"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, at - MAX_NAME), at));
 }
 
-/** Counts the tokens of a response while it passes, in case its provider reports no usage. */
+/** Counts the tokens of a response on its way to the caller, in case its provider reports no usage. */
 export class OutputMeter {
   private lines = 0;
   private bytes = 0;

@@ -3,7 +3,7 @@ import { ImageGenerationRequest } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
 import { fieldsOf } from '#contract/request-fields.js';
 import type { ChatRequest } from './chat-request.js';
-import { readTurn } from './chat-turn.js';
+import { readOrder } from './image-order.js';
 
 /** Options with different names in `image_config`, the object that OpenRouter's clients use. */
 const CONFIG_NAMES: Readonly<Record<string, string>> = { aspect_ratio: 'size', image_size: 'resolution' };
@@ -39,7 +39,7 @@ export interface ChatImageRequest {
  * a part of it can't be used.
  */
 export function imageRequest(chat: ChatRequest): ChatImageRequest {
-  const { prompt, references } = readTurn(chat.body);
+  const { prompt, references } = readOrder(chat.body);
   const options = optionsOf(chat);
   for (const param of IN_MESSAGES) {
     if (options[param] === undefined) continue;

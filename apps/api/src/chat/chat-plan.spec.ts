@@ -28,7 +28,7 @@ describe('ChatPlan', () => {
   const names = (): string[] =>
     plan.attempts(CATALOG.models.get('m')!, CATALOG).map(({ provider, key }) => provider.name + (key?.name ?? ''));
 
-  it('asks ranks in their order, keys by turns, and the routes of a rank by chance', () => {
+  it('asks ranks in their order, keys in rotation, and the routes of a rank by chance', () => {
     expect(names()).toEqual(['ak1', 'ak2', 'b', 'c']);
     next = [0.9, 0.1];
     expect(names()).toEqual(['ak2', 'ak1', 'c', 'b']);

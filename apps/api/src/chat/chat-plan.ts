@@ -17,7 +17,7 @@ const MAX_ATTEMPTS = 6;
  * holds without Redis, and for a provider that can't be reached, before enough failures open its breaker.
  */
 export class ChatPlan {
-  private turns = 0;
+  private rotation = 0;
   /** When each avoided key is used normally again, in ms since the epoch. */
   private readonly coolingDown = new Map<string, number>();
 
@@ -28,8 +28,8 @@ export class ChatPlan {
 
   /** Ranks in order, routes of a rank by weight, a provider's keys in rotation; avoided keys come last. */
   attempts(model: ModelEntry, catalog: Catalog, isDrained: (provider: string) => boolean = () => false): Attempt[] {
-    const turn = this.turns++;
-    const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => turn });
+    const rotation = this.rotation++;
+    const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => rotation });
     const all = planned.filter(({ provider }) => !isDrained(provider.name));
     if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
     const ready = all.filter((one) => !this.isCoolingDown(one));

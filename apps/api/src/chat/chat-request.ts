@@ -1,7 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import { ScannedBody } from '../common/fastify/json-body.js';
 import type { ScanLimits } from '../common/fastify/json-scan.js';
-import { assertMemberNames, assertStreamOptions } from './chat-members.js';
+import { assertMemberNames, assertStreamOptions } from './refuse-options.js';
 import { valueAt, type Span } from './json-members.js';
 
 /** Longest of the few values that are read from a chat, in bytes. */

@@ -1,7 +1,7 @@
 import type { ChatUsageRow } from '#billing/chat-usage.repository.js';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ModelEntry, TokenPrices } from '#catalog/catalog.js';
-import { callerOf } from '../auth/api-key.guard.js';
+import { callerOf } from '../auth/caller.js';
 import type { Called, PassedOn } from './call-upstreams.js';
 import { costOfChat } from './chat-estimate.js';
 import type { ChatRequest } from './chat-request.js';

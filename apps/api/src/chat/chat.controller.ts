@@ -10,9 +10,9 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { mayUseModel } from '../auth/caller.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
-import { sourceOf } from '../common/fastify/json-body.js';
+import { sourceOf } from '../common/source-of.js';
 import { assertChatQuery } from '../images/image-query.js';
-import { assertCovered } from './chat-members.js';
+import { assertCovered } from './refuse-options.js';
 import { ChatBudget } from './chat-budget.js';
 import { readChatRequest } from './chat-request.js';
 import { DescribeChat } from './chat.openapi.js';
@@ -28,7 +28,7 @@ import { assertNoUploadLinks } from './upload-links.js';
 @Controller()
 export class ChatController {
   constructor(
-    private readonly source: CatalogSource,
+    private readonly catalogs: CatalogSource,
     private readonly chats: PassChat,
     private readonly images: GenerateInChat,
     private readonly budget: ChatBudget,
@@ -44,7 +44,7 @@ export class ChatController {
   async complete(@Caller() caller: Caller, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     assertChatQuery(request);
     const chat = readChatRequest(request.body);
-    const catalog = this.source.current;
+    const catalog = this.catalogs.current;
     const model = findModel(catalog, chat.model);
     if (model === undefined || !mayUseModel(caller, model)) {
       throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {

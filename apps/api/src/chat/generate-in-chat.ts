@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callerOf } from '../auth/api-key.guard.js';
-import { assertScope } from '../auth/caller.js';
+import { callerOf, assertScope } from '../auth/caller.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { AcceptImage } from '../images/accept-image.js';
 import { nameTask } from '../images/answer-image.js';

@@ -18,8 +18,8 @@ const MAX_HELD = 1_048_576;
 /** Bytes at the end of a longer response that are searched for its usage. */
 const TAIL = 16_384;
 
-/** What was learned of a response while it passed. */
-interface Passing {
+/** What was seen of a response on its way to the caller. */
+interface Seen {
   usage: TokenUsage | undefined;
   /** The provider completed its response. */
   whole: boolean;
@@ -27,7 +27,7 @@ interface Passing {
 }
 
 /** A response that was passed on. */
-export interface Relayed extends Readonly<Passing> {
+export interface Relayed extends Readonly<Seen> {
   /**
    * Undefined when the caller got all of it. AppError while nothing was sent; after that, an Error when the provider's
    * connection broke (the caller's is then closed), or when the caller disconnected and no more bytes may be read.
@@ -48,12 +48,12 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
   // `pump` finds an error of the moment between `hold` and itself, which would otherwise end the process.
   answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
-  const passing: Passing = { usage: undefined, whole: false, output: new OutputMeter(streamed) };
+  const seen: Seen = { usage: undefined, whole: false, output: new OutputMeter(streamed) };
   try {
-    await (streamed ? relayEvents : relayWhole)(reply, answer, relaying, passing);
-    return { ...passing, error: undefined };
+    await (streamed ? relayEvents : relayWhole)(reply, answer, relaying, seen);
+    return { ...seen, error: undefined };
   } catch (error) {
-    return { ...passing, error: error as Error };
+    return { ...seen, error: error as Error };
   } finally {
     const release = (): void => relaying.memory.release();
     if (reply.raw.closed) release();
@@ -65,7 +65,7 @@ async function relayEvents(
   reply: FastifyReply,
   answer: ChatResponse,
   { hideUsage, afterHangupBytes }: Relaying,
-  passing: Passing,
+  seen: Seen,
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
   if (!reply.raw.destroyed) {
@@ -74,15 +74,15 @@ async function relayEvents(
     reply.raw.flushHeaders();
   }
   const map = (chunk: Buffer): Buffer => {
-    passing.output.push(chunk);
+    seen.output.push(chunk);
     const kept = filter.push(chunk);
-    passing.usage = filter.usage;
+    seen.usage = filter.usage;
     return kept;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
   const rest = filter.end();
-  passing.usage = filter.usage;
-  passing.whole = true;
+  seen.usage = filter.usage;
+  seen.whole = true;
   endAnswer(reply, rest);
 }
 
@@ -90,14 +90,14 @@ async function relayWhole(
   reply: FastifyReply,
   answer: ChatResponse,
   { afterHangupBytes, memory }: Relaying,
-  passing: Passing,
+  seen: Seen,
 ): Promise<void> {
-  const held = await hold(answer.body, memory, passing.output).catch((cause: unknown) => {
+  const held = await hold(answer.body, memory, seen.output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
   if (held.whole) {
-    passing.usage = usageOfCompletion(held.bytes);
-    passing.whole = true;
+    seen.usage = usageOfCompletion(held.bytes);
+    seen.whole = true;
     if (reply.raw.destroyed) throw callerGone();
     beginAnswer(reply, answer, { 'content-length': String(held.bytes.length) });
     reply.raw.end(held.bytes);
@@ -111,13 +111,13 @@ async function relayWhole(
     reply.raw.write(held.bytes);
   }
   const map = (chunk: Buffer): Buffer => {
-    passing.output.push(chunk);
+    seen.output.push(chunk);
     tail.add(chunk);
     return chunk;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
-  passing.usage = usageInTail(tail.text());
-  passing.whole = true;
+  seen.usage = usageInTail(tail.text());
+  seen.whole = true;
   endAnswer(reply);
 }
 

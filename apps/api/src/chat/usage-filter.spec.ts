@@ -52,7 +52,7 @@ describe('UsageFilter', () => {
       const filter = new UsageFilter(true);
       let passed = 0;
       for (let at = 0; at < bytes.length; at++) passed += filter.push(bytes.subarray(at, at + 1)).length;
-      expect([passed, filter.heldBytes]).toEqual([bytes.length, 0]);
+      expect([passed, filter.end().length]).toEqual([bytes.length, 0]);
       const lengthOf = (of: unknown): number => (of as Buffer).length;
       // One copy of each byte, and those of a buffer that doubles.
       expect(copied.mock.contexts.reduce<number>((sum, of) => sum + lengthOf(of), 0)).toBeLessThan(4 * bytes.length);

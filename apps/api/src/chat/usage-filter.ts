@@ -25,21 +25,16 @@ interface EventData {
 export class UsageFilter {
   usage: TokenUsage | undefined;
   private readonly held = new HeldBytes();
-  /** Inside an event that is too long to be the usage event. */
-  private passing = false;
+  /** Whether the event that is arriving is too long to be the usage event. */
+  private isTooLong = false;
   /** Of a blank line, what has arrived: 1 after a line break, 2 after a line break and a carriage return. */
   private breaks: 0 | 1 | 2 = 0;
 
   constructor(private readonly hiding: boolean) {}
 
-  /** Bytes that are held back, for an event that is not complete. */
-  get heldBytes(): number {
-    return this.held.bytes;
-  }
-
   /** Returns the bytes that may be sent now. */
   push(chunk: Buffer): Buffer {
-    const isBetween = this.held.bytes === 0 && !this.passing && this.breaks === 0;
+    const isBetween = this.held.bytes === 0 && !this.isTooLong && this.breaks === 0;
     if (isBetween && endsEvent(chunk) && !tellsUsage(chunk)) return chunk;
     const kept = this.take(chunk);
     return this.hiding ? kept : chunk;
@@ -48,7 +43,7 @@ export class UsageFilter {
   /** Returns the remaining bytes at the end of the stream. */
   end(): Buffer {
     const rest = this.held.take();
-    const hidden = !this.passing && this.isHidden(rest);
+    const hidden = !this.isTooLong && this.isHidden(rest);
     return this.hiding && !hidden ? rest : NOTHING;
   }
 
@@ -57,17 +52,17 @@ export class UsageFilter {
     let start = 0;
     for (let end = this.endOfEvent(chunk, start); end !== -1; end = this.endOfEvent(chunk, start)) {
       const event = this.held.takeWith(chunk.subarray(start, end));
-      if (this.passing || !this.isHidden(event)) kept.push(event);
-      this.passing = false;
+      if (this.isTooLong || !this.isHidden(event)) kept.push(event);
+      this.isTooLong = false;
       start = end;
     }
     if (start < chunk.length) {
-      if (!this.passing) this.held.add(chunk.subarray(start));
+      if (!this.isTooLong) this.held.add(chunk.subarray(start));
       else kept.push(chunk.subarray(start));
     }
     if (this.held.bytes > MAX_HELD) {
       kept.push(this.held.take());
-      this.passing = true;
+      this.isTooLong = true;
     }
     return kept.length === 1 ? (kept[0] ?? NOTHING) : Buffer.concat(kept);
   }

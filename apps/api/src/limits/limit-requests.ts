@@ -133,7 +133,8 @@ function tell({ policy, limit, left, resetSeconds }: Standing, reply: FastifyRep
 
 /**
  * Counts every authenticated request of a counted route before its body is read. Orders in the console count for the
- * account's own key (`consoleCaller`), and all its other requests for the user's pages, and for their changes.
+ * key of `consoleCaller`: a member's limited key if there is one, otherwise the account's own. All its other requests
+ * count for the user's pages, and for their changes.
  */
 export function limitRequests(
   server: FastifyInstance,

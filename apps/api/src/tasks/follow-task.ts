@@ -8,7 +8,7 @@ import { AccessWatch } from '../common/access-watch.js';
 import { Draining } from '../common/draining.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
-import { sourceOf } from '../common/fastify/json-body.js';
+import { sourceOf } from '../common/source-of.js';
 import { errorBody } from '../common/error-reply.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { FollowerLimit } from './follower-limit.js';

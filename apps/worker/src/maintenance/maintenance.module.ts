@@ -15,7 +15,7 @@ import { AlertsModule } from '../alerts/alerts.module.js';
 import { Maintenance } from './maintenance.js';
 import { Schedules } from './schedules.js';
 
-/** Each room removes its own expired rows. Only workers need these classes, so they are provided here. */
+/** Each room removes its own expired rows. Only workers do so, and only AuditLog is of use to the API too. */
 const owners = [
   ExpireTasks,
   ExpireIdempotencyKeys,

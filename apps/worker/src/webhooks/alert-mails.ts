@@ -30,7 +30,7 @@ interface Recipient {
 }
 
 /** Timeout of an email in ms, and the signal that aborts it. */
-interface AttemptLimits {
+interface SendOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -48,7 +48,7 @@ export class AlertMails {
   async send(
     { accountId, address: to }: Recipient,
     { id, data }: AlertMessage,
-    { timeoutMs, signal }: AttemptLimits,
+    { timeoutMs, signal }: SendOptions,
   ): Promise<AttemptResult> {
     if (this.mailer.enabled && !(await admitAlertMail(this.limits, accountId, to))) return { error: 'email_limit' };
     const mail = {

@@ -24,7 +24,7 @@ export class DeliverWebhook {
 
   constructor(
     private readonly transitions: DeliveryTransitions,
-    private readonly deliveries: EnqueueDeliveries,
+    private readonly enqueueDeliveries: EnqueueDeliveries,
     private readonly messages: WebhookMessages,
     private readonly poster: PublicPoster,
     private readonly mails: AlertMails,
@@ -133,7 +133,7 @@ export class DeliverWebhook {
       durationMs,
       ...('status' in result ? { status: result.status } : { reason: result.error }),
     });
-    if (entry !== undefined && step.state === 'pending') await this.deliveries.enqueue(entry);
-    await this.deliveries.enqueueNext(claimed.accountId);
+    if (entry !== undefined && step.state === 'pending') await this.enqueueDeliveries.enqueue(entry);
+    await this.enqueueDeliveries.enqueueNext(claimed.accountId);
   }
 }

@@ -19,7 +19,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   private readonly errors = new QueueErrors();
 
   constructor(
-    private readonly deliveries: DeliverWebhook,
+    private readonly deliverWebhook: DeliverWebhook,
     private readonly grace: ShutdownGrace,
     private readonly logger: Logger,
   ) {
@@ -39,7 +39,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   async process(job: Job<unknown>, token?: string): Promise<void> {
     const { deliveryId } = parseDeliverWebhook(job.data);
     try {
-      await this.deliveries.run(deliveryId);
+      await this.deliverWebhook.run(deliveryId);
     } catch (error) {
       this.logger.warn('webhook.not_run', { deliveryId, error });
       await job.moveToDelayed(Date.now() + DATABASE_RETRY_MS, token);
@@ -50,7 +50,7 @@ export class WebhookProcessor extends WorkerHost implements OnApplicationBootstr
   /** Stops taking jobs, lets running ones finish within the grace time, then aborts them. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.worker.pause(true);
-    const timer = setTimeout(() => this.deliveries.stop(), this.grace.ms);
+    const timer = setTimeout(() => this.deliverWebhook.stop(), this.grace.ms);
     await this.worker.close();
     clearTimeout(timer);
   }

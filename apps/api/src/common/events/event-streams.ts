@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { ApiConfig } from '../api.config.js';
 import { EventStream } from './event-stream.js';
 import { BodyReservation, BodyMemory } from '../fastify/body-memory.js';
-import { sourceOf } from '../fastify/json-body.js';
+import { sourceOf } from '../source-of.js';
 
 /**
  * Creates event streams. Partial images for slow readers count in the memory for bodies, so that no number of readers

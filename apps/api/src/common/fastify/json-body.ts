@@ -7,8 +7,8 @@ import { LongText } from '#contract/long-text.js';
 import { BodyBytes } from './body-bytes.js';
 import { BodyReservation, type BodyMemory } from './body-memory.js';
 import { CHAT_LIMITS, invalidJson, JsonScan, PARSED_LIMITS, tooMuch, type ScanLimits, type Span } from './json-scan.js';
-import { networkOf } from '../network-of.js';
 import { collectBody, discardRest } from '../request-stream.js';
+import { sourceOf } from '../source-of.js';
 
 const SPACE = 0x20;
 
@@ -134,12 +134,6 @@ export function bodySourceOf(request: FastifyRequest): string {
   const { session, routeOptions } = request;
   const isSmall = routeOptions.config.largeBody !== true;
   return session !== undefined && isSmall ? `person ${session.personId}` : sourceOf(request);
-}
-
-/** Who a request counts for: its account, or its network while the account is unknown. */
-export function sourceOf(request: FastifyRequest): string {
-  const accountId = request.caller?.accountId ?? request.session?.accountId;
-  return accountId === undefined ? `network ${networkOf(request.ip)}` : `account ${accountId}`;
 }
 
 /** Replaces a byte order mark, which is not part of JSON, with spaces. */

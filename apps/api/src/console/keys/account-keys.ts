@@ -60,8 +60,8 @@ export class AccountKeys {
     if (!may(who, 'keys.manage_all')) await this.assertMayCreate(who, body);
     assertWithinAccount(body, await this.defaults.of(accountId));
     const budget = budgetAfter(body, undefined);
-    const { max_keys: keysPerAccount } = this.defaults.view;
-    const created = await this.newKeys.create({ name: body.name, accountId, settings, createdBy }, keysPerAccount);
+    const { max_keys: defaultMaxKeys } = this.defaults.view;
+    const created = await this.newKeys.create({ name: body.name, accountId, settings, createdBy }, defaultMaxKeys);
     if (budget) await this.budgets.set({ ownerId: created.id, owner: 'key' }, budget);
     return { key: await this.view(who, created.id), secret: created.key };
   }

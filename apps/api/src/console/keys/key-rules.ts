@@ -42,7 +42,10 @@ export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): v
 }
 
 /** Whether an admin has limited the key's requests or spending. */
-export function isLimited(key: ApiKeyRow, budget: Budget | undefined): boolean {
+export function isLimited(
+  key: Pick<ApiKeyRow, 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>,
+  budget: Budget | undefined,
+): boolean {
   const limits = [key.submitsPerMinute, key.pollsPerMinute, key.tasksInFlight];
   return budget !== undefined || limits.some((limit) => limit !== null && limit !== 0);
 }

@@ -21,7 +21,7 @@ import { ApiPage } from '../../common/query-fields.js';
 
 const OVERLAP_HOURS = 24;
 
-/** Webhook endpoints of an account. Endpoints and secrets are for admins. */
+/** Webhook endpoints of an account. Changing endpoints is for admins, and so are secrets. */
 @ConsoleController('Webhooks', 'webhooks')
 @Allow('webhooks.read')
 export class WebhooksController {

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { OpenCalls } from '../../common/open-calls.js';
-import { callerOf } from '../../auth/api-key.guard.js';
+import { callerOf } from '../../auth/caller.js';
 import { AcceptImage } from '../../images/accept-image.js';
 import type { Ask } from '../../images/asked.js';
 import { ReadRequest } from '../../images/read-request.js';

@@ -8,6 +8,7 @@ import type { Session } from '#accounts/session-store.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { accountShare, type Caller } from '../../auth/caller.js';
+import { isLimited } from '../keys/key-rules.js';
 import { notSignedIn } from '../protect-console.js';
 
 /** A user who orders images in the console. */
@@ -41,7 +42,10 @@ export class ConsoleCaller {
     return await this.caller(who, key ?? { id: await this.keyId(who.accountId) });
   }
 
-  /** The caller for provider tests: a key of its own, so that tests do not count as users' images. */
+  /**
+   * The caller for provider tests: a key of its own, so that tests do not count as users' images. Only the request that
+   * asks for the test was counted, before its body was read, for the key of `of`.
+   */
   async ofTest(who: Orderer): Promise<Caller> {
     return await this.caller(who, { id: await this.newKeys.ensureHidden(who.accountId, TEST_KEY) });
   }
@@ -82,9 +86,11 @@ export class ConsoleCaller {
   private async limitedKey(accountId: string, personId: string) {
     const keys = await this.keys.ofCreator(accountId, personId);
     const budgets = await this.budgets.find(keys.map(({ id }) => id));
-    return keys.find(({ id, submitsPerMinute, pollsPerMinute, tasksInFlight }) => {
-      const hasBudget = budgets.some(({ ownerId }) => ownerId === id);
-      return hasBudget || [submitsPerMinute, pollsPerMinute, tasksInFlight].some((limit) => (limit ?? 0) > 0);
-    });
+    return keys.find((key) =>
+      isLimited(
+        key,
+        budgets.find(({ ownerId }) => ownerId === key.id),
+      ),
+    );
   }
 }

@@ -72,7 +72,10 @@ class KeySettingsBody extends BudgetBody {
   submit_mode?: SubmitMode | null;
 }
 
-/** Absent or null = unchanged. */
+/**
+ * Absent = unchanged. Null resets a setting to its default, and removes the budget or the expiry; a name that is null
+ * stays unchanged.
+ */
 export class KeyChangeBody extends KeySettingsBody {
   @NameField({ optional: true })
   name?: string | null;

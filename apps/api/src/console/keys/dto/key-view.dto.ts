@@ -63,7 +63,7 @@ export class KeyView {
     type: String,
     nullable: true,
     enum: DEFAULT_RESPONSE_FORMATS,
-    description: 'Null = the deployment’s default.',
+    description: 'Null = the account’s default, or else the deployment’s.',
   })
   default_response_format!: DefaultResponseFormat | null;
 
@@ -108,7 +108,7 @@ export class KeyView {
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   revoked_at!: string | null;
 
-  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Rounded to the minute.' })
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'Up to a minute old.' })
   last_used_at!: string | null;
 
   @ApiProperty({ type: SpentView })
@@ -127,7 +127,7 @@ export class KeyNameView {
   name!: string;
 }
 
-/** Newest first; all keys of the account, for any user. */
+/** Newest first: all keys of the account, or for a member their own. */
 export class KeyNameListView extends ListOf(KeyNameView) {}
 
 /** A new key with its secret, which is never shown again. */

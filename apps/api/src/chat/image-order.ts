@@ -18,7 +18,7 @@ const OTHER_MEMBERS = new Set(['role', 'content', 'parts', 'name', 'id']);
 type Members = Readonly<Record<string, unknown>>;
 
 /** The image order in a chat: the user's last message, with the images that it is about. */
-export interface ChatTurn {
+export interface ImageOrder {
   readonly prompt: string;
   readonly references: readonly Text[];
 }
@@ -28,27 +28,27 @@ export interface ChatTurn {
  * of the latest earlier message with images, the model's own among them, because chat clients edit an image by talking
  * on. Throws AppError for a part that is neither text nor a usable image, and when there is no text.
  */
-export function readTurn(body: ScannedBody): ChatTurn {
+export function readOrder(body: ScannedBody): ImageOrder {
   const { items, itemCount } = body.scan;
   const first = itemCount - items.length;
   let budget = MAX_READ_BYTES;
-  let turn: ChatTurn | undefined;
+  let order: ImageOrder | undefined;
   for (let at = items.length - 1; at >= 0; at--) {
-    const message = messageAt(body, at, Math.min(budget, MAX_MESSAGE_BYTES), turn !== undefined);
+    const message = messageAt(body, at, Math.min(budget, MAX_MESSAGE_BYTES), order !== undefined);
     if (message === undefined) break;
     budget -= message.bytes;
     const place = `messages[${first + at}]`;
-    if (turn === undefined) {
+    if (order === undefined) {
       if (message.value['role'] !== 'user') continue;
-      turn = lastMessage(message.value, place);
-      if (turn.references.length > 0) return turn;
+      order = lastMessage(message.value, place);
+      if (order.references.length > 0) return order;
     } else {
       const references = earlierImages(message.value, place);
-      if (references.length > 0) return { ...turn, references };
+      if (references.length > 0) return { ...order, references };
     }
   }
-  if (turn === undefined) throw noPrompt();
-  return turn;
+  if (order === undefined) throw noPrompt();
+  return order;
 }
 
 interface ReadMessage {
@@ -69,7 +69,7 @@ function messageAt(body: ScannedBody, at: number, rest: number, isEarlier: boole
   }
 }
 
-function lastMessage(message: Members, place: string): ChatTurn {
+function lastMessage(message: Members, place: string): ImageOrder {
   const references: Text[] = [];
   const texts: string[] = [];
   let length = 0;

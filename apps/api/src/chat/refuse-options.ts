@@ -10,7 +10,7 @@ interface ChatMembers {
 }
 
 /**
- * Members that are read here or change the price: if another spelling passed, only some servers would understand it.
+ * Members that are read here or change the price: if another spelling were accepted, only some servers would understand it.
  */
 const READ = ['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'];
 const BY_SPELLING = new Map([...READ, ...CHAT_EXTRAS, 'include_usage'].map((name) => [spellingOf(name), name]));
