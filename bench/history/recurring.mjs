@@ -83,7 +83,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     intake: new TaskIntake(database, inserts, keyed, equal, departed),
     departed,
     transitions: new TaskTransitions(database),
-    sweep: new SweepTasks(database, queue, events, slots, logger),
+    sweep: new SweepTasks(database, queue, events, slots, logger, new Metrics()),
     deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
     line: new DeliveryLine(database, webhooksConfig),
     endpoints,

@@ -3,6 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { openSpan } from '#telemetry/spans.js';
 import { failOverdue, requeue, SWEEP_BATCH, type OverdueRow } from '../row/sweep.sql.js';
 import { TaskEvents } from './task-events.js';
@@ -42,9 +43,13 @@ export class SweepTasks {
     private readonly events: TaskEvents,
     private readonly slots: TaskSlots,
     private readonly logger: Logger,
+    private readonly metrics: Metrics,
   ) {}
 
-  /** Fails tasks past their deadline, and those of disabled accounts that no provider works on. Needs only the database, so it works without workers and without Redis. */
+  /**
+   * Fails tasks past their deadline, and those of disabled accounts that no provider works on. Needs only the database,
+   * so it works without workers and without Redis.
+   */
   async failOverdue(): Promise<number> {
     const overdue = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
     const disabled = taskError(new AppError('account_disabled', 'The account was disabled before the image was made.'));
@@ -62,6 +67,7 @@ export class SweepTasks {
   private tellOverdue(rows: readonly OverdueRow[]): void {
     for (const row of rows) {
       const { id, code } = row;
+      this.metrics.tasksEnded.inc({ outcome: 'failed', code });
       this.slots.free(row);
       this.events.publishSettled(id);
       const span = openSpan({

@@ -77,7 +77,5 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
   private count(action: string, count: number): void {
     if (count === 0) return;
     this.metrics.sweeps.inc({ action }, count);
-    if (action === 'failed_overdue')
-      this.metrics.tasksEnded.inc({ outcome: 'failed', code: 'generation_timeout' }, count);
   }
 }
