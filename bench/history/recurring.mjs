@@ -414,7 +414,7 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
   const usage = new UsageRepository(database);
   return [
     ['tasks/SweepTasks.failOverdue', () => sweep.failOverdue()],
-    ['tasks/SweepTasks.requeueAbandoned', () => sweep.requeueAbandoned()],
+    ['tasks/SweepTasks.requeueLost', () => sweep.requeueLost()],
     ['tasks/SweepTasks.enqueueForgotten', () => sweep.enqueueForgotten()],
     ['tasks/LostCallers.markAll', () => lost.markAll()],
     ['tasks/TaskObjects.known', () => objects.known([`results/${near.id}-1.png`])],

@@ -129,7 +129,7 @@ describe('the sweep', () => {
     const claim = await room.transitions.claim(later, 'worker', 20_000);
     await room.transitions.release({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
-    expect(await room.newSweep().requeueAbandoned()).toBe(0);
+    expect(await room.newSweep().requeueLost()).toBe(0);
     expect(await jobsOf(fresh.id)).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('the sweep', () => {
     await room.transitions.startProvider(lease, { provider: 'paid', key: '', model: 'm', free: false }, 3);
     await room.transitions.acceptedByProvider(lease, 'vendor-job-1');
     await room.transitions.park(lease, 60_000);
-    expect(await room.newSweep().requeueAbandoned()).toBe(0);
+    expect(await room.newSweep().requeueLost()).toBe(0);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '6 seconds' WHERE id = $1`, [id]);
     expect(await room.newSweep().enqueueForgotten()).toBe(1);
@@ -172,7 +172,7 @@ describe('the sweep', () => {
     await room.queue.add({ taskId: id, epoch: 0 });
     await room.transitions.claim(id, 'worker', 20_000);
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
-    const results = await Promise.all([room.newSweep().requeueAbandoned(), room.newSweep().requeueAbandoned()]);
+    const results = await Promise.all([room.newSweep().requeueLost(), room.newSweep().requeueLost()]);
     expect(results.sort()).toEqual([0, 1]);
     expect(await jobsOf(id)).toEqual(['0', '1']);
     expect(await room.store.find(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({ status: 'pending', phase: 'queued' });

@@ -29,8 +29,8 @@ interface SeenTask extends QueueEntry {
 }
 
 /**
- * Finds tasks that are overdue, abandoned or not enqueued. Runs in every process, without a leader: rows are locked
- * with SKIP LOCKED, each move is conditional, and doing one twice does no harm.
+ * Finds tasks that are overdue, lost by their worker, or not enqueued. Runs in every process, without a leader: rows are
+ * locked with SKIP LOCKED, each move is conditional, and doing one twice does no harm.
  */
 @Injectable()
 export class SweepTasks {
@@ -88,7 +88,7 @@ export class SweepTasks {
   }
 
   /** Requeues tasks whose worker let its lease expire. */
-  async requeueAbandoned(): Promise<number> {
+  async requeueLost(): Promise<number> {
     const seen = await this.prisma.task.findMany({
       where: { finishedAt: null, leaseUntil: { lt: new Date() } },
       ...PAGE,
@@ -150,10 +150,10 @@ export class SweepTasks {
    * Of two sweepers that saw the same row, only one gets the next epoch; the others leave it alone for the grace time.
    * A parked task has had its turn, so it goes first.
    */
-  private async nextEpoch(entries: readonly QueueEntry[], abandoned: boolean): Promise<QueueEntry[]> {
+  private async nextEpoch(entries: readonly QueueEntry[], lost: boolean): Promise<QueueEntry[]> {
     const next: QueueEntry[] = [];
     for (let at = 0; at < entries.length; at += SWEEP_BATCH) {
-      next.push(...(await requeue(this.prisma.pool, entries.slice(at, at + SWEEP_BATCH), abandoned)));
+      next.push(...(await requeue(this.prisma.pool, entries.slice(at, at + SWEEP_BATCH), lost)));
     }
     return next;
   }
