@@ -83,7 +83,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     intake: new TaskIntake(database, inserts, keyed, equal, departed),
     departed,
     transitions: new TaskTransitions(database),
-    sweep: new SweepTasks(database, queue, events, slots, logger),
+    sweep: new SweepTasks(database, queue, events, slots, logger, new Metrics()),
     deliveries: new DeliveryTransitions(database, webhooksConfig, new Metrics()),
     line: new DeliveryLine(database, webhooksConfig),
     endpoints,
@@ -414,7 +414,7 @@ function repairsOf({ sweep, lost, database, line, deliveries, accountId }, { nea
   const usage = new UsageRepository(database);
   return [
     ['tasks/SweepTasks.failOverdue', () => sweep.failOverdue()],
-    ['tasks/SweepTasks.requeueAbandoned', () => sweep.requeueAbandoned()],
+    ['tasks/SweepTasks.requeueLost', () => sweep.requeueLost()],
     ['tasks/SweepTasks.enqueueForgotten', () => sweep.enqueueForgotten()],
     ['tasks/LostCallers.markAll', () => lost.markAll()],
     ['tasks/TaskObjects.known', () => objects.known([`results/${near.id}-1.png`])],

@@ -48,6 +48,7 @@ export interface TurnOffer {
 
 /** A slot that a task needs in addition to its turn, among the tasks its account and key have in flight. */
 export interface Slot {
+  /** The task's own id, whichever job it has. */
   readonly task: string;
   /** Redis keys: when accounts were checked, the account's tasks, the key's tasks. */
   readonly keys: readonly [known: string, account: string, key: string];
@@ -65,8 +66,9 @@ export type SlotRefusal = 'account' | 'key' | 'unknown';
 /** A turn, once its job has its priority. */
 type TurnInLine = Omit<Turn, 'priority'>;
 
-/** The next task, as its job id, and its turn; without one, the task comes back and had its turn before. */
+/** The next task, and its turn; without one, the task comes back and had its turn before. */
 export interface NextTask {
+  /** The job id under which it was put in line: its own id with an epoch. */
   readonly id: string;
   readonly turn?: TurnInLine;
 }
@@ -88,7 +90,8 @@ const UNTAKEN = -2;
  * priority is decided when it is added, by round and weight, counted from the turn that is being served. So the first
  * job of every account comes before the second of any, however many are waiting. Which of the account's tasks a turn
  * runs is decided when it is served, because a key may join later than the jobs of its sibling keys.
- * Each method is one script; they throw like RedisScript.
+ * A task in line goes by the job id under which it was put there, which is its own id with an epoch; its slot by its
+ * own id. Each method is one script; they throw like RedisScript.
  */
 @Injectable()
 export class FairOrder {
@@ -181,22 +184,22 @@ export class FairOrder {
     if (turn !== undefined) await this.join([{ task: id, job, turn }]);
   }
 
-  /** Takes a task out of line. Returns the job that is no longer needed, if there is one. */
-  async leave(task: string): Promise<string | undefined> {
-    const job = (await this.run(LEAVE, [task])) as string;
+  /** Takes a task out of line, by its job id. Returns the job that is no longer needed, if there is one. */
+  async leave(jobId: string): Promise<string | undefined> {
+    const job = (await this.run(LEAVE, [jobId])) as string;
     return job === '' ? undefined : job;
   }
 
-  /** For each task, whether no job would run it. */
-  async missing(tasks: readonly string[]): Promise<boolean[]> {
-    if (tasks.length === 0) return [];
-    return ((await this.run(MISSING, tasks)) as number[]).map((lost) => lost === 1);
+  /** For each task, by its job id, whether no job would run it. */
+  async missing(jobIds: readonly string[]): Promise<boolean[]> {
+    if (jobIds.length === 0) return [];
+    return ((await this.run(MISSING, jobIds)) as number[]).map((lost) => lost === 1);
   }
 
-  /** The tasks' positions; undefined for those that are not in line. */
-  async positions(tasks: readonly string[]): Promise<(QueuePosition | undefined)[]> {
-    if (tasks.length === 0) return [];
-    const ranks = (await this.run(POSITIONS, tasks)) as [number, number][];
+  /** The positions of tasks, by their job ids; undefined for those that are not in line. */
+  async positions(jobIds: readonly string[]): Promise<(QueuePosition | undefined)[]> {
+    if (jobIds.length === 0) return [];
+    const ranks = (await this.run(POSITIONS, jobIds)) as [number, number][];
     return ranks.map(([rank, before]) => (rank < 0 ? undefined : { position: rank + 1, before }));
   }
 

@@ -111,7 +111,7 @@ export const TAKE_TURNS = script(`${takeTurns(2)}
 
 /**
  * Takes a turn, and a slot among the tasks that its account and key have in flight: both or neither. KEYS 7 to 9: when
- * accounts were checked, the account's tasks, the key's tasks; ARGV: task, the account's limit, the key's (0 = any
+ * accounts were checked, the account's tasks, the key's tasks; ARGV: task id, the account's limit, the key's (0 = any
  * number), ms a slot is kept, ms a check of the rows is trusted, then see `takeTurns`. Returns the outcome, and with
  * `taken` the answer of `takeTurns`. The account's tasks are stored as `<key> <task>`.
  */
@@ -142,13 +142,16 @@ const UNDO_TURNS = `
 /** ARGV: an account, the size of its turn, a key of it, and the size of that key's turn. Undoes their last turns. */
 export const RETURN_TURN = script(UNDO_TURNS);
 
-/** KEYS 7 to 9: see TAKE_TURN_AND_SLOT; ARGV: see RETURN_TURN, then a task. Undoes both, if the task has its slot. */
+/** KEYS 7 to 9: see TAKE_TURN_AND_SLOT; ARGV: see RETURN_TURN, then a task id. Undoes both, if the task has its slot. */
 export const RETURN_TURN_AND_SLOT = script(`
   call('ZREM', KEYS[9], ARGV[6])
   if call('ZREM', KEYS[8], ARGV[4] .. ' ' .. ARGV[6]) == 0 then return end
   ${UNDO_TURNS}`);
 
-/** ARGV for each task: account, task, the key's turn, job, the account's turn. Puts the tasks in line. */
+/**
+ * ARGV for each task: account, the task as its job id, the key's turn, the job that holds the account's turn, that turn.
+ * Puts the tasks in line.
+ */
 export const JOIN = script(`
   for i = 2, #ARGV, 5 do
     local account, task, job_id = ARGV[i], ARGV[i + 1], ARGV[i + 3]
@@ -159,8 +162,9 @@ export const JOIN = script(`
   end`);
 
 /**
- * ARGV: a job that starts, or '' and an account whose next task is wanted. Returns the task to run, its account, the
- * key's turn and the account's turn; only the job if it comes back after its turn; nothing if there is no task or turn.
+ * ARGV: a job that starts, or '' and an account whose next task is wanted. Returns the task to run (as its job id), its
+ * account, the key's turn and the account's turn; only the job if it comes back after its turn; nothing if there is no
+ * task or turn.
  * KEYS[7]: BullMQ's marker, which wakes a worker. With each job that BullMQ hands out, it wakes one for the next; when
  * none waits, that is in vain.
  */
@@ -193,8 +197,8 @@ export const NEXT = script(`
   return { head[1], account, head[2], turn }`);
 
 /**
- * ARGV: a task to take out of line. Returns the job to remove: the account's last one, so that all tasks behind this
- * one move up; '' when there is none.
+ * ARGV: a task to take out of line, as its job id. Returns the job to remove: the account's last one, so that all tasks
+ * behind this one move up; '' when there is none.
  */
 export const LEAVE = script(`
   local id = ARGV[2]
@@ -211,8 +215,8 @@ export const LEAVE = script(`
   return ends[#ends - 1]`);
 
 /**
- * ARGV: waiting tasks. Returns for each 1 if no job would run it, because it was never added or was lost; then removes
- * what is left of the task. Jobs that come back are in no line, and run the task that they name.
+ * ARGV: waiting tasks, as job ids. Returns for each 1 if no job would run it, because it was never added or was lost;
+ * then removes what is left of the task. Jobs that come back are in no line, and run the task that they name.
  */
 export const MISSING = script(`
   local lost = {}
@@ -237,7 +241,7 @@ export const MISSING = script(`
   end
   return lost`);
 
-/** ARGV: tasks. Returns for each its rank in its account's line (-1 = in none) and the jobs ahead of it. */
+/** ARGV: tasks, as job ids. Returns for each its rank in its account's line (-1 = in none) and the jobs ahead of it. */
 export const POSITIONS = script(`
   local ranks, running = {}, ahead()
   for i = 2, #ARGV do

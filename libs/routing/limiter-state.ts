@@ -15,7 +15,7 @@ const LONGEST_MS = 3_600_000;
 const FAILURE_WINDOW_MS = 300_000;
 
 /** A call that may begin, or has begun. */
-export interface ProviderCall {
+export interface LimitedCall {
   /** Distinguishes this permit from an earlier or later one of the same task. */
   readonly permit: string;
   readonly provider: string;
@@ -68,13 +68,13 @@ type Part = (typeof LINE_PARTS)[number] | 'breaker' | 'failures' | 'keys';
 export class LimiterState {
   constructor(
     @Inject(PRODUCER_REDIS) private readonly redis: GatheringRedis,
-    private readonly queue: RedisConfig,
+    private readonly redisConfig: RedisConfig,
     private readonly config: RoutingConfig,
   ) {}
 
   /** Takes a slot, or returns why there is none; `startedAt` is by Redis's clock, in ms. */
   async enter(
-    call: ProviderCall,
+    call: LimitedCall,
     { resume = false, caller, jobId = '', remainingMs = LONGEST_MS }: Asking,
   ): Promise<Answer<CallRejection | { readonly startedAt: number }>> {
     const { permit, provider, keyName, taskId } = call;
@@ -90,7 +90,7 @@ export class LimiterState {
    * Returns the slot, unless the call is parked, and records how the call went. The success of a provider whose slots
    * are not limited is sent with the next commands, which are those of the task's end, so that it costs no write.
    */
-  async leave(call: ProviderCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
+  async leave(call: LimitedCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
     if (outcome === 'succeeded' && !isLimited(call)) await this.redis.company(SUCCESS_WAITS_MS);
     const { permit, provider, keyName, taskId } = call;
     const { failures, pauseMs, keyPauseMs } = this.config;
@@ -106,7 +106,7 @@ export class LimiterState {
   }
 
   /** Extends the slots of all these calls by another lease. */
-  async renew(calls: readonly ProviderCall[]): Promise<void> {
+  async renew(calls: readonly LimitedCall[]): Promise<void> {
     const providers = [...new Set(calls.map(({ provider }) => provider))];
     const keys = providers.flatMap((provider) => this.keys(provider, 'calls', 'owners'));
     const values = calls.flatMap(({ provider, taskId, permit }) => [
@@ -133,17 +133,18 @@ export class LimiterState {
   }
 
   /** What the scripts of the line need besides its keys. */
-  private lineOf({ provider, limits: { concurrency = 0, startsPerMinute = 0 } }: ProviderCall): (string | number)[] {
-    const { redisPrefix: prefix } = this.queue;
+  private lineOf({ provider, limits: { concurrency = 0, startsPerMinute = 0 } }: LimitedCall): (string | number)[] {
+    const { redisPrefix: prefix } = this.redisConfig;
     return [`${prefix}:gate:${provider}`, `${prefix}:${IMAGE_QUEUE}`, concurrency, startsPerMinute];
   }
 
+  /** In Redis, the limiter is called `gate`. */
   private keys(provider: string, ...parts: Part[]): string[] {
-    return parts.map((part) => `${this.queue.redisPrefix}:gate:${provider}:${part}`);
+    return parts.map((part) => `${this.redisConfig.redisPrefix}:gate:${provider}:${part}`);
   }
 }
 
-function isLimited({ limits: { concurrency = 0, startsPerMinute = 0 } }: ProviderCall): boolean {
+function isLimited({ limits: { concurrency = 0, startsPerMinute = 0 } }: LimitedCall): boolean {
   return concurrency > 0 || startsPerMinute > 0;
 }
 

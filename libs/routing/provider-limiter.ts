@@ -4,7 +4,7 @@ import type { ProviderEntry } from '#providers/provider-entry.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './provider-switches.js';
-import type { Answer, CallReport, LimiterState, ProviderCall } from './limiter-state.js';
+import type { Answer, CallReport, LimiterState, LimitedCall } from './limiter-state.js';
 import type { Asking, CallPermit, CallRejection } from './call-permit.js';
 import { RoutingConfig } from './routing.config.js';
 import { SharedLimiter } from './shared-limiter.js';
@@ -20,7 +20,7 @@ const RENEWALS_PER_LEASE = 3;
  */
 @Injectable()
 export class ProviderLimiter implements OnApplicationShutdown {
-  private readonly calls = new Set<ProviderCall>();
+  private readonly calls = new Set<LimitedCall>();
   /** Reports and calls of jobs that are on their way to Redis. */
   private readonly sending = new Set<Promise<unknown>>();
   private readonly timer: NodeJS.Timeout;
@@ -86,7 +86,7 @@ export class ProviderLimiter implements OnApplicationShutdown {
     return refusal;
   }
 
-  private permit(call: ProviderCall, startedAt: number): CallPermit {
+  private permit(call: LimitedCall, startedAt: number): CallPermit {
     this.calls.add(call);
     const leave = (report: Omit<CallReport, 'startedAt'>): void => {
       if (!this.calls.delete(call)) return;

@@ -28,7 +28,7 @@ const BATCHES: readonly string[] = [
   'billing/ChatUsageRepository.removeBefore',
   'accounts/AuditLog.expire',
   'tasks/SweepTasks.failOverdue',
-  'tasks/SweepTasks.requeueAbandoned',
+  'tasks/SweepTasks.requeueLost',
   'tasks/SweepTasks.enqueueForgotten',
   'tasks/LostCallers.markAll',
 ];

@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import type { ProviderCall } from '#routing/limiter-state.js';
+import type { LimitedCall } from '#routing/limiter-state.js';
 import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import {
   openLimiterRoom,
@@ -184,7 +184,7 @@ describe('the limits of a provider, at several processes', () => {
       keyName: 'a',
       taskId: 'task',
       limits: providerEntry('p').limits,
-    })) as [ProviderCall, ProviderCall];
+    })) as [LimitedCall, LimitedCall];
     for (const call of [lost, lease]) await state.enter(call, {});
     await state.renew([lost]);
     await state.leave(lost, { outcome: 'neutral', startedAt: 0, keepMs: 60_000 });

@@ -1,8 +1,11 @@
 import { jest } from '@jest/globals';
+import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FIRST_PRIORITY } from '#queue/fair-scripts.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import { allTasksOf } from '#tasks/row/task.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { Sweeper } from '#tasks/states/sweeper.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -37,6 +40,25 @@ describe('the sweep', () => {
       error: { code: 'generation_timeout', type: 'timeout_error', http_status: 504 },
     });
     expect(await room.store.find(allTasksOf(TEST_ACCOUNT), fine)).toMatchObject({ status: 'pending' });
+  });
+
+  it('counts each task that it fails by the code of its error', async () => {
+    const overdue = await oldTask();
+    await oldTask();
+    await oldTask();
+    await room.sql(`UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE id = $1`, [overdue]);
+    await room.sql('UPDATE accounts SET disabled_at = now() WHERE id = $1', [TEST_ACCOUNT]);
+    const [config] = loadConfig([TasksConfig], { SWEEP_INTERVAL_MS: '200' });
+    const sweeper = new Sweeper(room.newSweep(), room.deliveries, config, room.logger, room.metrics);
+    const swept = async () => (await room.metrics.text()).includes('sweep_actions_total{action="failed_overdue"} 3');
+    sweeper.onApplicationBootstrap();
+    const isSwept = await waitUntil(swept, { timeoutMs: 20_000 }).finally(() => sweeper.beforeApplicationShutdown());
+    expect(isSwept).toBe(true);
+    const counted = (await room.metrics.text()).split('\n').filter((line) => line.startsWith('darkroom_tasks_ended'));
+    expect(counted.sort()).toEqual([
+      'darkroom_tasks_ended_total{outcome="failed",code="account_disabled"} 2',
+      'darkroom_tasks_ended_total{outcome="failed",code="generation_timeout"} 1',
+    ]);
   });
 
   it('fails hundreds of overdue tasks in one sweep', async () => {
@@ -107,7 +129,7 @@ describe('the sweep', () => {
     const claim = await room.transitions.claim(later, 'worker', 20_000);
     await room.transitions.release({ id: later, attempt: claim?.attempt ?? 0 }, 60_000);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
-    expect(await room.newSweep().requeueAbandoned()).toBe(0);
+    expect(await room.newSweep().requeueLost()).toBe(0);
     expect(await jobsOf(fresh.id)).toEqual([]);
   });
 
@@ -118,7 +140,7 @@ describe('the sweep', () => {
     await room.transitions.startProvider(lease, { provider: 'paid', key: '', model: 'm', free: false }, 3);
     await room.transitions.acceptedByProvider(lease, 'vendor-job-1');
     await room.transitions.park(lease, 60_000);
-    expect(await room.newSweep().requeueAbandoned()).toBe(0);
+    expect(await room.newSweep().requeueLost()).toBe(0);
     expect(await room.newSweep().enqueueForgotten()).toBe(0);
     await room.sql(`UPDATE tasks SET next_try_at = now() - interval '6 seconds' WHERE id = $1`, [id]);
     expect(await room.newSweep().enqueueForgotten()).toBe(1);
@@ -150,7 +172,7 @@ describe('the sweep', () => {
     await room.queue.add({ taskId: id, epoch: 0 });
     await room.transitions.claim(id, 'worker', 20_000);
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
-    const results = await Promise.all([room.newSweep().requeueAbandoned(), room.newSweep().requeueAbandoned()]);
+    const results = await Promise.all([room.newSweep().requeueLost(), room.newSweep().requeueLost()]);
     expect(results.sort()).toEqual([0, 1]);
     expect(await jobsOf(id)).toEqual(['0', '1']);
     expect(await room.store.find(allTasksOf(TEST_ACCOUNT), id)).toMatchObject({ status: 'pending', phase: 'queued' });

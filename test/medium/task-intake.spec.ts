@@ -200,7 +200,7 @@ describe('taking requests in', () => {
         const again = await ask(identity);
         expect(again.intake).toMatchObject({ attached: true, task: { id: first.intake.task.id } });
         await leave(first.intake, first.requestId);
-        expect(await intakes[0].find(command(), identity)).toBeUndefined();
+        expect(await intakes[0].attachExisting(command(), identity)).toBeUndefined();
         await leave(again.intake, again.requestId);
       }
     });
@@ -263,11 +263,11 @@ describe('taking requests in', () => {
 
     it('is found without making anything', async () => {
       const identity = uncounted();
-      expect(await intakes[0].find(command(), identity)).toBeUndefined();
+      expect(await intakes[0].attachExisting(command(), identity)).toBeUndefined();
       const { intake, requestId } = await ask(identity);
-      expect(await intakes[0].find(command(), identity)).toBeUndefined();
+      expect(await intakes[0].attachExisting(command(), identity)).toBeUndefined();
       await leave(intake, requestId);
-      expect(await intakes[0].find(command(), identity)).toMatchObject({ task: { id: intake.task.id } });
+      expect(await intakes[0].attachExisting(command(), identity)).toMatchObject({ task: { id: intake.task.id } });
     });
   });
 
@@ -334,9 +334,11 @@ describe('taking requests in', () => {
     it('is found without making anything', async () => {
       const identity = first();
       const left = await ask(0, identity);
-      expect(await processes[1]!.intake.find(command(), identity)).toBeUndefined();
+      expect(await processes[1]!.intake.attachExisting(command(), identity)).toBeUndefined();
       await end(0);
-      expect(await processes[1]!.intake.find(command(), identity)).toMatchObject({ task: { id: left.task.id } });
+      expect(await processes[1]!.intake.attachExisting(command(), identity)).toMatchObject({
+        task: { id: left.task.id },
+      });
     });
 
     it('is a task of its own when that caller does not wait, and when Redis cannot be asked', async () => {
@@ -504,9 +506,9 @@ describe('taking requests in', () => {
     const byKey = keyed();
     const byCount = unkeyed(1);
     for (const identity of [byKey, byCount, undefined]) {
-      expect(await intakes[0].find(command(), identity)).toBeUndefined();
+      expect(await intakes[0].attachExisting(command(), identity)).toBeUndefined();
       const { task } = await take(identity);
-      const found = await intakes[0].find(command(), identity);
+      const found = await intakes[0].attachExisting(command(), identity);
       expect(found?.task.id).toBe(identity === undefined ? undefined : task.id);
     }
   });

@@ -42,7 +42,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'tasks/DropInputs.delete',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
-    'tasks/takeBack',
+    'tasks/deleteUnwanted',
   ],
 };
 

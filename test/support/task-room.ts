@@ -70,7 +70,8 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
   const order = new FairOrder(redis, redisConfig);
   const queue = new ImageQueue(images, redis, order);
   const webhookQueue = new WebhookQueue(webhooks, redis, redisConfig);
-  const deliveryTransitions = new DeliveryTransitions(database, webhooksConfig, new Metrics());
+  const metrics = new Metrics();
+  const deliveryTransitions = new DeliveryTransitions(database, webhooksConfig, metrics);
   const deliveryLine = new DeliveryLine(database, webhooksConfig);
   const slots = new TaskSlots(redis, redisConfig, tasksConfig, database);
   const health = new QueueHealth(redis, redisConfig);
@@ -92,6 +93,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
     events,
     listener,
     logger,
+    metrics,
     prefix: testRedis.prefix,
     redisConfig,
     tasksConfig,
@@ -106,7 +108,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
     deliveries: new EnqueueDeliveries(deliveryLine, webhookQueue, logger),
     slots,
     lostCallers: new LostCallers(redis, redisConfig, database),
-    newSweep: () => new SweepTasks(database, queue, events, slots, logger),
+    newSweep: () => new SweepTasks(database, queue, events, slots, logger, metrics),
     /** Runs SQL, to make time pass for a task. */
     sql: (text: string, values: unknown[] = []) => database.pool.query(text, values),
     async close(): Promise<void> {

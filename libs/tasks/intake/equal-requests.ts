@@ -12,7 +12,7 @@ import { DepartedCallers } from './departed-callers.js';
 import { InsertTasks } from './insert-tasks.js';
 import { LostCallers } from './lost-callers.js';
 import { assertPresent, type OpenCall } from './open-call.js';
-import { takeBack } from './retract-tasks.js';
+import { deleteUnwanted } from './retract-tasks.js';
 
 /** How often a first try looks again, because another equal request came while it did. */
 const TRIES = 3;
@@ -54,10 +54,14 @@ export class EqualRequests {
     return request.retry > 0 ? await this.takeRetry(request) : await this.takeFirst(request);
   }
 
-  /** The task that `take` would find instead of making one. */
-  async find(request: Omit<UnkeyedRequest, 'deadlineMs'>): Promise<Intake | undefined> {
+  /**
+   * Attaches the request to the task that `take` would find instead of making one: it is this caller's from then on, and
+   * no longer abandoned.
+   */
+  async attachExisting(request: Omit<UnkeyedRequest, 'deadlineMs'>): Promise<Intake | undefined> {
     await this.departed.waitForMarks(request.fingerprint);
     if (request.retry === 0) return (await this.takeAbandoned(request)) ?? (await this.askOthers(request)).taken;
+    // Once is enough: the request was refused already, so at worst the refusal stands, and nothing is bought.
     const id = await takeUndelivered(this.prisma.pool, this.attaching(request));
     return id === undefined ? undefined : attach(this.prisma, id);
   }
@@ -124,6 +128,7 @@ export class EqualRequests {
     const wanted = this.attaching(request);
     const { requestId: attachedBy } = command;
     const taken = await inTransaction(this.prisma.pool, async (client) => {
+      // Twice, because the first answer may predate the wait for the lock.
       const earlier = (await takeUndelivered(client, wanted)) ?? (await takeUndelivered(client, wanted));
       if (earlier !== undefined) return { earlier, row: undefined };
       await assertPresent(call);
@@ -143,7 +148,7 @@ export class EqualRequests {
   /** The task of a later try, if there is one and nothing has happened to this one's yet, which is then deleted. */
   async yieldToRetry(request: Wanting, taken: Intake): Promise<Intake> {
     const other = await this.takeOfRetry(request);
-    if (other === undefined || !(await takeBack(this.prisma, taken.task.id))) return taken;
+    if (other === undefined || !(await deleteUnwanted(this.prisma, taken.task.id))) return taken;
     return other;
   }
 

@@ -20,26 +20,29 @@ export class KeyedRequests {
     private readonly store: TaskStore,
   ) {}
 
-  /** A new task, or the key's; undefined when that vanished before it could be read. Throws like `find`. */
+  /** A new task, or the key's; undefined when that vanished before it could be read. Throws like `attachExisting`. */
   async take(command: TaskCommand, deadlineMs: number, request: KeyedRequest): Promise<Intake | undefined> {
     const keptMs = IDEMPOTENCY_KEY_HOURS * HOUR_MS;
     const task = await this.inserts.insertUnlessFound(command, deadlineMs, { request: { ...request, keptMs } });
-    return task === undefined ? this.find(command, request) : created(task);
+    return task === undefined ? this.attachExisting(command, request) : created(task);
   }
 
   /**
-   * Undefined when the key is unused or expired, or its task is gone. Throws AppError `idempotency_key_reused` when the
-   * key belongs to another request.
+   * Attaches the request to the key's task. Undefined when the key is unused or expired, or its task is gone. Throws
+   * AppError `idempotency_key_reused` when the key belongs to another request.
    */
-  async find({ accountId, own }: TaskCommand, { key, fingerprint }: KeyedRequest): Promise<Intake | undefined> {
-    const lease = await this.prisma.idempotencyKey.findUnique({
+  async attachExisting(
+    { accountId, own }: TaskCommand,
+    { key, fingerprint }: KeyedRequest,
+  ): Promise<Intake | undefined> {
+    const held = await this.prisma.idempotencyKey.findUnique({
       where: { accountId_key: { accountId, key }, expiresAt: { gt: new Date() } },
     });
-    if (lease === null) return undefined;
-    const { taskId } = lease;
+    if (held === null) return undefined;
+    const { taskId } = held;
     // To a caller who may not see its task, the key is one that another request has used.
     const isSeen = (await this.store.within({ accountId, own }, [taskId])).has(taskId);
-    if (!isSeen || !fingerprint.equals(lease.fingerprint)) {
+    if (!isSeen || !fingerprint.equals(held.fingerprint)) {
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was already used for a different request.', {
         param: 'Idempotency-Key',
       });

@@ -48,7 +48,7 @@ export class RetractTasks {
     });
     const retracted: string[] = [];
     for (const { id } of found) {
-      if (!(await takeBack(this.prisma, id))) continue;
+      if (!(await deleteUnwanted(this.prisma, id))) continue;
       retracted.push(id);
       this.logger.warn('task.retracted', { taskId: id });
     }
@@ -60,7 +60,7 @@ export class RetractTasks {
  * Deletes a task, and its key, unless it was requested again or claimed meanwhile; returns whether it did. One at a
  * time, so that no transaction locks many budgets.
  */
-export async function takeBack(prisma: PrismaService, id: string): Promise<boolean> {
+export async function deleteUnwanted(prisma: PrismaService, id: string): Promise<boolean> {
   return prisma.$transaction(async (tx) => {
     const { count } = await tx.task.deleteMany({ where: { id, ...UNWANTED } });
     if (count > 0) await tx.idempotencyKey.deleteMany({ where: { taskId: id } });

@@ -119,7 +119,7 @@ export class SubmitTask {
 
   /** A request that repeats an accepted one gets that one's task, without a place; others get the refusal. */
   private async repeated({ command, identity, call }: Submission, refusal: AppError): Promise<Intake> {
-    const found = await this.intake.find(command, identity, call);
+    const found = await this.intake.attachExisting(command, identity, call);
     if (found === undefined) throw refusal;
     this.metrics.tasksAttached.inc();
     return found;

@@ -11,7 +11,7 @@ import { InsertTasks } from './insert-tasks.js';
 import { keyInProgress, KeyedRequests } from './keyed-requests.js';
 import { assertPresent, CallerGone, readClosedConnections, type OpenCall } from './open-call.js';
 import type { RequestIdentity } from './request-identity.js';
-import { takeBack } from './retract-tasks.js';
+import { deleteUnwanted } from './retract-tasks.js';
 
 /** Tries to get the task that a request repeats: it may vanish before it is read, but hardly several times in a row. */
 const TRIES = 3;
@@ -58,16 +58,19 @@ export class TaskIntake {
     }
   }
 
-  /** The existing task that the request repeats, if any. Throws like `take`. */
-  async find(
+  /**
+   * Attaches the request to the existing task that it repeats, if any: the task is wanted from then on, and without a
+   * key, it is this caller's and no longer abandoned. Throws like `take`.
+   */
+  async attachExisting(
     command: TaskCommand,
     identity: RequestIdentity | undefined,
     call?: OpenCall,
   ): Promise<Intake | undefined> {
     if (identity === undefined) return undefined;
-    if (identity.kind === 'keyed') return await this.keyed.find(command, identity);
+    if (identity.kind === 'keyed') return await this.keyed.attachExisting(command, identity);
     try {
-      return await this.equal.find({ ...identity, command, call });
+      return await this.equal.attachExisting({ ...identity, command, call });
     } catch (error) {
       throw this.left(command, identity, error);
     }
@@ -95,7 +98,7 @@ export class TaskIntake {
    * A request that was late leaves the task to its own retry.
    *
    * A caller who left meanwhile may have sent the request again, perhaps to another process, which can't know of this
-   * one. Takes the row back then, and throws CallerGone; if another request has attached to it, or this one has to
+   * one. Deletes the row then, and throws CallerGone; if another request has attached to it, or this one has to
    * another task, others may get that.
    */
   private async afterRow(
@@ -110,7 +113,7 @@ export class TaskIntake {
     if (performance.now() - since > UNDERWAY_MS) await readClosedConnections();
     if (call?.gone.aborted !== true) return kept;
     const { task, attached } = kept;
-    if (!attached && (await takeBack(this.prisma, task.id).catch(() => false))) throw new CallerGone();
+    if (!attached && (await deleteUnwanted(this.prisma, task.id).catch(() => false))) throw new CallerGone();
     if (identity.kind === 'unkeyed') {
       await this.departed.markAbandoned(task.id, command.requestId, fingerprint).catch(() => undefined);
     }

@@ -34,8 +34,8 @@ export async function lockEqualRequests(
 
 /**
  * Gives `requestId` an equal request's task of the last 15 minutes whose outcome was not delivered before it arrived: an
- * abandoned one first, then the newest. Retries wait for each other; call it twice, as the first answer may predate the
- * wait.
+ * abandoned one first, then the newest. Retries wait for each other; before a new task is made, call it twice, as the
+ * first answer may predate the wait.
  */
 export async function takeUndelivered(
   database: Queryable,

@@ -23,7 +23,10 @@ export interface Release {
   readonly delayMs: number;
   /** The end of the last call, if that was made and is open. */
   readonly call?: CallEnd | undefined;
-  /** Not a try, because no provider was free: one may call the task by its next epoch, which other releases skip. */
+  /**
+   * Not a try, because no provider was free, or no memory: what becomes free may call the task by its next epoch, which
+   * other releases skip.
+   */
   readonly wait?: boolean | undefined;
   /** Its provider keeps working, so it keeps its phase, its call and its start. */
   readonly parked?: boolean;

@@ -58,16 +58,16 @@ const REQUEUE = {
 };
 
 /**
- * Moves the entries that have not changed since they were read (waiting, or `abandoned` by their worker) to their next
+ * Moves the entries that have not changed since they were read (waiting, or `lost` by their worker) to their next
  * epoch, and returns them. Of two sweepers that saw the same row, only one gets it. A task that has had its turn comes
  * back without a caller. Raw for SKIP LOCKED, and because leases are by the database's clock.
  */
 export async function requeue(
   database: Queryable,
   entries: readonly QueueEntry[],
-  abandoned: boolean,
+  lost: boolean,
 ): Promise<QueueEntry[]> {
-  const values = [entries.map(({ taskId }) => taskId), entries.map(({ epoch }) => epoch), abandoned];
+  const values = [entries.map(({ taskId }) => taskId), entries.map(({ epoch }) => epoch), lost];
   const { rows } = await database.query<QueueEntry>({ ...REQUEUE, values });
   return rows.sort((a, b) => (a.taskId < b.taskId ? -1 : 1));
 }

@@ -3,6 +3,7 @@ import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ImageQueue, type QueueEntry } from '#queue/image-queue.js';
 import { Logger } from '#telemetry/logger.js';
+import { Metrics } from '#telemetry/metrics.js';
 import { openSpan } from '#telemetry/spans.js';
 import { failOverdue, requeue, SWEEP_BATCH, type OverdueRow } from '../row/sweep.sql.js';
 import { TaskEvents } from './task-events.js';
@@ -28,8 +29,8 @@ interface SeenTask extends QueueEntry {
 }
 
 /**
- * Finds tasks that are overdue, abandoned or not enqueued. Runs in every process, without a leader: rows are locked
- * with SKIP LOCKED, each move is conditional, and doing one twice does no harm.
+ * Finds tasks that are overdue, lost by their worker, or not enqueued. Runs in every process, without a leader: rows are
+ * locked with SKIP LOCKED, each move is conditional, and doing one twice does no harm.
  */
 @Injectable()
 export class SweepTasks {
@@ -42,9 +43,13 @@ export class SweepTasks {
     private readonly events: TaskEvents,
     private readonly slots: TaskSlots,
     private readonly logger: Logger,
+    private readonly metrics: Metrics,
   ) {}
 
-  /** Fails tasks past their deadline, and those of disabled accounts that no provider works on. Needs only the database, so it works without workers and without Redis. */
+  /**
+   * Fails tasks past their deadline, and those of disabled accounts that no provider works on. Needs only the database,
+   * so it works without workers and without Redis.
+   */
   async failOverdue(): Promise<number> {
     const overdue = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
     const disabled = taskError(new AppError('account_disabled', 'The account was disabled before the image was made.'));
@@ -63,6 +68,7 @@ export class SweepTasks {
   private tellOverdue(rows: readonly OverdueRow[]): void {
     for (const row of rows) {
       const { id, code } = row;
+      this.metrics.tasksEnded.inc({ outcome: 'failed', code });
       this.slots.free(row);
       this.events.publishSettled(id);
       const span = openSpan({
@@ -83,7 +89,7 @@ export class SweepTasks {
   }
 
   /** Requeues tasks whose worker let its lease expire. */
-  async requeueAbandoned(): Promise<number> {
+  async requeueLost(): Promise<number> {
     const seen = await this.prisma.task.findMany({
       where: { finishedAt: null, leaseUntil: { lt: new Date() } },
       ...PAGE,
@@ -145,10 +151,10 @@ export class SweepTasks {
    * Of two sweepers that saw the same row, only one gets the next epoch; the others leave it alone for the grace time.
    * A parked task has had its turn, so it goes first.
    */
-  private async nextEpoch(entries: readonly QueueEntry[], abandoned: boolean): Promise<QueueEntry[]> {
+  private async nextEpoch(entries: readonly QueueEntry[], lost: boolean): Promise<QueueEntry[]> {
     const next: QueueEntry[] = [];
     for (let at = 0; at < entries.length; at += SWEEP_BATCH) {
-      next.push(...(await requeue(this.prisma.pool, entries.slice(at, at + SWEEP_BATCH), abandoned)));
+      next.push(...(await requeue(this.prisma.pool, entries.slice(at, at + SWEEP_BATCH), lost)));
     }
     return next;
   }

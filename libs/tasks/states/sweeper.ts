@@ -49,7 +49,7 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
     // Each step is independent: without Redis, deadlines are still enforced.
     for (const [action, step] of [
       ['failed_overdue', () => this.sweep.failOverdue()],
-      ['requeued_abandoned', () => this.requeueAbandoned()],
+      ['requeued_abandoned', () => this.requeueLost()],
       // Shorter than a process's pause between sweeps, so that a single process is never held back.
       ['enqueued_forgotten', () => this.sweep.enqueueForgotten(this.config.sweepIntervalMs / 2)],
       ['counted_accounts', () => this.sweep.checkSlots()],
@@ -69,15 +69,13 @@ export class Sweeper implements OnApplicationBootstrap, BeforeApplicationShutdow
    * After a database outage, workers get the duration of one lease to renew their leases and to record the images that
    * they made meanwhile. Otherwise every paid call that outlived the outage would be lost.
    */
-  private async requeueAbandoned(): Promise<number> {
+  private async requeueLost(): Promise<number> {
     if (performance.now() - this.unavailableAt < this.config.leaseMs) return 0;
-    return this.sweep.requeueAbandoned();
+    return this.sweep.requeueLost();
   }
 
   private count(action: string, count: number): void {
     if (count === 0) return;
     this.metrics.sweeps.inc({ action }, count);
-    if (action === 'failed_overdue')
-      this.metrics.tasksEnded.inc({ outcome: 'failed', code: 'generation_timeout' }, count);
   }
 }

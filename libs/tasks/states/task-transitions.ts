@@ -21,13 +21,16 @@ export interface ClaimedTask {
   readonly task: Task & Pick<SlotTaker, 'originalKeyId'>;
   /** Whose turn its calls take at a provider. */
   readonly caller: QueueCaller;
-  /** The epoch of its next job, if it comes back because it waits for a provider. */
+  /** The epoch of its next job, if it comes back because it waits for a provider, or for memory. */
   readonly nextEpoch: number;
   readonly prompt: string;
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly attempt: number;
-  /** The number of this try, from 1; claims that only checked a provider's job, or found none free, do not count. */
+  /**
+   * The number of this try, from 1; claims that only checked a provider's job, or found no provider or no memory free,
+   * do not count.
+   */
   readonly tries: number;
   /** How many workers let their lease of the task expire. */
   readonly losses: number;
@@ -74,8 +77,8 @@ export interface TaskResult {
 /**
  * All transitions of a task that a worker makes: one UPDATE each, which changes nothing (and returns false) when the
  * worker no longer holds the task. Simultaneous ones of one kind share an UPDATE (batched). All times are the
- * database's. Methods that return a boolean throw only TransitionUnanswered; the others
- * also throw what the database throws.
+ * database's. `claim`, `renew`, `release` and `park` throw what the database throws, and the others TransitionUnanswered
+ * instead.
  */
 @Injectable()
 export class TaskTransitions {
@@ -123,9 +126,10 @@ export class TaskTransitions {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * Claims the task; undefined when it has ended, is held by another, is past its deadline, or is not due yet. The
-   * first claim of a plain task also begins the call given for its model. Such calls must be free: a claim is not
-   * durable, and if its answer is lost, it is not known that the call was never made.
+   * Claims the task; undefined when it has ended, is held by another, is past its deadline, is not due yet, or belongs
+   * to a disabled account and has no open call. The first claim of a plain task also begins the call given for its model.
+   * Such calls must be free: a claim is not durable, and if its answer is lost, it is not known that the call was never
+   * made.
    */
   async claim(
     id: string,
@@ -194,7 +198,8 @@ export class TaskTransitions {
   /**
    * Releases the task for a later attempt (or at once, on shutdown), with the end of the call that was made, if any;
    * a call that may have been charged stays open. Returns the entry to add to the queue, if the task was still held.
-   * A task that only waits for a provider (`wait`) is due at once, because it may be called before its delay is over.
+   * A task that only waits for a provider or for memory (`wait`) is due at once, because it may be called before its
+   * delay is over.
    */
   async release(
     lease: Lease,

@@ -17,7 +17,7 @@ import { ReferenceImages } from './reference-images.js';
 
 /** What of a request matters for its response, whether it creates a task or not. */
 interface RequestTraits extends Pick<Order, 'format' | 'streamed' | 'ignored'> {
-  readonly mark: RequestIdentity;
+  readonly identity: RequestIdentity;
 }
 
 /** A valid request whose images are stored. Nothing is ordered yet. */
@@ -43,12 +43,12 @@ export class AcceptImage {
 
   /**
    * Reading ends when the caller disconnects, and nothing is accepted then. Throws AppError or CallerGone, and then
-   * leaves nothing behind.
+   * leaves nothing behind, except the images of a task that may have been accepted all the same.
    */
   async accept(ask: Ask, caller: Caller, call: OpenCall): Promise<Accepted> {
     const { command, upload, ...traits } = await this.prepare(ask, caller, call.gone);
     try {
-      const intake = await this.tasks.submit(command, traits.mark, call);
+      const intake = await this.tasks.submit(command, traits.identity, call);
       // The repeated task already has these images.
       if (intake.attached) await upload.discard();
       return { ...traits, ...intake };
@@ -83,10 +83,10 @@ export class AcceptImage {
         asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
       };
-      const mark = { ...asked.mark, fingerprint: await fingerprintOf(action, asked.body, asked.mark) };
+      const identity = { ...asked.mark, fingerprint: await fingerprintOf(action, asked.body, asked.mark) };
       asked.release();
       await upload.countInQuota();
-      return { command, upload, mark, format, streamed, ignored };
+      return { command, upload, identity, format, streamed, ignored };
     } catch (error) {
       await upload.discard();
       throw error;

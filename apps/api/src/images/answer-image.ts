@@ -28,7 +28,7 @@ export class AnswerImage {
 
   constructor(
     private readonly awaitImage: AwaitImage,
-    private readonly images: OpenImages,
+    private readonly openImages: OpenImages,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
     config: ApiConfig,
@@ -97,7 +97,7 @@ export class AnswerImage {
     }));
     const answer = imageResponse(task, first, data);
     if (format === 'url') return () => void reply.code(200).send(answer);
-    const body = base64Body(answer, ...(await this.images.open(task, accepted, reply)));
+    const body = base64Body(answer, ...(await this.openImages.open(task, accepted, reply)));
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }
@@ -115,11 +115,11 @@ export function stillRunningError(request: FastifyRequest, reply: FastifyReply, 
 
 /** Puts the call's task, and the names of ignored fields, in the log and headers. */
 export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): void {
-  const { task, attached, mark, ignored } = accepted;
+  const { task, attached, identity, ignored } = accepted;
   request.taskId = task.id;
   request.attached = attached;
   void reply.header('x-task-id', task.id);
-  if (attached && mark.kind === 'keyed' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
+  if (attached && identity.kind === 'keyed' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
   const ignoredParams = ignoredParamsHeader(ignored);
   if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
 }

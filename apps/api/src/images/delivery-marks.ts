@@ -40,13 +40,13 @@ export class DeliveryMarks implements OnApplicationShutdown {
    * it was sent only the task: it has the id, and many such clients never read the body.
    */
   watch(reply: FastifyReply, accepted: Accepted, isTask = false): void {
-    const { mark } = accepted;
-    if (mark.kind === 'keyed') return;
+    const { identity } = accepted;
+    if (identity.kind === 'keyed') return;
     reply.raw.once('finish', () => {
-      if (isTask && !mark.counted) return;
+      if (isTask && !identity.counted) return;
       const { socket } = reply.request.raw;
       if (socket.errored !== null) return void this.abandoned(reply, accepted);
-      const written = { accepted, reply, counted: mark.counted, socket };
+      const written = { accepted, reply, counted: identity.counted, socket };
       this.fresh.push(written);
       this.on(socket).add(written);
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();
@@ -61,11 +61,11 @@ export class DeliveryMarks implements OnApplicationShutdown {
 
   /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
   async markUndelivered(reply: FastifyReply, accepted: Accepted): Promise<void> {
-    if (accepted.mark.kind === 'unkeyed') await this.abandoned(reply, accepted);
+    if (accepted.identity.kind === 'unkeyed') await this.abandoned(reply, accepted);
   }
 
-  private async abandoned(reply: FastifyReply, { task, mark }: Accepted): Promise<void> {
-    await this.departed.markAbandoned(task.id, reply.request.id, mark.fingerprint).catch((error: unknown) => {
+  private async abandoned(reply: FastifyReply, { task, identity }: Accepted): Promise<void> {
+    await this.departed.markAbandoned(task.id, reply.request.id, identity.fingerprint).catch((error: unknown) => {
       this.logger.warn('delivery.not_marked', { count: 1, error });
     });
   }

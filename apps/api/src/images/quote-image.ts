@@ -22,18 +22,18 @@ export interface PricedOrder {
   readonly cost: TaskCost | null;
 }
 
-/** Quotes a request: it is validated like any other, and nothing of it is stored. */
+/** Quotes a request: it is validated like any other, with its images, and nothing of it remains stored. */
 @Injectable()
 export class QuoteImage {
   constructor(
-    private readonly orders: AcceptImage,
+    private readonly acceptImage: AcceptImage,
     private readonly budgets: BudgetRepository,
     private readonly source: CatalogSource,
   ) {}
 
   /** Throws the AppErrors of the request itself, except `insufficient_quota`, which the quote reports. */
   async quote(ask: Ask, caller: Caller, reply: FastifyReply): Promise<void> {
-    const { command, upload, ignored } = await this.orders.prepare(ask, caller, goneSignal(reply));
+    const { command, upload, ignored } = await this.acceptImage.prepare(ask, caller, goneSignal(reply));
     await upload.discard();
     const ignoredParams = ignoredParamsHeader(ignored);
     if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);

@@ -23,7 +23,7 @@ export class StreamImage {
   constructor(
     private readonly awaitImage: AwaitImage,
     private readonly partials: TaskPartialsListener,
-    private readonly images: OpenImages,
+    private readonly openImages: OpenImages,
     private readonly marks: DeliveryMarks,
     private readonly streams: EventStreams,
   ) {}
@@ -41,7 +41,7 @@ export class StreamImage {
       const settled = await this.awaitImage.settled(accepted, reply, maxWaitFor(accepted.task));
       if (reply.raw.destroyed) return;
       if (settled === undefined) throw stillRunning(accepted.task.id);
-      const stored = await this.images.open(settled, accepted, reply);
+      const stored = await this.openImages.open(settled, accepted, reply);
       this.marks.watch(reply, accepted);
       await this.finish(settled, stored, events);
     } catch (error) {

@@ -10,8 +10,8 @@ import type { LeasedTask } from './leases.js';
 /** A call of this attempt, or one that an earlier attempt left open. */
 export interface AttemptedCall {
   readonly provider: Pick<ProviderEntry, 'name' | 'free' | 'interrupted'>;
-  /** The provider's job id, once the provider has sent it. */
-  jobId: string | undefined;
+  /** The provider's own job, once the provider has named it. */
+  providerJobId: string | undefined;
   /** How the call ended; set before it is written to the row, while the attempt tries another provider. */
   end: CallEnd | undefined;
 }
@@ -35,21 +35,20 @@ export class Attempt {
   }
 
   /**
-   * Resumes the call that an earlier attempt left open. An unknown provider counts as one that can't safely be called
-   * again.
+   * Makes the call that an earlier attempt left open, if any, the latest one. An unknown provider counts as one that
+   * can't safely be called again.
    */
-  resume({ providers }: Catalog): AttemptedCall | undefined {
+  readOpenCall({ providers }: Catalog): void {
     const { providerCallOpen, providerJobId, lastCall } = this.claimed;
-    if (!providerCallOpen) return undefined;
+    if (!providerCallOpen) return;
     const { provider: name = 'unknown', free = false } = lastCall ?? {};
     const { interrupted = 'fail' } = providers.get(name) ?? {};
-    this.call = { provider: { name, free, interrupted }, jobId: providerJobId ?? undefined, end: undefined };
-    return this.call;
+    this.call = { provider: { name, free, interrupted }, providerJobId: providerJobId ?? undefined, end: undefined };
   }
 
   /** Whether the last call's job can be fetched instead of ordering a new one. */
   get resumable(): boolean {
-    return this.call?.jobId !== undefined && this.call.end?.charged !== 'no';
+    return this.call?.providerJobId !== undefined && this.call.end?.charged !== 'no';
   }
 
   /** How to record the last call when the attempt ends with this error; undefined when there was no call. */

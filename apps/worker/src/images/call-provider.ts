@@ -48,11 +48,11 @@ export interface OrderedCall {
   readonly resume: boolean;
 }
 
-/** Makes one provider call: waits for the limiter's permit, counts the start first, and reads the whole result. */
+/** Makes one provider call, if the limiter permits it now: counts the start first, and reads the whole result. */
 @Injectable()
 export class CallProvider {
   constructor(
-    private readonly starts: ProviderStarts,
+    private readonly providerStarts: ProviderStarts,
     private readonly progress: TaskProgress,
     private readonly providers: ProviderRegistry,
     private readonly limiter: ProviderLimiter,
@@ -60,7 +60,7 @@ export class CallProvider {
     private readonly meter: TaskMeter,
   ) {}
 
-  /** Throws whatever `generate` and `ProviderStarts.start` throw. */
+  /** Returns the limiter's rejection, if it has one. Throws whatever `generate` and `ProviderStarts.start` throw. */
   async call(attempt: Attempt, order: OrderedCall): Promise<CallResult | ProviderPending | CallRejection> {
     const { provider, key } = order.candidate;
     const { id, options } = attempt.claimed.task;
@@ -74,7 +74,7 @@ export class CallProvider {
     });
     if ('reason' in permit) return permit;
     try {
-      if (!order.resume) await this.starts.start(attempt, order.candidate);
+      if (!order.resume) await this.providerStarts.start(attempt, order.candidate);
       const answer = await inSpan(callSpan(attempt, order), (span) => this.ask(attempt, order, span));
       if ('pending' in answer) this.park(attempt, permit, answer);
       else permit.end('succeeded');
@@ -87,7 +87,7 @@ export class CallProvider {
 
   private park(attempt: Attempt, permit: CallPermit, { pending: { checkAfterMs, problem } }: ProviderPending): void {
     permit.park(checkAfterMs + PARK_MARGIN_MS, ...(problem === undefined ? NEUTRAL : reportOn(problem)));
-    if (problem !== undefined) this.starts.jobNotChecked(attempt, problem);
+    if (problem !== undefined) this.providerStarts.jobNotChecked(attempt, problem);
   }
 
   private async ask(attempt: Attempt, order: OrderedCall, span: OpenSpan): Promise<CallResult | ProviderPending> {
@@ -100,18 +100,18 @@ export class CallProvider {
     const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
       signal: lease.signal,
       idempotencyKey: claimed.task.id,
-      resumeJobId: attempt.call?.jobId,
+      resumeJobId: attempt.call?.providerJobId,
       startNumber: attempt.starts,
       traceparent: traceparentForProvider(span),
       waitedMs: order.resume ? claimed.waitedMs : 0,
-      onAccepted: (providerJobId) => this.starts.accepted(attempt, providerJobId, inputs.adapted),
+      onAccepted: (providerJobId) => this.providerStarts.accepted(attempt, providerJobId, inputs.adapted),
       onProgress: (percent) => progress.provider(percent),
       onPartial: (image, index) => this.passOn(claimed, image, index),
     });
     const answer = await this.meter.call(provider.name, call, lease.signal);
     if ('pending' in answer) {
       span.set({ outcome: 'pending', delayMs: answer.pending.checkAfterMs });
-      if (attempt.call?.jobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
+      if (attempt.call?.providerJobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
       return answer;
     }
     const { images, ...result } = answer;

@@ -61,7 +61,8 @@ export type Verdict =
   /** Writes nothing: this worker no longer holds the task, or the outcome of its last write is unknown. */
   | { readonly kind: 'leave' }
   /**
-   * The task is tried again later. `wait`: this does not count as an attempt, because no provider was free, or no memory.
+   * The task is tried again later. `wait`: this attempt does not count as a try, because no provider was free, or no
+   * memory.
    */
   | { readonly kind: 'release'; readonly delayMs: number; readonly wait?: true }
   /** Its provider is still working, or still has the job; a later attempt fetches it. */
@@ -72,7 +73,7 @@ interface AttemptFacts {
   /** Provider calls of this task so far, including this attempt's. */
   readonly starts: number;
   readonly maxStarts: number;
-  /** Attempts so far, including those that failed before a provider call. */
+  /** Tries so far, also without a provider call: all attempts but those that only waited, or only checked a job. */
   readonly tries: number;
   /** The provider of the last call, if there was one. */
   readonly provider: Pick<ImageProvider, 'free' | 'interrupted'> | undefined;
@@ -85,8 +86,8 @@ interface AttemptFacts {
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
 const NO_PROVIDER = { free: false, interrupted: 'fail' } as const;
-/** Limits, beside the deadline, attempts that never reach a provider, for example while the store is down. */
-const MAX_ATTEMPTS = 20;
+/** Limits, beside the deadline, tries that never reach a provider, for example while the store is down. */
+const MAX_TRIES = 20;
 
 /** Decides by the error alone. A task whose last start may have been charged gets no other start. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
@@ -108,7 +109,7 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof ImageNotStored) {
     return onStore(error, mayStartAgain(facts.provider ?? NO_PROVIDER, 'yes') && facts.starts < facts.maxStarts, facts);
   }
-  if (error instanceof StorageError) return onStore(error, facts.tries < MAX_ATTEMPTS, facts);
+  if (error instanceof StorageError) return onStore(error, facts.tries < MAX_TRIES, facts);
   return fail(
     new AppError('internal_error', 'The image could not be generated because of an internal error.', { cause: error }),
   );

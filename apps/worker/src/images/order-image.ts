@@ -26,11 +26,11 @@ export interface OrderedImages {
 @Injectable()
 export class OrderImage {
   constructor(
-    private readonly starts: ProviderStarts,
+    private readonly providerStarts: ProviderStarts,
     private readonly providers: ProviderRegistry,
     private readonly callProvider: CallProvider,
     private readonly inputs: LoadInputs,
-    private readonly images: StoreResults,
+    private readonly storeResults: StoreResults,
     private readonly memory: TaskMemory,
   ) {}
 
@@ -39,23 +39,25 @@ export class OrderImage {
    * the next candidate at once. Throws errors for `verdictOn`.
    */
   async run(attempt: Attempt): Promise<OrderedImages | ProviderPending> {
-    this.starts.refuseRepeatedLosses(attempt);
+    this.providerStarts.refuseRepeatedLosses(attempt);
     const catalog = await this.providers.catalogWith((known) => canOrder(attempt, known));
     const passed = new FailedCandidates();
-    const resumed = toResume(attempt, catalog);
+    attempt.readOpenCall(catalog);
+    const resumed = runningCandidate(attempt, catalog);
     if (resumed === undefined) assertNotPaidTwice(attempt);
     else {
       const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
       const answer = await this.holding(attempt, true, async (hold) => this.try(attempt, { ...order, hold }, passed));
       if (answer !== undefined) return answer;
+      // The limiter rejects no call that resumes; if it did, another order might pay twice.
       if (attempt.call?.end === undefined) throw passed.reason();
     }
     const plan = planOf(attempt, catalog).filter((candidate) => !isSame(candidate, resumed));
     return this.holding(attempt, false, async (hold) => {
       const inputs = await this.inputs.load(attempt.claimed, hold, attempt.lease.signal);
       for (const candidate of plan) {
-        if (passed.hasFailed && !this.starts.mayStart(attempt)) break;
-        if (passed.hasRejected(candidate)) continue;
+        if (passed.hasFailed && !this.providerStarts.mayStart(attempt)) break;
+        if (passed.isPointless(candidate)) continue;
         const answer = await this.try(attempt, { candidate, inputs, resume: false, hold }, passed);
         if (answer !== undefined) return answer;
       }
@@ -73,7 +75,10 @@ export class OrderImage {
     }
   }
 
-  /** Undefined when the candidate rejected the call, or failed in a way that is known not to be charged. */
+  /**
+   * Undefined, and noted in `passed`, when the limiter rejected the call, or the provider failed or rejected the request
+   * in a way that is known not to be charged.
+   */
   private async try(
     attempt: Attempt,
     order: OrderedCall & { readonly hold: TaskHold },
@@ -85,16 +90,16 @@ export class OrderImage {
       if (!('reason' in answer)) {
         const { files, ...result } = answer;
         order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
-        return { result, stored: await this.images.run(attempt, result, files) };
+        return { result, stored: await this.storeResults.run(attempt, result, files) };
       }
-      passed.refused(answer.retryAfterMs);
+      passed.limited(answer.retryAfterMs);
     } catch (error) {
       const { call, lease } = attempt;
       if (lease.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);
       if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
       passed.failed(error, order.candidate);
-      this.starts.failedOver(attempt, error);
+      this.providerStarts.failedOver(attempt, error);
     }
     return undefined;
   }
@@ -103,24 +108,28 @@ export class OrderImage {
 /** Why no provider generated the image: retryable reasons take precedence. */
 class FailedCandidates {
   private failure: ProviderError | undefined;
+  /** Providers, with their models, that rejected the request itself. */
   private readonly rejecting = new Set<string>();
+  /** When the limiter may permit a call that it rejected. */
   private retryAfterMs = Infinity;
 
   get hasFailed(): boolean {
     return this.failure !== undefined;
   }
 
-  /** Another key of a provider that rejected the request itself would only repeat the request. */
-  hasRejected({ provider, model }: Candidate): boolean {
+  /** The candidate's provider rejected the request itself, so a call with another key would only repeat that. */
+  isPointless({ provider, model }: Candidate): boolean {
     return this.rejecting.has(`${provider.name} ${model}`);
   }
 
+  /** The provider was called, and failed or rejected the request. */
   failed(error: ProviderError, { provider, model }: Candidate): void {
     if (error.isAboutRequest && !error.retryable) this.rejecting.add(`${provider.name} ${model}`);
     if (this.failure === undefined || error.retryable) this.failure = error;
   }
 
-  refused(retryAfterMs: number): void {
+  /** The limiter rejected the call, so the provider was not called. */
+  limited(retryAfterMs: number): void {
     this.retryAfterMs = Math.min(this.retryAfterMs, retryAfterMs);
   }
 
@@ -142,9 +151,9 @@ function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
  * The provider whose job an earlier attempt left running. Throws AppError `interrupted` when it can no longer be
  * reached.
  */
-function toResume(attempt: Attempt, catalog: Catalog): Candidate | undefined {
-  const { lastCall, task } = attempt.claimed;
-  if (attempt.resume(catalog)?.jobId === undefined || lastCall === undefined) return undefined;
+function runningCandidate({ call, claimed }: Attempt, catalog: Catalog): Candidate | undefined {
+  const { lastCall, task } = claimed;
+  if (call?.providerJobId === undefined || lastCall === undefined) return undefined;
   const provider = catalog.providers.get(lastCall.provider);
   const key = provider?.keys.find(({ name }) => name === lastCall.key);
   if (provider === undefined || (key === undefined && lastCall.key !== '')) {

@@ -55,7 +55,7 @@ export class ProviderStarts {
     const call = { provider: provider.name, key: key?.name ?? '', model, free: provider.free };
     const endBefore = begun ? NOT_CALLED : before && (before.end ?? unknownEnd(before.provider.free));
     attempt.begun = undefined;
-    attempt.call = { provider, jobId: undefined, end: undefined };
+    attempt.call = { provider, providerJobId: undefined, end: undefined };
     if (begun !== undefined && isSame(begun, call)) {
       attempt.starts += 1;
       return;
@@ -75,7 +75,7 @@ export class ProviderStarts {
     for (;;) {
       try {
         if (!(await this.transitions.acceptedByProvider(lease, providerJobId, adapted))) throw new LeaseLost();
-        if (attempt.call !== undefined) attempt.call.jobId = providerJobId;
+        if (attempt.call !== undefined) attempt.call.providerJobId = providerJobId;
         return;
       } catch (error) {
         if (error instanceof LeaseLost || lease.signal.aborted) throw error;

@@ -16,9 +16,9 @@ import { TaskMeter } from './task-meter.js';
 export class RunTask {
   constructor(
     private readonly leases: Leases,
-    private readonly starts: ProviderStarts,
-    private readonly orders: OrderImage,
-    private readonly images: StoreResults,
+    private readonly providerStarts: ProviderStarts,
+    private readonly orderImage: OrderImage,
+    private readonly storeResults: StoreResults,
     private readonly thumbnails: KeepThumbnail,
     private readonly settle: SettleAttempt,
     private readonly events: TaskEvents,
@@ -37,7 +37,7 @@ export class RunTask {
     let late: Thumbnail | undefined;
     try {
       const owner = { source: attempt.claimed.task.accountId, ticket: taskId };
-      const order = await withImageTurnsOf(owner, () => this.orders.run(attempt));
+      const order = await withImageTurnsOf(owner, () => this.orderImage.run(attempt));
       if ('pending' in order) await this.settle.parked(attempt, order.pending.checkAfterMs);
       else late = await this.deliver(attempt, order);
     } catch (error) {
@@ -53,7 +53,7 @@ export class RunTask {
 
   /** Undefined when the task could not be claimed. Throws when the database does not answer. */
   private async claim(taskId: string, queuedAt?: number): Promise<Attempt | undefined> {
-    const claimed = await this.leases.claim(taskId, this.starts.firstCalls());
+    const claimed = await this.leases.claim(taskId, this.providerStarts.firstCalls());
     if (claimed === undefined) {
       this.logger.debug('task.not_claimed', { taskId });
       return undefined;
@@ -75,7 +75,7 @@ export class RunTask {
     const hasThumbnail = thumbnail !== undefined && (await this.thumbnails.isStored(thumbnail));
     const contents = { images, usage: result.usage, warnings, hasThumbnail };
     if (!(await this.settle.completed(attempt, contents, successOf(result.provider.free)))) {
-      await this.images.delete(stored);
+      await this.storeResults.delete(stored);
       return undefined;
     }
     this.meter.completed(attempt.claimed, result.provider.name, images.length);
