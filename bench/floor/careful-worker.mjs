@@ -1,9 +1,10 @@
 // Everything that Darkroom persists for one image, in as few lines as possible: claim, count the start, publish the
 // phase, store the file durably, settle. Shows how much of a call these guarantees cost in any implementation.
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'bullmq';
 import { TINY_PNG } from '../instant-provider.mjs';
+import { storeDurably } from './image-file.mjs';
 import { CHANNEL, openPool, openRedis, PREFIX, QUEUE } from './table.mjs';
 
 const pool = openPool();
@@ -30,7 +31,7 @@ const worker = new Worker(
     const { attempt } = rows[0];
     await pool.query({ ...START, values: [id, attempt] });
     await pool.query({ ...STORING, values: [id, attempt] });
-    await store(`${id}.png`);
+    await storeDurably(folder, `${id}.png`, TINY_PNG);
     const images = [{ key: `${id}.png`, contentType: 'image/png', width: 64, height: 64 }];
     await pool.query({ ...FINISH, values: [id, attempt, JSON.stringify(images)] });
     await redis.publish(CHANNEL, id);
@@ -40,15 +41,3 @@ const worker = new Worker(
 await worker.waitUntilReady();
 process.stdout.write('ready\n');
 process.on('SIGTERM', () => process.exit());
-
-/** Written, flushed, renamed, and the rename flushed: after a power cut, the file exists completely or not at all. */
-async function store(name) {
-  const file = await open(join(folder, `.${name}`), 'wx', 0o600);
-  await file.appendFile(TINY_PNG);
-  await file.sync();
-  await file.close();
-  await rename(join(folder, `.${name}`), join(folder, name));
-  const directory = await open(folder);
-  await directory.sync();
-  await directory.close();
-}

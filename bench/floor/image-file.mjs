@@ -1,4 +1,4 @@
-// What every side of the image measure does with a file, as directly as Node can.
+// What the floors do with a file, as directly as Node can.
 import { createHash } from 'node:crypto';
 import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';

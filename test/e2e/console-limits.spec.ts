@@ -25,14 +25,18 @@ describe('limits of what the console orders', () => {
     return found[0]?.count ?? 0;
   }
 
+  /** On a slow machine, the database may not answer 150 at once in time; who is told so tries again. */
+  async function order(): Promise<Response> {
+    let answer = await ada.call('/images', { body: IMAGE });
+    while (answer.status === 503) answer = await ada.call('/images', { body: IMAGE });
+    return answer;
+  }
+
   it('M2: 150 images at once are refused above 60 with the 429 that keys get, and so is each of them again', async () => {
-    const answers = await Promise.all(Array.from({ length: 150 }, () => ada.call('/images', { body: IMAGE })));
+    const answers = await Promise.all(Array.from({ length: 150 }, order));
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(60);
     const refused = answers.filter(({ status }) => status === 429);
-    // On a slow machine, the database may not answer each of 150 at once in time, which they are told.
-    const busy = answers.filter(({ status }) => status === 503);
-    expect(refused.length + busy.length).toBe(90);
-    expect(refused.length).toBeGreaterThan(0);
+    expect(refused).toHaveLength(90);
     expect(refused[0]?.headers.get('ratelimit-policy')).toBe('"submits";q=60;w=60');
     expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused[0]?.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });

@@ -90,8 +90,8 @@ export class CallUpstreams {
   /**
    * Passes the first response on with `passOn`, which must not fail, and holds its permit until then. Never fails: the
    * error of an outcome is for the caller. It is AppError `chat_upstream_error` when no provider could be reached, all
-   * refused our key, or the outcome of a call is unknown, `server_is_overloaded` when no provider accepts calls now, and an aborted signal's
-   * reason.
+   * refused our key, or the outcome of a call is unknown, `server_is_overloaded` when no provider accepts calls now,
+   * and an aborted signal's reason.
    */
   async call(
     sent: ChatToSend,
