@@ -13,8 +13,17 @@ export async function* inSlices(bytes: Buffer, sliceBytes = SLICE_BYTES): AsyncG
   }
 }
 
-/** Like `Buffer.concat`, in slices: copying 50 MB at once would block the event loop for a tenth of a second. */
+/**
+ * Like `Buffer.concat`, in slices: copying 50 MB at once would block the event loop for a tenth of a second. A single part
+ * is returned itself.
+ */
 export async function joined(parts: readonly Buffer[]): Promise<Buffer> {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only;
+  return copied(parts);
+}
+
+async function copied(parts: readonly Buffer[]): Promise<Buffer> {
   const whole = Buffer.allocUnsafe(parts.reduce((sum, part) => sum + part.length, 0));
   let end = 0;
   let sliceEnd = SLICE_BYTES;
@@ -32,15 +41,24 @@ export async function joined(parts: readonly Buffer[]): Promise<Buffer> {
   return whole;
 }
 
-/** SHA-256 in hex, in slices. */
-export async function sha256Of(bytes: Buffer): Promise<string> {
+/** SHA-256 in hex of one part after the other, in slices. */
+export async function sha256Of(...parts: readonly Buffer[]): Promise<string> {
   const hash = createHash('sha256');
-  for await (const slice of inSlices(bytes)) hash.update(slice);
+  for (const part of parts) for await (const slice of inSlices(part)) hash.update(slice);
   return hash.digest('hex');
+}
+
+/** Total bytes of all parts. */
+export function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
 /** Smaller pieces are copied together; otherwise single bytes would take a hundred times their size in memory. */
 const BLOCK_BYTES = 65_536;
+/** Blocks grow with the body up to this size, so that a large one needs few. */
+const LARGEST_BLOCK_BYTES = 1_048_576;
+/** A buffer is copied if more than this part of it would stay unused. */
+const MAX_UNUSED = 1 / 8;
 
 /** Collects the pieces of a body, in at most one buffer per 32 KB however small the pieces are. */
 export class ByteCollector {
@@ -49,17 +67,38 @@ export class ByteCollector {
   private block: Buffer | undefined;
   private filled = 0;
 
+  /**
+   * `expected`: how many bytes will come, if that is known. They are then collected in one buffer, which nobody has to
+   * copy again; its pages take no memory before they are written.
+   */
+  constructor(private readonly expected = 0) {}
+
   add(piece: Buffer): void {
-    this.bytes += piece.length;
-    if (piece.length >= BLOCK_BYTES / 2) {
+    const fits =
+      piece.length <= (this.block === undefined ? this.expected - this.bytes : this.block.length - this.filled);
+    if (fits || piece.length < BLOCK_BYTES / 2) {
+      const block = this.room(piece.length);
+      piece.copy(block, this.filled);
+      this.filled += piece.length;
+    } else {
       this.closeBlock();
       this.parts.push(piece);
-      return;
     }
-    if (this.filled + piece.length > BLOCK_BYTES) this.closeBlock();
-    this.block ??= Buffer.allocUnsafe(BLOCK_BYTES);
-    piece.copy(this.block, this.filled);
-    this.filled += piece.length;
+    this.bytes += piece.length;
+  }
+
+  /** Adds what this base64 decodes to; returns how many bytes those are. */
+  addBase64(text: string): number {
+    const bytes = this.room(Math.ceil((text.length / 4) * 3)).write(text, this.filled, 'base64');
+    this.filled += bytes;
+    this.bytes += bytes;
+    return bytes;
+  }
+
+  /** Removes the bytes that the last `addBase64` added. */
+  drop(bytes: number): void {
+    this.filled -= bytes;
+    this.bytes -= bytes;
   }
 
   /** Number of buffers in use. */
@@ -67,15 +106,27 @@ export class ByteCollector {
     return this.parts.length + (this.block === undefined ? 0 : 1);
   }
 
-  /** All bytes in one buffer, copied in slices. */
+  /** All bytes in one buffer; copied in slices, unless one buffer of the right size has them already. */
   async joined(): Promise<Buffer> {
-    return joined(this.pieces());
+    const { parts } = this;
+    this.closeBlock();
+    const [only] = parts;
+    const isWasteful = only !== undefined && only.length < only.buffer.byteLength * (1 - MAX_UNUSED);
+    return isWasteful ? copied(parts) : joined(parts);
   }
 
   /** All bytes, in the collector's own buffers. */
   pieces(): readonly Buffer[] {
     this.closeBlock();
     return this.parts;
+  }
+
+  /** A block with room for this many more bytes. */
+  private room(bytes: number): Buffer {
+    if (this.block !== undefined && this.filled + bytes > this.block.length) this.closeBlock();
+    const grown = Math.min(Math.max(BLOCK_BYTES, this.bytes), LARGEST_BLOCK_BYTES);
+    this.block ??= Buffer.allocUnsafeSlow(Math.max(this.bytes === 0 ? this.expected : 0, grown, bytes));
+    return this.block;
   }
 
   private closeBlock(): void {

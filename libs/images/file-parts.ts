@@ -62,6 +62,8 @@ export class FileParts {
   readonly withXmp: Range[] = [];
   isAnimated = false;
   hasCredentials = false;
+  /** Whether checksums have shown that the pixels are as they were written, so that they need not be decoded. */
+  isVerified = false;
   /** Size and transparency if the parts alone determine them; undefined if only a decoder can tell. */
   pixels: ImagePixels | undefined;
   /** What an AVIF file says of its image. */

@@ -1,4 +1,4 @@
-import { inSlices, joined } from '#bytes/bytes.js';
+import { inSlices, lengthOf } from '#bytes/bytes.js';
 import { plainAvif, readAvif } from './avif-boxes.js';
 import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
@@ -26,11 +26,14 @@ const INSERTERS: Record<ImageType, (xmp: string, pixels: ImagePixels, parts: Fil
 /** Bytes walked before yielding to the event loop; the worst input takes one step per two bytes. */
 export const WALK_BYTES = 131_072;
 
-/** An image file, separated into the image itself and its metadata. */
+/** Bytes at the start of a file that change with its metadata: a WebP's length and flags, a GIF's version. */
+const CHANGING_BYTES = 32;
+
+/** An image file, separated into the image itself and its metadata. Its parts are not copied. */
 export class FileStructure {
   private constructor(
-    private readonly bytes: Buffer,
-    private readonly type: InputType,
+    readonly bytes: Buffer,
+    readonly type: InputType,
     private readonly parts: FileParts,
   ) {}
 
@@ -60,6 +63,13 @@ export class FileStructure {
     return this.parts.pixels;
   }
 
+  /**
+   * Whether the file's checksums have shown that its pixels are as they were written. Otherwise only a decoder can tell.
+   */
+  get isVerified(): boolean {
+    return this.parts.isVerified;
+  }
+
   /** Number of byte ranges that make up the image. */
   get ranges(): number {
     return this.parts.kept.length;
@@ -80,51 +90,58 @@ export class FileStructure {
     return this.parts.mustBeCleaned || this.parts.end < this.bytes.length;
   }
 
-  /** The file without metadata and trailing bytes; pixels and color profile are unchanged. */
-  async image(): Promise<Buffer> {
-    return this.copy(this.parts.kept, { exif: false, xmp: false });
+  /** The file without metadata and trailing bytes, in pieces; pixels and color profile are unchanged. */
+  async image(): Promise<readonly Buffer[]> {
+    return this.piecesWith(this.parts.kept, { exif: false, xmp: false });
   }
 
   /** Like `image`, with the file's own XMP. */
-  async imageWithXmp(): Promise<Buffer> {
-    return this.copy(this.parts.withXmp, { exif: false, xmp: true });
+  async imageWithXmp(): Promise<readonly Buffer[]> {
+    return this.piecesWith(this.parts.withXmp, { exif: false, xmp: true });
   }
 
-  /**
-   * Like `image`, with the given XMP and the pixels of the image's header. Copies the file once, however large it is.
-   */
-  async marked(xmp: string, pixels: ImagePixels): Promise<Buffer> {
+  /** Like `image`, with the given XMP and the pixels of the image's header. */
+  marked(xmp: string, pixels: ImagePixels): readonly Buffer[] {
     if (this.type === 'avif') throw new Error('no result is an AVIF');
     const { kept, headEnd } = this.parts;
     const { head, end } = INSERTERS[this.type](xmp, pixels, this.parts);
-    const before = this.piecesOf(kept.map((range) => ({ start: range.start, end: Math.min(range.end, headEnd) })));
-    const after = this.piecesOf(kept.map((range) => ({ start: Math.max(range.start, headEnd), end: range.end })));
-    return this.write([...before, head, ...after, end], { exif: false, xmp: true });
+    const before = this.rangesOf(kept.map((range) => ({ start: range.start, end: Math.min(range.end, headEnd) })));
+    const after = this.rangesOf(kept.map((range) => ({ start: Math.max(range.start, headEnd), end: range.end })));
+    return this.fixed([...before, head, ...after, end], { exif: false, xmp: true });
   }
 
   /** The image and its orientation: all that a decoder needs to read its header. */
-  async readable(): Promise<Buffer> {
-    return this.copy(this.parts.readable, { exif: true, xmp: false });
+  async readable(): Promise<readonly Buffer[]> {
+    return this.piecesWith(this.parts.readable, { exif: true, xmp: false });
   }
 
-  private async copy(ranges: FileParts['kept'], metadata: WebpMetadata): Promise<Buffer> {
-    if (this.parts.avif !== undefined) return plainAvif(this.bytes, this.parts.avif);
-    const [first] = ranges;
-    const isWhole = ranges.length === 1 && first?.start === 0 && first.end === this.bytes.length;
-    if (isWhole && this.type !== 'webp') return this.bytes;
-    return this.write(this.piecesOf(ranges), metadata);
+  private async piecesWith(ranges: FileParts['kept'], metadata: WebpMetadata): Promise<readonly Buffer[]> {
+    if (this.parts.avif !== undefined) return [await plainAvif(this.bytes, this.parts.avif)];
+    return this.fixed(this.rangesOf(ranges), metadata);
   }
 
-  private piecesOf(ranges: FileParts['kept']): Buffer[] {
+  private rangesOf(ranges: FileParts['kept']): Buffer[] {
     return ranges.filter(({ start, end }) => start < end).map(({ start, end }) => this.bytes.subarray(start, end));
   }
 
-  private async write(pieces: Buffer[], metadata: WebpMetadata): Promise<Buffer> {
-    const file = await joined(pieces);
-    if (this.type === 'webp') fixWebpHeader(file, metadata);
-    if (this.type === 'gif' && metadata.xmp) fixGifHeader(file);
-    return file;
+  /** Replaces the start of the file where it depends on the metadata. */
+  private fixed(pieces: readonly Buffer[], metadata: WebpMetadata): readonly Buffer[] {
+    if (this.type !== 'webp' && (this.type !== 'gif' || !metadata.xmp)) return pieces;
+    const bytes = lengthOf(pieces);
+    const start = Buffer.concat(pieces, Math.min(bytes, CHANGING_BYTES));
+    if (this.type === 'webp') fixWebpHeader(start, bytes, metadata);
+    else fixGifHeader(start);
+    return [start, ...withoutFirst(pieces, start.length)];
   }
+}
+
+function withoutFirst(pieces: readonly Buffer[], bytes: number): Buffer[] {
+  let left = bytes;
+  return pieces.flatMap((piece) => {
+    const rest = piece.subarray(Math.min(left, piece.length));
+    left -= piece.length - rest.length;
+    return rest.length === 0 ? [] : [rest];
+  });
 }
 
 /** Checks an image file while it arrives, to reject an unusable one before it is complete. */

@@ -1,7 +1,11 @@
 /** Scans bytes for a position: returns how many bytes it passed, and whether it found the position. */
 type Search = (bytes: Buffer) => { readonly passed: number; readonly found: boolean };
 
-type Step = { readonly read: number } | { readonly skip: number } | { readonly search: Search };
+/** Is shown bytes that are passed, piece by piece. */
+type Look = (bytes: Buffer) => void;
+
+type Step =
+  { readonly read: number } | { readonly skip: number; readonly look: Look | undefined } | { readonly search: Search };
 
 /** The requested bytes, and the offset after them. */
 interface Answer {
@@ -21,9 +25,9 @@ export function* read(bytes: number): Generator<Step, Answer, Answer> {
   return yield { read: bytes };
 }
 
-/** Skips any number of bytes without reading them; returns the offset after them. */
-export function* skip(bytes: number): Generator<Step, number, Answer> {
-  return (yield { skip: bytes }).offset;
+/** Skips any number of bytes without collecting them; returns the offset after them. */
+export function* skip(bytes: number, look?: Look): Generator<Step, number, Answer> {
+  return (yield { skip: bytes, look }).offset;
 }
 
 /** Returns the offset of the position. Bytes that the search did not pass are presented again, followed by more. */
@@ -72,6 +76,7 @@ export class FileWalk {
     if ('skip' in step) {
       const passed = Math.min(step.skip - this.skipped, bytes.length);
       this.skipped += passed;
+      step.look?.(bytes.subarray(0, passed));
       return { passed, done: this.skipped === step.skip };
     }
     const { passed, found } = step.search(bytes);

@@ -93,7 +93,7 @@ export function gifXmp(xmp: string): Insertion {
   return { head: Buffer.concat([name, Buffer.from(xmp), XMP_TRAILER]), end: Buffer.alloc(0) };
 }
 
-/** Makes a GIF's header declare the version that allows extensions. */
-export function fixGifHeader(bytes: Buffer): void {
-  bytes.write('89a', VERSION_OFFSET, 'latin1');
+/** Makes the start of a GIF declare the version that allows extensions. */
+export function fixGifHeader(start: Buffer): void {
+  start.write('89a', VERSION_OFFSET, 'latin1');
 }

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { readHeader, readResultHeader } from './header.js';
+import { openResult } from './header.js';
 import { gradientImage, pngBomb, pngChunk, withPngChunk } from './sample-images.fixture.js';
 
 const gradient = (channels: 3 | 4 = 3): Promise<Buffer> => gradientImage(96, 80, 'png', channels);
@@ -24,10 +24,12 @@ const KINDS: Readonly<Record<string, () => Promise<Buffer>>> = {
 
 test.each(Object.entries(KINDS))('a PNG %s says of itself what its decoder says', async (_name, make) => {
   const bytes = await make();
-  const header = await readResultHeader(bytes);
-  expect(header).toEqual(await readHeader(bytes));
-  const { hasAlpha, autoOrient } = await sharp(bytes).metadata();
-  expect(header).toMatchObject({ type: 'png', hasAlpha, width: autoOrient.width, height: autoOrient.height });
+  const { header, file } = await openResult(bytes);
+  const { hasAlpha, autoOrient, orientation = 1 } = await sharp(bytes).metadata();
+  const { width, height } = autoOrient;
+  const decoded = { hasAlpha, width, height, needsRotation: orientation > 1, needsRgbConversion: false };
+  expect(header).toEqual({ type: 'png', isAnimated: false, ...decoded });
+  expect(file.isVerified).toBe(true);
 });
 
 test.each([
@@ -39,9 +41,9 @@ test.each([
   const head = Buffer.from(png.subarray(16, 29));
   damage(head);
   const bytes = Buffer.concat([png.subarray(0, 8), pngChunk('IHDR', head), png.subarray(33)]);
-  await expect(readResultHeader(bytes)).rejects.toMatchObject({ code: 'invalid_image_file' });
+  await expect(openResult(bytes)).rejects.toMatchObject({ code: 'invalid_image_file' });
 });
 
 test('a PNG of too many pixels is too large before anything is decoded', async () => {
-  await expect(readResultHeader(pngBomb(8_100))).rejects.toMatchObject({ code: 'image_too_large' });
+  await expect(openResult(pngBomb(8_100))).rejects.toMatchObject({ code: 'image_too_large' });
 });

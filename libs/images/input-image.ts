@@ -1,7 +1,8 @@
 import type { Sharp } from 'sharp';
+import { joined } from '#bytes/bytes.js';
 import { checkDecodes, undecodable } from './decode-check.js';
 import { encodeAs, encodePhoto } from './encode.js';
-import { readHeader, type ImageHeader, type InputHeader } from './header.js';
+import { openInput, type InputHeader, type OpenedImage } from './header.js';
 import { ImageError } from './image-error.js';
 import { MAX_MASK_BYTES, MAX_UPLOAD_BYTES, assertInputPixels, assertPixelsPerByte, decodingCost } from './limits.js';
 import { withImageSlot, openImage } from './sharp.js';
@@ -14,9 +15,8 @@ import {
   type InputType,
   type SentContentType,
 } from './sniff.js';
-import { stripMetadata } from './strip-metadata.js';
 
-/** A fully decoded and checked image, upright and without metadata, in a format that providers accept. */
+/** A checked image, upright and without metadata, in a format that providers accept. */
 export interface InputImage {
   readonly bytes: Buffer;
   readonly contentType: SentContentType;
@@ -42,19 +42,17 @@ export async function readInputImage(bytes: Buffer, signal?: AbortSignal, check?
   if (bytes.length > MAX_UPLOAD_BYTES) {
     throw new ImageError('image_file_too_large', `The image file is larger than ${MAX_UPLOAD_BYTES / 1e6} MB.`);
   }
-  const header = await readHeader(bytes, signal);
-  const { type, width, height, hasAlpha } = header;
+  const image = await openInput(bytes, signal);
+  const { type, width, height, hasAlpha } = image.header;
   assertInputPixels(width, height, type);
   assertPixelsPerByte(width * height, bytes.length);
   check?.(width * height, type);
   if (isConverted(type)) {
-    const png = await asPng(bytes, header, signal);
+    const png = await asPng(image, signal);
     return { bytes: png, contentType: 'image/png', width, height, hasAlpha, convertedFrom: type };
   }
-  const clean =
-    header.needsRotation || header.needsRgbConversion
-      ? await redraw(bytes, { ...header, type }, signal)
-      : await keepPixels(bytes, { ...header, type }, signal);
+  const isRedrawn = image.header.needsRotation || image.header.needsRgbConversion;
+  const clean = isRedrawn ? await redraw(bytes, image.header, signal) : await keepPixels(image, signal);
   return { bytes: clean, contentType: contentTypeOf(type), width, height, hasAlpha };
 }
 
@@ -73,11 +71,12 @@ export async function readMask(
   }
   if (sniffImageType(bytes) !== 'png') throw new ImageError('invalid_mask', 'The mask must be a PNG file.');
   try {
-    const header = await readHeader(bytes, signal);
+    const image = await openInput(bytes, signal);
+    const { header } = image;
     checkMaskFits(header, firstImage);
     check?.(header.width * header.height, header.type);
     const { width, height, hasAlpha } = header;
-    const clean = await keepPixels(bytes, { ...header, type: 'png' }, signal);
+    const clean = await keepPixels(image, signal);
     return { bytes: clean, contentType: 'image/png', width, height, hasAlpha };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
@@ -97,15 +96,14 @@ function checkMaskFits(header: InputHeader, firstImage: { width: number; height:
   }
 }
 
-async function keepPixels(bytes: Buffer, header: ImageHeader, signal: AbortSignal | undefined): Promise<Buffer> {
-  const clean = await stripMetadata(bytes, header.type);
-  await checkDecodes(clean, header, signal);
-  return clean;
+async function keepPixels(image: OpenedImage<InputType>, signal: AbortSignal | undefined): Promise<Buffer> {
+  await checkDecodes(image, signal);
+  return joined(await image.file.image());
 }
 
 /** Converts an image of a format that providers do not accept. */
-async function asPng(bytes: Buffer, header: InputHeader, signal: AbortSignal | undefined): Promise<Buffer> {
-  const plain = await stripMetadata(bytes, header.type);
+async function asPng({ file, header }: OpenedImage<InputType>, signal: AbortSignal | undefined): Promise<Buffer> {
+  const plain = await joined(await file.image());
   const png = await redraw(plain, header, signal);
   if (png.length <= MAX_UPLOAD_BYTES) return png;
   throw new ImageError(

@@ -1,14 +1,21 @@
 import { crc32 } from 'node:zlib';
 import type { FileParts, ImagePixels, Insertion, PartKind } from './file-parts.js';
-import { read, skip, type FileReader } from './file-walk.js';
+import { read, skip, type FileReader, type FileReading } from './file-walk.js';
+import { ImageError } from './image-error.js';
 
 const SIGNATURE_BYTES = 8;
 const CHECKSUM_BYTES = 4;
 const HEADER_BYTES = 13;
-/** Whether the image has an alpha channel, by the header's color type. */
-const ALPHA: ReadonlyMap<number | undefined, boolean> = new Map([
-  ...[0, 2, 3].map((type) => [type, false] as const),
-  ...[4, 6].map((type) => [type, true] as const),
+const MAX_PALETTE_BYTES = 768;
+/** Deflate makes at most so many bytes out of one. */
+const MAX_DEFLATE_RATIO = 1_032;
+/** The header's color types, with the bits that a channel may have. */
+const COLOR_TYPES: ReadonlyMap<number, { hasAlpha: boolean; channels: number; depths: readonly number[] }> = new Map([
+  [0, { hasAlpha: false, channels: 1, depths: [1, 2, 4, 8, 16] }],
+  [2, { hasAlpha: false, channels: 3, depths: [8, 16] }],
+  [3, { hasAlpha: false, channels: 1, depths: [1, 2, 4, 8] }],
+  [4, { hasAlpha: true, channels: 2, depths: [8, 16] }],
+  [6, { hasAlpha: true, channels: 4, depths: [8, 16] }],
 ]);
 /** Start of the text chunk that holds XMP: its keyword, a terminator, and flags for no compression. */
 const XMP_START = 'XML:com.adobe.xmp\0\0\0';
@@ -23,41 +30,107 @@ const KINDS: ReadonlyMap<string, PartKind> = new Map([
   ...['pHYs', 'bKGD', 'hIST', 'sPLT', 'mDCV', 'cLLI'].map((type) => [type, 'harmless'] as const),
 ]);
 
-/** Reads a PNG's chunks up to its end marker. */
+/**
+ * Reads a PNG's chunks up to its end marker, and checks those without which the image can't be decoded by their
+ * checksums. Throws ImageError `invalid_image_file`.
+ */
 export function* readPng(parts: FileParts): FileReader {
   parts.add(yield* skip(SIGNATURE_BYTES), 'pixels');
+  const pixels = new PixelChunks();
   for (let type = ''; type !== 'IEND';) {
     const { bytes: head } = yield* read(8);
     type = head.toString('latin1', 4, 8);
     if (type === 'acTL') parts.isAnimated = true;
     // tRNS makes colors transparent, and eXIf may contain an orientation.
     if (type === 'tRNS' || type === 'eXIf') parts.pixels = undefined;
-    const bytes = head.readUInt32BE(0) + CHECKSUM_BYTES;
-    if (type === 'iTXt') yield* readText(bytes, parts);
-    else if (type === 'IHDR' && parts.headEnd === 0) yield* readHead(bytes, parts);
-    else parts.add(yield* skip(bytes), KINDS.get(type) ?? 'other');
+    const length = head.readUInt32BE(0);
+    if (isCritical(type)) {
+      const { start, end } = yield* readCritical(head, length);
+      pixels.add(type, length, start);
+      if (type === 'IHDR' && parts.headEnd === 0) parts.pixels = pixels.image;
+      parts.add(end, KINDS.get(type) ?? 'other');
+    } else {
+      pixels.add(type, length);
+      if (type === 'iTXt') yield* readText(length + CHECKSUM_BYTES, parts);
+      else parts.add(yield* skip(length + CHECKSUM_BYTES), KINDS.get(type) ?? 'other');
+    }
     if (parts.headEnd === 0) parts.headEnd = parts.end;
   }
+  parts.isVerified = pixels.areWhole;
 }
 
-/** Reads the header chunk, which contains the size. */
-function* readHead(bytes: number, parts: FileParts): FileReader {
-  const { bytes: head } = yield* read(Math.min(bytes, HEADER_BYTES));
-  if (bytes === HEADER_BYTES + CHECKSUM_BYTES) parts.pixels = pixelsOf(head);
-  parts.add(yield* skip(bytes - head.length), 'pixels');
+/** Decoders ignore chunks that they don't know, or that are damaged, unless the first letter of their type is upper case. */
+function isCritical(type: string): boolean {
+  return (type.charCodeAt(0) & 0x20) === 0;
 }
 
-function pixelsOf(head: Buffer): ImagePixels | undefined {
-  const hasAlpha = ALPHA.get(head[9]);
-  const width = head.readUInt32BE(0);
-  const height = head.readUInt32BE(4);
-  return hasAlpha === undefined || width === 0 || height === 0 ? undefined : { width, height, hasAlpha };
+/** Reads a chunk's content and checksum; `start`: as much of the content as a header has. */
+function* readCritical(head: Buffer, length: number): FileReading<{ readonly start: Buffer; readonly end: number }> {
+  let sum = crc32(head.subarray(4));
+  const { bytes: start } = yield* read(Math.min(length, HEADER_BYTES));
+  sum = crc32(start, sum);
+  yield* skip(length - start.length, (bytes) => {
+    sum = crc32(bytes, sum);
+  });
+  const { bytes: checksum, offset: end } = yield* read(CHECKSUM_BYTES);
+  if (checksum.readUInt32BE(0) !== sum) {
+    throw new ImageError('invalid_image_file', 'The PNG file is damaged.');
+  }
+  return { start, end };
 }
 
 function* readText(bytes: number, parts: FileParts): FileReader {
   const { bytes: start } = yield* read(Math.min(bytes, XMP_START.length));
   const kind = start.toString('latin1') === XMP_START ? 'xmp' : 'other';
   parts.add(yield* skip(bytes - start.length), kind);
+}
+
+/** What the chunks of a PNG say of its pixels, and whether they are the chunks of a whole image. */
+class PixelChunks {
+  /** Size and transparency by the header; undefined if it is not one that a decoder accepts. */
+  image: ImagePixels | undefined;
+  private rowBytes = 0;
+  private needsPalette = false;
+  private dataBytes = 0;
+  private previous = '';
+  /** Whether there is a chunk that a decoder may refuse: a second header, data in two places, an unknown type. */
+  private isOdd = false;
+
+  /** Adds the next chunk, with the first bytes of its content if it was read. */
+  add(type: string, length: number, start?: Buffer): void {
+    if (type === 'IHDR') this.readHead(length, start);
+    else if (type === 'PLTE') {
+      this.isOdd ||= this.dataBytes > 0 || length === 0 || length % 3 !== 0 || length > MAX_PALETTE_BYTES;
+      this.needsPalette = false;
+    } else if (type === 'IDAT') {
+      this.isOdd ||= this.dataBytes > 0 && this.previous !== 'IDAT';
+      this.dataBytes += length;
+    } else if (type === 'IEND' || !isCritical(type)) this.isOdd ||= type === 'IEND' && length > 0;
+    else this.isOdd = true;
+    this.previous = type;
+  }
+
+  /** Whether these are all chunks that the image needs, in order, with data that can hold every row. */
+  get areWhole(): boolean {
+    const { image, isOdd, needsPalette, rowBytes, dataBytes } = this;
+    return image !== undefined && !isOdd && !needsPalette && image.height * rowBytes <= dataBytes * MAX_DEFLATE_RATIO;
+  }
+
+  private readHead(length: number, head: Buffer | undefined): void {
+    if (this.previous !== '' || length !== HEADER_BYTES || head === undefined) {
+      this.isOdd = true;
+      return;
+    }
+    const [width, height] = [head.readUInt32BE(0), head.readUInt32BE(4)];
+    const [depth = 0, colorType = 0, compression, filter, interlacing = 0] = head.subarray(8);
+    const color = COLOR_TYPES.get(colorType);
+    if (color === undefined || width === 0 || height === 0) return;
+    const isKnown = color.depths.includes(depth) && compression === 0 && filter === 0 && interlacing <= 1;
+    this.image = { width, height, hasAlpha: color.hasAlpha };
+    this.rowBytes = Math.ceil((width * depth * color.channels) / 8);
+    this.needsPalette = colorType === 3;
+    this.isOdd ||= !isKnown;
+  }
 }
 
 /** A chunk with this XMP, inserted before the pixels for readers that stop there. */

@@ -1,3 +1,4 @@
+import { joined } from '#bytes/bytes.js';
 import { FileStructure } from './file-structure.js';
 import type { InputType } from './sniff.js';
 
@@ -6,5 +7,5 @@ import type { InputType } from './sniff.js';
  * stay the same; nothing is re-encoded. Throws ImageError when the file's structure is damaged.
  */
 export async function stripMetadata(bytes: Buffer, type: InputType): Promise<Buffer> {
-  return (await FileStructure.of(bytes, type)).image();
+  return joined(await (await FileStructure.of(bytes, type)).image());
 }

@@ -59,12 +59,12 @@ export interface WebpMetadata {
   readonly xmp: boolean;
 }
 
-/** Corrects a WebP's header: its size, and flags for only this metadata. */
-export function fixWebpHeader(bytes: Buffer, { exif, xmp }: WebpMetadata): void {
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  if (bytes.length <= FLAGS_OFFSET || bytes.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== EXTENDED) return;
-  const flags = bytes.readUInt8(FLAGS_OFFSET) & ~XMP_FLAG & (exif ? 0xff : ~EXIF_FLAG);
-  bytes.writeUInt8(flags | (xmp ? XMP_FLAG : 0), FLAGS_OFFSET);
+/** Corrects the start of a WebP of `bytes` bytes: its size, and flags for only this metadata. */
+export function fixWebpHeader(start: Buffer, bytes: number, { exif, xmp }: WebpMetadata): void {
+  start.writeUInt32LE(bytes - 8, 4);
+  if (start.length <= FLAGS_OFFSET || start.toString('latin1', HEADER_BYTES, HEADER_BYTES + 4) !== EXTENDED) return;
+  const flags = start.readUInt8(FLAGS_OFFSET) & ~XMP_FLAG & (exif ? 0xff : ~EXIF_FLAG);
+  start.writeUInt8(flags | (xmp ? XMP_FLAG : 0), FLAGS_OFFSET);
 }
 
 /** A chunk with this XMP. A file without an extended header also gets one, to announce the chunk. */

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { RequestedOptions } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { ProviderError } from './provider-error.js';
@@ -57,8 +56,8 @@ export interface ProviderCallContext {
 
 /** Result of a successful call. */
 export interface ProviderImageResult {
-  /** The bytes of each image, at least one; the caller limits their size while reading. */
-  readonly images: readonly Readable[];
+  /** At least one, of at most 64 MB. */
+  readonly images: readonly Buffer[];
   /** Token usage in OpenAI's format, if the provider reported it. */
   readonly usage?: ImageUsage;
   /** The size sent to the vendor (`<w>x<h>`, a ratio, or `auto`), if it may differ from the ordered one. */

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
 import { IncomingBody } from './incoming-body.js';
 import { assertObjectKey } from './object-key.js';
 import {
@@ -10,6 +9,7 @@ import {
   RangeNotSatisfiable,
   StorageError,
   type ByteRange,
+  type ObjectBody,
   type ObjectStore,
   type StoredObject,
 } from './object-store.js';
@@ -32,7 +32,7 @@ export class DiskStore implements ObjectStore {
 
   async put(
     key: string,
-    body: Readable,
+    body: ObjectBody,
     options: { contentType: string; signal?: AbortSignal },
   ): Promise<{ bytes: number }> {
     const path = this.pathOf(key);

@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import type { ObjectBody } from './object-store.js';
 
 /**
  * The chunks of a body on its way into a store, counted. Iterating throws the body's own error or the signal's reason.
@@ -8,10 +9,14 @@ export class IncomingBody implements AsyncIterable<Buffer> {
   bytes = 0;
   private problem: { error: unknown } | undefined;
 
+  private readonly body: Readable;
+
   constructor(
-    private readonly body: Readable,
+    given: ObjectBody,
     private readonly signal?: AbortSignal,
   ) {
+    const body = given instanceof Readable ? given : Readable.from(given);
+    this.body = body;
     // The body may fail before it is read; without a listener, its error would end the process.
     body.on('error', () => undefined);
   }

@@ -3,6 +3,9 @@ import type { Readable } from 'node:stream';
 /** A part of an object: from `first` to `last` (both included; the end if absent), or its last `suffix` bytes. */
 export type ByteRange = { readonly first: number; readonly last?: number } | { readonly suffix: number };
 
+/** What is stored: a stream, or pieces that are in memory anyway. */
+export type ObjectBody = Readable | readonly Buffer[];
+
 /** An object, or a part of it, opened for reading. */
 export interface StoredObject {
   readonly stream: Readable;
@@ -15,10 +18,14 @@ export interface StoredObject {
 /** Where image bytes live. Keys come from object-key.ts, never from a caller. */
 export interface ObjectStore {
   /**
-   * Stores the whole stream or nothing; an aborted or failed stream leaves nothing behind. Throws the stream's error,
-   * or StorageError.
+   * Stores the whole body or nothing; an aborted or failed stream leaves nothing behind. Throws the stream's error, or
+   * StorageError.
    */
-  put(key: string, body: Readable, options: { contentType: string; signal?: AbortSignal }): Promise<{ bytes: number }>;
+  put(
+    key: string,
+    body: ObjectBody,
+    options: { contentType: string; signal?: AbortSignal },
+  ): Promise<{ bytes: number }>;
   /** Throws ObjectNotFound, RangeNotSatisfiable, or StorageError. The caller consumes or destroys the stream. */
   open(key: string, options?: { signal?: AbortSignal; range?: ByteRange }): Promise<StoredObject>;
   /** Deleting an object that does not exist is not an error. */

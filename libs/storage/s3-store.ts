@@ -16,6 +16,7 @@ import {
   RangeNotSatisfiable,
   StorageError,
   type ByteRange,
+  type ObjectBody,
   type ObjectStore,
   type StoredObject,
 } from './object-store.js';
@@ -47,7 +48,7 @@ export class S3Store implements ObjectStore {
 
   async put(
     key: string,
-    body: Readable,
+    body: ObjectBody,
     options: { contentType: string; signal?: AbortSignal },
   ): Promise<{ bytes: number }> {
     assertObjectKey(key);

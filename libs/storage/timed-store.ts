@@ -1,9 +1,9 @@
-import type { Readable } from 'node:stream';
 import type { Metrics } from '#telemetry/metrics.js';
 import {
   ObjectNotFound,
   RangeNotSatisfiable,
   type ByteRange,
+  type ObjectBody,
   type ObjectStore,
   type StoredObject,
 } from './object-store.js';
@@ -22,7 +22,7 @@ export class TimedStore implements ObjectStore {
 
   async put(
     key: string,
-    body: Readable,
+    body: ObjectBody,
     options: { contentType: string; signal?: AbortSignal },
   ): Promise<{ bytes: number }> {
     return this.timed('put', this.store.put(key, body, options), options.signal);

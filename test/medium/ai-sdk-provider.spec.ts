@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -170,7 +169,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
     it('fetches the image by the rules of egress, and takes the key nowhere', async () => {
       files.script(text(png, 'image/png'));
       vendor.plan({ order: vendor.shapes.finished({ url: `${files.url}/away.png`, base64: '' }) });
-      expect((await bytesOf(await generate())).equals(png)).toBe(true);
+      expect(bytesOf(await generate()).equals(png)).toBe(true);
       expect(files.calls).toHaveLength(1);
       expect(JSON.stringify(files.calls[0]?.headers)).not.toContain(KEY);
       const before = files.calls.length;
@@ -180,7 +179,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       vendor.plan({
         order: vendor.shapes.finished({ url: `data:image/png;base64,${png.toString('base64')}`, base64: '' }),
       });
-      expect((await bytesOf(await generate())).equals(png)).toBe(true);
+      expect(bytesOf(await generate()).equals(png)).toBe(true);
     });
 
     it('asks for several images at once, and takes those that can be fetched and were not kept back', async () => {
@@ -191,7 +190,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       vendor.plan({ order: answered(named('a', 'b', 'gone', 'c', 'd'), [false, true, false, false, false]) });
       const { images } = await generate({ n: 4 });
       expect(sent()).toMatchObject({ num_images: 4 });
-      const paths = await Promise.all(images.map(async (one) => String(await buffer(one))));
+      const paths = images.map(String);
       expect(paths.map((path) => path.at(-5))).toEqual(['a', 'c']);
       vendor.plan({ order: answered(named('a', 'b'), [true, true]) });
       expect(await failureOf(generate({ n: 2 }))).toMatchObject({ code: 'moderation_blocked', charged: 'maybe' });
@@ -258,7 +257,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       ]) {
         vendor.plan({ order: answered(parts) });
         const result = await generate();
-        expect([result.images.length, (await bytesOf(result)).equals(png)]).toEqual([1, true]);
+        expect([result.images.length, bytesOf(result).equals(png)]).toEqual([1, true]);
       }
       vendor.plan({ order: answered(thoughts, 'IMAGE_PROHIBITED_CONTENT') });
       expect(await failureOf(generate())).toMatchObject({ code: 'moderation_blocked', charged: 'maybe' });
@@ -272,7 +271,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       vendor.plan({ order: json({ predictions: [{ bytesBase64Encoded: png.toString('base64') }] }) });
       const result = await generate(imagen);
       const { sentSize, usage } = result;
-      expect((await bytesOf(result)).equals(png)).toBe(true);
+      expect(bytesOf(result).equals(png)).toBe(true);
       expect([sentSize, usage]).toEqual(['3:4', undefined]);
       expect(orders().at(-1)?.path).toBe('/v1/models/imagen-4.0-generate-001:predict');
       expect(sent()).toEqual({ instances: [{ prompt: PROMPT }], parameters: { sampleCount: 1, aspectRatio: '3:4' } });

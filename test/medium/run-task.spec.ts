@@ -105,7 +105,7 @@ describe('running one task', () => {
     const paid = vendor(async (_context, { mask: sent }) => {
       const { data, info } = await sharp(sent?.bytes).raw().toBuffer({ resolveWithObject: true });
       masks.push([...data.subarray(0, info.channels)]);
-      return { images: [Readable.from([goodPng])], warnings: [] };
+      return { images: [goodPng], warnings: [] };
     });
     await worker({ ...paid, maskForm }).run(base.id);
     expect(await read(base.id)).toMatchObject({ status: 'completed', action: 'edit' });
@@ -184,7 +184,7 @@ describe('running one task', () => {
       3,
     );
     await room.sql(`UPDATE tasks SET lease_until = now() - interval '1 second' WHERE id = $1`, [id]);
-    const paid = vendor(() => Promise.resolve({ images: [Readable.from([goodPng])], warnings: [] }));
+    const paid = vendor(() => Promise.resolve({ images: [goodPng], warnings: [] }));
     await worker({ ...paid, interrupted: 'retry' }).run(id);
     expect(await read(id)).toMatchObject({ status: 'completed' });
     expect(await startsOf(id)).toBe(2);
@@ -209,7 +209,7 @@ describe('running one task', () => {
     const seen: (string | undefined)[] = [];
     const second = vendor((context) => {
       seen.push(context.resumeJobId);
-      return Promise.resolve({ images: [Readable.from([goodPng])], warnings: [] });
+      return Promise.resolve({ images: [goodPng], warnings: [] });
     });
     await worker(second).run(id);
     expect(seen).toEqual(['vendor-job-1']);
@@ -226,7 +226,7 @@ describe('running one task', () => {
       // A file where the folder belongs: no put can succeed from now on.
       await rm(blocked, { recursive: true, force: true });
       await writeFile(blocked, '');
-      return { images: [Readable.from([goodPng])], warnings: [] };
+      return { images: [goodPng], warnings: [] };
     });
     await worker(paid).run(id);
     await rm(blocked);
@@ -270,7 +270,7 @@ describe('running one task', () => {
     const id = await accepted();
     const late = vendor(async () => {
       await room.sql(`UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now() WHERE id = $1`, [id]);
-      return { images: [Readable.from([goodPng])], warnings: [] };
+      return { images: [goodPng], warnings: [] };
     });
     await worker(late).run(id);
     expect(await read(id)).toMatchObject({ status: 'cancelled', images: null });

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
@@ -102,5 +101,5 @@ export function vendor(
 
 /** A vendor's response with these images. */
 export function imageOf(...images: readonly Buffer[]): Awaited<ReturnType<Generate>> {
-  return { images: images.map((bytes) => Readable.from([bytes])), warnings: [] };
+  return { images, warnings: [] };
 }

@@ -9,11 +9,11 @@ import type { Step } from './step.js';
 export const decode: Step = {
   name: 'decode',
   async run(image, { thumbnail }) {
-    const { bytes, header, isOriginal } = image;
+    const { file, header, isOriginal } = image;
     if (thumbnail && Math.max(header.width, header.height) > THUMBNAIL_EDGE) {
-      return { ...image, thumbnail: await makeThumbnail(bytes, header) };
+      return { ...image, thumbnail: await makeThumbnail(file.bytes, header) };
     }
-    if (isOriginal) await checkDecodes(bytes, header);
+    if (isOriginal) await checkDecodes(image);
     return image;
   },
 };

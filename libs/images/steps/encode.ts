@@ -1,16 +1,16 @@
 import { undecodable } from '../decode-check.js';
 import { encodeAs } from '../encode.js';
-import { readResultHeader } from '../header.js';
+import { openResult } from '../header.js';
 import { withImageSlot } from '../sharp.js';
 import { changesOf, type FinishOrder, type ImageInWork, type Step } from './step.js';
 
-/** Encodes the changed image; an image that already matches the order keeps its bytes. */
+/** Encodes the changed image; an image that already matches the order keeps its file. */
 export const encode: Step = {
   name: 'encode',
   async run(image, order) {
     if (image.changes === undefined && image.header.type === order.format) return image;
     const bytes = await write(image, order);
-    return { ...image, bytes, header: await readResultHeader(bytes), changes: undefined, isOriginal: false };
+    return { ...image, ...(await openResult(bytes)), pieces: [bytes], changes: undefined, isOriginal: false };
   },
 };
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
-import { finishImage } from './finish-image.js';
+import { finishedFile } from './finished-file.fixture.js';
 import { gradientImage, pixelsOf, pngChunk, withPngChunk } from '../sample-images.fixture.js';
 import type { FinishOrder } from './step.js';
 
@@ -17,8 +17,8 @@ const order = (changes: Partial<FinishOrder>): FinishOrder => ({
 
 test.each(['png', 'jpeg', 'webp'] as const)('a %s that is already right keeps its bytes', async (format) => {
   const bytes = await gradientImage(320, 192, format);
-  const clean = (await finishImage(bytes, order({ format }), idle)).bytes;
-  const image = await finishImage(clean, order({ format, target: { width: 320, height: 192 } }), idle);
+  const clean = (await finishedFile(bytes, order({ format }), idle)).bytes;
+  const image = await finishedFile(clean, order({ format, target: { width: 320, height: 192 } }), idle);
   expect(image.bytes.equals(clean)).toBe(true);
   expect((await pixelsOf(clean)).equals(await pixelsOf(bytes))).toBe(true);
   expect(image).toMatchObject({ width: 320, height: 192, format, contentType: `image/${format}` });
@@ -28,7 +28,7 @@ test.each(['png', 'jpeg', 'webp'] as const)('a %s that is already right keeps it
 test('text, and whatever hangs behind the image, does not reach the file', async () => {
   const png = await gradientImage(320, 192, 'png');
   const dirty = Buffer.concat([withPngChunk(png, 'tEXt', Buffer.from('prompt\0a secret')), Buffer.from('<script>')]);
-  const image = await finishImage(dirty, order({}), idle);
+  const image = await finishedFile(dirty, order({}), idle);
   expect(image.bytes.includes('a secret') || image.bytes.includes('<script>')).toBe(false);
   expect((await pixelsOf(image.bytes)).equals(await pixelsOf(png))).toBe(true);
 });
@@ -39,14 +39,14 @@ test.each([
   [999, 1333, 864, 2016],
 ])('an image of %ix%i becomes exactly %ix%i', async (width, height, toWidth, toHeight) => {
   const target = { width: toWidth, height: toHeight };
-  const image = await finishImage(await gradientImage(width, height, 'png'), order({ target, format: 'webp' }), idle);
+  const image = await finishedFile(await gradientImage(width, height, 'png'), order({ target, format: 'webp' }), idle);
   expect(image).toMatchObject({ ...target, format: 'webp' });
   expect(await sharp(image.bytes).metadata()).toMatchObject({ ...target, format: 'webp' });
 });
 
 test('the middle is kept when the shape changes', async () => {
   const half = { width: 256, height: 512 };
-  const image = await finishImage(await gradientImage(512, 512, 'png'), order({ target: half }), idle);
+  const image = await finishedFile(await gradientImage(512, 512, 'png'), order({ target: half }), idle);
   const middle = await sharp(await gradientImage(512, 512, 'png'))
     .extract({ left: 128, top: 0, ...half })
     .raw()
@@ -56,9 +56,9 @@ test('the middle is kept when the shape changes', async () => {
 
 test('transparency turns white in a jpeg, or where an opaque image was ordered', async () => {
   const seeThrough = await gradientImage(128, 128, 'png', 4);
-  const jpeg = await finishImage(seeThrough, order({ format: 'jpeg' }), idle);
-  const opaque = await finishImage(seeThrough, order({ background: 'opaque' }), idle);
-  const kept = await finishImage(seeThrough, order({ background: 'transparent' }), idle);
+  const jpeg = await finishedFile(seeThrough, order({ format: 'jpeg' }), idle);
+  const opaque = await finishedFile(seeThrough, order({ background: 'opaque' }), idle);
+  const kept = await finishedFile(seeThrough, order({ background: 'transparent' }), idle);
   expect([...(await pixelsOf(opaque.bytes)).subarray(0, 3)]).toEqual([255, 255, 255]);
   expect((await pixelsOf(jpeg.bytes))[0]).toBeGreaterThan(250);
   expect((await sharp(kept.bytes).metadata()).hasAlpha).toBe(true);
@@ -69,7 +69,7 @@ test('compression decides how large jpeg and webp files get', async () => {
   for (const format of ['jpeg', 'webp'] as const) {
     const sizes = await Promise.all(
       [0, 50, 100].map(
-        async (compression) => (await finishImage(png, order({ format, compression }), idle)).bytes.length,
+        async (compression) => (await finishedFile(png, order({ format, compression }), idle)).bytes.length,
       ),
     );
     expect(sizes).toEqual([...sizes].sort((a, b) => a - b));
@@ -85,29 +85,50 @@ test('a provider that sends no image is named as the one at fault', async () => 
   ];
   for (const bytes of answers) {
     for (const thumbnail of [false, true]) {
-      const finishing = finishImage(bytes, order({ thumbnail }), idle);
+      const finishing = finishedFile(bytes, order({ thumbnail }), idle);
       await expect(finishing).rejects.toMatchObject({ code: 'upstream_invalid_response' });
     }
   }
 });
 
-test('an image that is smaller than its header says is unusable, whatever the header says', async () => {
+/** An image of 128x128 pixels whose header says that it is higher, with the right checksum. */
+async function higher(height: number): Promise<Buffer> {
   const png = await gradientImage(128, 128, 'png');
   const head = Buffer.from(png.subarray(16, 29));
-  head.writeUInt32BE(256, 4);
-  const bytes = Buffer.concat([png.subarray(0, 8), pngChunk('IHDR', head), png.subarray(33)]);
-  for (const target of [undefined, { width: 128, height: 256 }, { width: 64, height: 64 }]) {
-    await expect(finishImage(bytes, order({ target }), idle)).rejects.toMatchObject({
+  head.writeUInt32BE(height, 4);
+  return Buffer.concat([png.subarray(0, 8), pngChunk('IHDR', head), png.subarray(33)]);
+}
+
+test.each([
+  ['other pixels', { target: { width: 64, height: 64 } }],
+  ['another format', { format: 'webp' }],
+] as const)(
+  'an image that is smaller than its header says is unusable where %s are ordered',
+  async (_name, changes) => {
+    await expect(finishedFile(await higher(256), order(changes), idle)).rejects.toMatchObject({
       code: 'upstream_invalid_response',
     });
-  }
+  },
+);
+
+test('an image whose data cannot hold all rows of its header is unusable', async () => {
+  await expect(finishedFile(await higher(2_000_000), order({}), idle)).rejects.toMatchObject({
+    code: 'upstream_invalid_response',
+  });
+  const flat = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  const head = Buffer.from(flat.subarray(16, 29));
+  head.writeUInt32BE(12_000, 4);
+  const bytes = Buffer.concat([flat.subarray(0, 8), pngChunk('IHDR', head), flat.subarray(33)]);
+  await expect(finishedFile(bytes, order({}), idle)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
 });
 
 test.each(['png', 'jpeg'] as const)('a %s that is damaged is noticed by its thumbnail', async (format) => {
   const whole = await gradientImage(640, 480, format);
   const cut = Buffer.concat([whole.subarray(0, whole.length / 2), Buffer.alloc(whole.length / 2)]);
   for (const thumbnail of [false, true]) {
-    const finishing = finishImage(cut, order({ format, thumbnail }), idle);
+    const finishing = finishedFile(cut, order({ format, thumbnail }), idle);
     await expect(finishing).rejects.toMatchObject({ code: 'upstream_invalid_response' });
   }
 });
@@ -115,21 +136,21 @@ test.each(['png', 'jpeg'] as const)('a %s that is damaged is noticed by its thum
 test('a thumbnail is of the finished image, and a small image has none', async () => {
   const png = await gradientImage(640, 480, 'png');
   const target = { width: 800, height: 200 };
-  const kept = await finishImage(png, order({ thumbnail: true }), idle);
-  const changed = await finishImage(png, order({ thumbnail: true, target }), idle);
+  const kept = await finishedFile(png, order({ thumbnail: true }), idle);
+  const changed = await finishedFile(png, order({ thumbnail: true, target }), idle);
   for (const [{ thumbnail }, width, height] of [
     [kept, 320, 240],
     [changed, 320, 80],
   ] as const) {
     expect(await sharp(thumbnail).metadata()).toMatchObject({ format: 'webp', width, height });
   }
-  const small = await finishImage(await gradientImage(320, 200, 'png'), order({ thumbnail: true }), idle);
+  const small = await finishedFile(await gradientImage(320, 200, 'png'), order({ thumbnail: true }), idle);
   expect(small.thumbnail).toBeUndefined();
 });
 
 test('stops between two steps when told to', async () => {
   const stop = new AbortController();
-  const finishing = finishImage(await gradientImage(512, 512, 'png'), order({ format: 'jpeg' }), stop.signal);
+  const finishing = finishedFile(await gradientImage(512, 512, 'png'), order({ format: 'jpeg' }), stop.signal);
   stop.abort(new Error('cancelled'));
   await expect(finishing).rejects.toThrow('cancelled');
 });

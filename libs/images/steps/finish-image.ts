@@ -1,5 +1,5 @@
-import { sha256Of } from '#bytes/bytes.js';
-import { readResultHeader } from '../header.js';
+import { lengthOf, sha256Of } from '#bytes/bytes.js';
+import { openResult } from '../header.js';
 import { ImageError } from '../image-error.js';
 import { MAX_IMAGE_BYTES } from '../limits.js';
 import { contentTypeOf, type ImageContentType, type ImageType } from '../sniff.js';
@@ -18,14 +18,17 @@ interface Received {
   readonly isAnimated: boolean;
 }
 
-/** An image as it is stored and served; all values are measured from its bytes. */
+/** An image as it is stored and served; all values are measured from its file. */
 export interface FinishedImage {
-  readonly bytes: Buffer;
+  /** The file, in pieces that are not copied before it is stored. */
+  readonly pieces: readonly Buffer[];
+  /** Bytes of all pieces. */
+  readonly size: number;
   readonly contentType: ImageContentType;
   readonly format: ImageType;
   readonly width: number;
   readonly height: number;
-  /** Digest of the bytes, in hex. */
+  /** Digest of the file, in hex. */
   readonly sha256: string;
   readonly provenance: Provenance;
   readonly isAnimated: boolean;
@@ -35,7 +38,7 @@ export interface FinishedImage {
   readonly received: Received;
 }
 
-const STEPS: readonly Step[] = [upright, fit, flatten, encode, provenance, decode];
+const STEPS: readonly Step[] = [upright, fit, flatten, encode, decode, provenance];
 
 /**
  * Makes a provider's image exactly what was ordered. If it already matches, it keeps its pixels, its encoding, and the
@@ -61,15 +64,26 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
 
 async function inspect(bytes: Buffer): Promise<ImageInWork> {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
-  const header = await readResultHeader(bytes);
-  return { bytes, header, changes: undefined, isOriginal: true, provenance: 'none', thumbnail: undefined };
+  const opened = await openResult(bytes);
+  return { ...opened, pieces: [bytes], changes: undefined, isOriginal: true, provenance: 'none', thumbnail: undefined };
 }
 
 /** The header was read from these pixels, and changed metadata does not affect it. */
 async function measure(image: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
-  const { bytes, provenance, thumbnail } = image;
+  const { pieces, provenance, thumbnail } = image;
   const { type, width, height, isAnimated } = image.header;
   const contentType = contentTypeOf(type);
-  const sha256 = await sha256Of(bytes);
-  return { bytes, contentType, format: type, width, height, sha256, provenance, isAnimated, thumbnail };
+  const sha256 = await sha256Of(...pieces);
+  return {
+    pieces,
+    size: lengthOf(pieces),
+    contentType,
+    format: type,
+    width,
+    height,
+    sha256,
+    provenance,
+    isAnimated,
+    thumbnail,
+  };
 }

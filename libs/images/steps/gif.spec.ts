@@ -3,8 +3,9 @@ import { itWithExifTool, readMetadata } from '../exiftool.fixture.js';
 import { FileStructure } from '../file-structure.js';
 import { readInputImage } from '../input-image.js';
 import { animatedGif, gradientImage, pixelsOf } from '../sample-images.fixture.js';
-import { finishImage, type FinishedImage } from './finish-image.js';
+import { finishedFile } from './finished-file.fixture.js';
 import type { FinishOrder } from './step.js';
+import { lengthOf } from '#bytes/bytes.js';
 
 const MARK = { taskId: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A', action: 'generation', tool: 'Darkroom 1.0.0' } as const;
 const XMP = `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
@@ -13,7 +14,7 @@ const SECRET = Buffer.from('a secret');
 /** Leads from whichever byte of XMP is taken for a length to the end. */
 const XMP_END = Buffer.from([1, ...Array.from({ length: 256 }, (_, index) => 255 - index), 0]);
 
-function finish(bytes: Buffer, order: Partial<FinishOrder> = {}): Promise<FinishedImage> {
+function finish(bytes: Buffer, order: Partial<FinishOrder> = {}): ReturnType<typeof finishedFile> {
   const plain = {
     target: undefined,
     format: 'gif',
@@ -21,7 +22,7 @@ function finish(bytes: Buffer, order: Partial<FinishOrder> = {}): Promise<Finish
     background: undefined,
     thumbnail: false,
   } as const;
-  return finishImage(bytes, { ...plain, mark: MARK, ...order }, new AbortController().signal);
+  return finishedFile(bytes, { ...plain, mark: MARK, ...order }, new AbortController().signal);
 }
 
 /** With a block behind the header and its color table. */
@@ -93,7 +94,7 @@ describe('a gif', () => {
         expect((await framesOf(image.bytes)).equals(await framesOf(gif))).toBe(true);
         const { delay, loop } = await sharp(image.bytes, { animated: true }).metadata();
         expect({ delay, loop }).toMatchObject(gif === animated ? { delay: [100, 100, 100, 100], loop: 3 } : {});
-        expect((await (await FileStructure.of(image.bytes, 'gif')).image()).length).toBe(gif.length);
+        expect(lengthOf(await (await FileStructure.of(image.bytes, 'gif')).image())).toBe(gif.length);
       }
     },
   );

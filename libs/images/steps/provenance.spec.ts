@@ -1,11 +1,11 @@
 import sharp, { type Sharp } from 'sharp';
 import { credentialsOf, withCredentials } from '../content-credentials.fixture.js';
 import { itWithExifTool, readMetadata } from '../exiftool.fixture.js';
-import { FileStructure } from '../file-structure.js';
 import { readInputImage } from '../input-image.js';
 import { gradientImage, pixelsOf, withPngChunk } from '../sample-images.fixture.js';
-import { finishImage, type FinishedImage } from './finish-image.js';
+import { finishedFile } from './finished-file.fixture.js';
 import type { FinishOrder } from './step.js';
+import { stripMetadata } from '../strip-metadata.js';
 
 const TYPES = ['png', 'jpeg', 'webp'] as const;
 const SIGNED = ['png', 'jpeg'] as const;
@@ -14,7 +14,7 @@ const SOURCE = 'XMP-iptcExt:DigitalSourceType';
 const XMP = `<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
 <rdf:Description xmlns:dc="http://purl.org/dc/elements/1.1/" dc:source="of the provider"/></rdf:RDF></x:xmpmeta>`;
 
-function finish(bytes: Buffer, order: Partial<FinishOrder>): Promise<FinishedImage> {
+function finish(bytes: Buffer, order: Partial<FinishOrder>): ReturnType<typeof finishedFile> {
   const plain = {
     target: undefined,
     format: 'png',
@@ -23,7 +23,7 @@ function finish(bytes: Buffer, order: Partial<FinishOrder>): Promise<FinishedIma
     mark: MARK,
     thumbnail: false,
   } as const;
-  return finishImage(bytes, { ...plain, ...order }, new AbortController().signal);
+  return finishedFile(bytes, { ...plain, ...order }, new AbortController().signal);
 }
 
 async function encoded(type: (typeof TYPES)[number], metadata: (image: Sharp) => Sharp): Promise<Buffer> {
@@ -73,7 +73,7 @@ describe('an image as its provider made it', () => {
 
   test('with credentials in many segments of a jpeg, and a color profile', async () => {
     const jpeg = await encoded('jpeg', (image) => image.withIccProfile('p3'));
-    const plain = await withCredentials(await (await FileStructure.of(jpeg, 'jpeg')).image(), 'jpeg', 200_000);
+    const plain = await withCredentials(await stripMetadata(jpeg, 'jpeg'), 'jpeg', 200_000);
     expect(plain.length).toBeGreaterThan(3 * 65_536);
     const image = await finish(plain, { format: 'jpeg' });
     expect(image.provenance).toBe('kept');
@@ -235,7 +235,7 @@ describe('a mark', () => {
   test('can be set again and again: there is one of them', async () => {
     for (const format of TYPES) {
       const once = (await finish(await gradientImage(96, 80, format), { format })).bytes;
-      const bare = await (await FileStructure.of(once, format)).image();
+      const bare = await stripMetadata(once, format);
       const twice = (await finish(bare, { format })).bytes;
       expect(twice.equals(once)).toBe(true);
     }

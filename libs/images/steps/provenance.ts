@@ -1,4 +1,3 @@
-import { FileStructure } from '../file-structure.js';
 import { markXmp } from '../provenance-mark.js';
 import type { Provenance, Step } from './step.js';
 
@@ -15,13 +14,12 @@ import type { Provenance, Step } from './step.js';
 export const provenance: Step = {
   name: 'provenance',
   async run(image, { mark }) {
-    const { header } = image;
-    const file = await FileStructure.of(image.bytes, header.type);
-    const done = (bytes: Buffer, found: Provenance) => ({ ...image, bytes, provenance: found });
+    const { file, header } = image;
+    const done = (pieces: readonly Buffer[], found: Provenance) => ({ ...image, pieces, provenance: found });
     if (mark === undefined) return done(await file.image(), 'none');
     const hasProvenance = image.isOriginal && (file.hasCredentials || file.hasXmp);
-    if (hasProvenance && !file.mustBeCleaned) return done(image.bytes, 'kept');
+    if (hasProvenance && !file.mustBeCleaned) return done([file.bytes], 'kept');
     if (hasProvenance && !file.hasCredentials) return done(await file.imageWithXmp(), 'kept');
-    return done(await file.marked(markXmp(mark), header), 'marked');
+    return done(file.marked(markXmp(mark), header), 'marked');
   },
 };

@@ -1,5 +1,5 @@
 import type { Sharp } from 'sharp';
-import type { ImageHeader } from '../header.js';
+import type { OpenedImage } from '../header.js';
 import type { ProvenanceMark } from '../provenance-mark.js';
 import { openImage } from '../sharp.js';
 import type { ImageType } from '../sniff.js';
@@ -22,15 +22,15 @@ export interface FinishOrder {
 export type Provenance = 'kept' | 'marked' | 'none';
 
 /**
- * An image between two steps: its bytes, and the changes requested so far, which are applied together when encoding.
+ * An image between two steps: its file, and the changes requested so far, which are applied together when encoding.
  */
-export interface ImageInWork {
-  readonly bytes: Buffer;
-  readonly header: ImageHeader;
+export interface ImageInWork extends OpenedImage {
+  /** The file as it is stored, in pieces: with or without metadata that `file` has. */
+  readonly pieces: readonly Buffer[];
   readonly changes: Sharp | undefined;
-  /** The bytes are the provider's own file; we did not encode them. */
+  /** It is the provider's own file; we did not encode it. */
   readonly isOriginal: boolean;
-  /** The origin that the current bytes state. */
+  /** The origin that the pieces state. */
   readonly provenance: Provenance;
   /** WebP; undefined if none was ordered or the image is already small. */
   readonly thumbnail: Buffer | undefined;
@@ -44,5 +44,5 @@ export interface Step {
 
 /** The pipeline that collects changes, created for the first change, with the orientation applied. */
 export function changesOf(image: ImageInWork): Sharp {
-  return image.changes ?? openImage(image.bytes).autoOrient();
+  return image.changes ?? openImage(image.file.bytes).autoOrient();
 }

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
@@ -67,7 +66,7 @@ export class AiSdkProvider implements ImageProvider {
     context.onProgress(100);
     const usage = usageOf(answer);
     return {
-      images: images.map((image) => Readable.from(image)),
+      images,
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: [...order.warnings, ...answer.warnings.map(inPlainWords)],
@@ -85,7 +84,7 @@ export class AiSdkProvider implements ImageProvider {
     if (images.length === 0 && isModeration(200, errorWords(guarded.value))) throw blocked();
     if (images.length === 0) throw failure;
     context.onProgress(100);
-    return { images: images.map((image) => Readable.from(image)), sentSize: size, warnings };
+    return { images, sentSize: size, warnings };
   }
 
   private missing({ value }: GuardedFetch): ProviderError {
@@ -101,7 +100,7 @@ export class AiSdkProvider implements ImageProvider {
   ): Promise<LibraryAnswer | ProviderError> {
     const { vendor, baseUrl } = this.settings;
     const named = (file: LibraryFile): LibraryFile =>
-      'data' in file && Buffer.isBuffer(file.data) ? { ...file, data: guarded.placeholders.put([file.data]) } : file;
+      'data' in file && Buffer.isBuffer(file.data) ? { ...file, data: guarded.placeholders.put(file.data) } : file;
     const files = call.files?.map(named);
     const mask = call.mask === undefined ? undefined : named(call.mask);
     const unset = { size: undefined, aspectRatio: undefined, seed: undefined };

@@ -4,7 +4,6 @@ import { refusal, unusable } from '../http/failures.js';
 import {
   fetchImage,
   fetchImages,
-  lengthOf,
   MAX_IMAGE_BYTES,
   maxAnswerBytes,
   maxImageBytes,
@@ -75,14 +74,14 @@ export class GuardedFetch {
    * The image for a value from the library: a placeholder, base64, or a placeholder's bytes. Undefined if it could not
    * be downloaded.
    */
-  imageOf(image: string | Uint8Array): readonly Buffer[] | undefined {
+  imageOf(image: string | Uint8Array): Buffer | undefined {
     const text = typeof image === 'string' ? image : Buffer.from(image).toString('latin1');
     if (text === '') return undefined;
     return this.placeholders.find(text) ?? this.answer?.bytesOf(text);
   }
 
   /** The images of a response that the library can't read, at most `n`; none if it has already fetched some. */
-  async found(): Promise<readonly (readonly Buffer[])[]> {
+  async found(): Promise<readonly Buffer[]> {
     if (this.answer === undefined || this.fetched > 0) return [];
     const named = imagesIn(this.value, this.answer).slice(0, this.n);
     return named.length === 0 ? [] : fetchImages(this.download(), named);
@@ -96,7 +95,7 @@ export class GuardedFetch {
     const name = this.last.then(async () => {
       try {
         const image = await this.image(url);
-        this.left -= lengthOf(image);
+        this.left -= image.length;
         return this.placeholders.put(image);
       } catch (error) {
         this.signal.throwIfAborted();
@@ -130,12 +129,14 @@ export class GuardedFetch {
 
   private async read(answer: UpstreamResponse): Promise<Response> {
     if (answer.status >= 300) throw await this.refusalOf(answer);
-    const answerJson = await readJsonResponse(answer.body, MAX_IMAGE_BYTES).catch((error: unknown) => {
-      if (error instanceof ProviderError) throw error;
-      throw error instanceof ResponseTooLarge
-        ? unusable('the image is too large', 'yes')
-        : unusable('no JSON', 'maybe');
-    });
+    const answerJson = await readJsonResponse(answer.body, MAX_IMAGE_BYTES, answer.announced).catch(
+      (error: unknown) => {
+        if (error instanceof ProviderError) throw error;
+        throw error instanceof ResponseTooLarge
+          ? unusable('the image is too large', 'yes')
+          : unusable('no JSON', 'maybe');
+      },
+    );
     this.answer = answerJson;
     return new Response(this.readable(answerJson), { headers: { 'content-type': 'application/json' } });
   }
@@ -166,11 +167,11 @@ export class GuardedFetch {
     });
   }
 
-  private async image(url: string): Promise<readonly Buffer[]> {
+  private async image(url: string): Promise<Buffer> {
     if (this.answer !== undefined && (url.startsWith('data:') || this.answer.isLong(url))) {
       return this.answer.bytesOf(url);
     }
-    return [await fetchImage(this.download(), url, Math.min(this.left, MAX_IMAGE_BYTES))];
+    return fetchImage(this.download(), url, Math.min(this.left, MAX_IMAGE_BYTES));
   }
 
   private download(): ImageDownload {

@@ -9,18 +9,18 @@ const ENCODED_BYTES = 786_432;
  * blocking step.
  */
 export class ImagePlaceholders {
-  private readonly images = new Map<string, readonly Buffer[]>();
+  private readonly images = new Map<string, Buffer>();
   private readonly prefix = `image${randomUUID().replaceAll('-', '')}n`;
 
   /** Stores an image and returns its placeholder, of unguessable letters and digits. */
-  put(image: readonly Buffer[]): string {
+  put(image: Buffer): string {
     const name = `${this.prefix}${this.images.size}`;
     this.images.set(name, image);
     return name;
   }
 
   /** The image of a placeholder; undefined for any other text. */
-  find(name: string): readonly Buffer[] | undefined {
+  find(name: string): Buffer | undefined {
     return this.images.get(name);
   }
 
@@ -28,8 +28,9 @@ export class ImagePlaceholders {
   async filled(text: string): Promise<Buffer[]> {
     const pieces: Buffer[] = [];
     for (const [index, part] of text.split(new RegExp(`(${this.prefix}\\d+)`)).entries()) {
-      if (index % 2 === 0) pieces.push(Buffer.from(part));
-      else for (const bytes of this.images.get(part) ?? []) await encode(bytes, pieces);
+      const image = index % 2 === 0 ? undefined : this.images.get(part);
+      if (image === undefined) pieces.push(Buffer.from(part));
+      else await encode(image, pieces);
     }
     return pieces;
   }

@@ -76,7 +76,7 @@ export class ComfyServer {
     const call = { path: `/view?${query.toString()}`, signal, accept: 'image/*', maxBytes: MAX_IMAGE_BYTES };
     return this.upstream.call(call, async (answer) => {
       if (answer.status !== 200) throw refused(answer, undefined, undefined);
-      const collected = new ByteCollector();
+      const collected = new ByteCollector(answer.announced);
       for await (const piece of answer.body) collected.add(piece);
       return collected.joined();
     });

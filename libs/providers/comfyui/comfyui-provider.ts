@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import type { UpstreamSettings } from '../http/upstream.js';
 import {
   isShutdownAbort,
@@ -86,7 +85,7 @@ export class ComfyUiProvider implements ImageProvider {
       if ('pending' in image) return image;
       context.onProgress(100);
       const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
-      return { images: [Readable.from([image])], sentSize: order.size, warnings: [...order.warnings, ...missed] };
+      return { images: [image], sentSize: order.size, warnings: [...order.warnings, ...missed] };
     } finally {
       events.close();
     }

@@ -86,31 +86,22 @@ function imageUrl(text: string, baseUrl: string): string {
   return url.startsWith('/') && URL.canParse(url, baseUrl) ? new URL(url, baseUrl).href : url;
 }
 
-/** Total bytes of all pieces. */
-export function lengthOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
-}
-
-/** An image in a response: its bytes in pieces, or its URL. */
+/** An image in a response: its bytes, or its URL. */
 export type NamedImage =
-  | { readonly bytes: readonly Buffer[]; readonly url?: undefined }
-  | { readonly bytes?: undefined; readonly url: string };
+  { readonly bytes: Buffer; readonly url?: undefined } | { readonly bytes?: undefined; readonly url: string };
 
 /**
- * Returns the images of a response, in pieces; downloads those with a URL one after the other. Skips failed downloads,
- * unless there is no image at all: then throws like `fetchImage`.
+ * Returns the images of a response; downloads those with a URL one after the other. Skips failed downloads, unless there
+ * is no image at all: then throws like `fetchImage`.
  */
-export async function fetchImages(
-  download: ImageDownload,
-  named: readonly NamedImage[],
-): Promise<(readonly Buffer[])[]> {
-  const images: (readonly Buffer[])[] = [];
+export async function fetchImages(download: ImageDownload, named: readonly NamedImage[]): Promise<Buffer[]> {
+  const images: Buffer[] = [];
   let left = maxImageBytes(named.length);
   let failure: ProviderError | undefined;
   for (const { bytes, url } of named) {
     try {
-      const image = bytes ?? [await fetchImage(download, url, Math.min(left, MAX_IMAGE_BYTES))];
-      left -= lengthOf(image);
+      const image = bytes ?? (await fetchImage(download, url, Math.min(left, MAX_IMAGE_BYTES)));
+      left -= image.length;
       images.push(image);
     } catch (error) {
       if (download.signal.aborted || !(error instanceof ProviderError)) throw error;

@@ -85,7 +85,7 @@ function imageOf(text: string, name: string, answer: JsonResponse): NamedImage |
   if (isText && /^\/[\w.~%/-]+\.(png|jpe?g|webp|gif|avif)\b/i.test(trimmed)) return { url: text };
   if (isText && (text.length < 40 || !/^[\w+/=\s-]+$/.test(trimmed))) return undefined;
   const bytes = answer.bytesOf(text);
-  return bytes[0] !== undefined && isImage(bytes[0]) ? { bytes } : undefined;
+  return isImage(bytes) ? { bytes } : undefined;
 }
 
 /** How images of all common formats begin; whether they can be used is decided where they are decoded. */

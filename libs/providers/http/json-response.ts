@@ -7,6 +7,8 @@ export const MAX_TEXT_BYTES = 65_536;
 /** Maximum tokens of a response: images come with about ten, a server's long queue with thousands. */
 export const MAX_TOKENS = 100_000;
 const MAX_DEPTH = 64;
+/** Bytes in a character of base64. */
+const DECODED = 3 / 4;
 /** Maximum bytes of a response without its long strings. */
 const MAX_LEAN_BYTES = 4_000_000;
 
@@ -32,7 +34,7 @@ export class JsonResponse {
   constructor(
     /** The JSON, with placeholders for long strings. */
     readonly text: string,
-    private readonly long: ReadonlyMap<string, readonly Buffer[]>,
+    private readonly long: ReadonlyMap<string, Buffer>,
   ) {}
 
   /** Whether it has strings as long as images. */
@@ -46,25 +48,29 @@ export class JsonResponse {
   }
 
   /** The bytes of a string of the response, which is base64 or a base64 data URI. */
-  bytesOf(text: string): readonly Buffer[] {
-    return this.long.get(text) ?? [Buffer.from(text.replace(/^data:[^,]{0,200},/, ''), 'base64')];
+  bytesOf(text: string): Buffer {
+    return this.long.get(text) ?? Buffer.from(text.replace(/^data:[^,]{0,200},/, ''), 'base64');
   }
 }
 
 /**
  * Reads JSON while it arrives. Strings longer than 64 KB are decoded as base64; the rest is limited to 4 MB and 100,000
- * tokens, so that parsing it does not block. `maxBytes` limits the decoded size of each long string. Throws
- * UnusableResponse, ResponseTooLarge, and the body's errors.
+ * tokens, so that parsing it does not block. `maxBytes` limits the decoded size of each long string; `announced` is the
+ * length of the body, if it is known. Throws UnusableResponse, ResponseTooLarge, and the body's errors.
  */
-export async function readJsonResponse(body: AsyncIterable<Buffer>, maxBytes: number): Promise<JsonResponse> {
-  const reading = new AnswerReader(maxBytes);
+export async function readJsonResponse(
+  body: AsyncIterable<Buffer>,
+  maxBytes: number,
+  announced = 0,
+): Promise<JsonResponse> {
+  const reading = new AnswerReader(maxBytes, announced);
   for await (const piece of body) reading.take(piece);
   return reading.end();
 }
 
 class AnswerReader {
   private readonly lean = new ByteCollector();
-  private readonly long = new Map<string, readonly Buffer[]>();
+  private readonly long = new Map<string, Base64Sink>();
   private readonly name = `text${randomUUID().replaceAll('-', '')}`;
   private tokens = 0;
   private depth = 0;
@@ -73,7 +79,10 @@ class AnswerReader {
   private sink: Base64Sink | undefined;
   private isEscaped = false;
 
-  constructor(private readonly maxBytes: number) {}
+  constructor(
+    private readonly maxBytes: number,
+    private announced: number,
+  ) {}
 
   take(piece: Buffer): void {
     for (let at = 0; at < piece.length;) {
@@ -83,8 +92,10 @@ class AnswerReader {
 
   async end(): Promise<JsonResponse> {
     if (this.current !== undefined) throw new UnusableResponse('the answer breaks off');
+    const long = new Map<string, Buffer>();
+    for (const [name, sink] of this.long) long.set(name, await sink.joined());
     // Some servers start with a byte order mark, which is not JSON.
-    return new JsonResponse((await this.lean.joined()).toString().replace(/^\uFEFF/, ''), this.long);
+    return new JsonResponse((await this.lean.joined()).toString().replace(/^\uFEFF/, ''), long);
   }
 
   /** Reads up to the next string, including its opening quote. */
@@ -119,10 +130,10 @@ class AnswerReader {
     if (this.sink === undefined) {
       current.parts.push(text);
       current.bytes += text.length;
-    } else this.sink.write(text.toString('latin1'));
+    } else this.sink.write(text);
     if (current.bytes > MAX_TEXT_BYTES && this.sink === undefined) {
-      this.sink = new Base64Sink(this.maxBytes);
-      for (const part of current.parts) this.sink.write(part.toString('latin1'));
+      this.sink = new Base64Sink(this.maxBytes, Math.ceil(this.announced * DECODED));
+      for (const part of current.parts) this.sink.write(part);
       current.parts.length = 0;
     }
     if (end === piece.length) return end;
@@ -151,7 +162,9 @@ class AnswerReader {
     } else {
       this.sink.end();
       const name = `${this.name}n${this.long.size}`;
-      this.long.set(name, this.sink.pieces);
+      this.long.set(name, this.sink);
+      // What is left for the images that follow.
+      this.announced = Math.max(0, this.announced - this.sink.bytes / DECODED);
       this.sink = undefined;
       this.keep(Buffer.from(name));
     }

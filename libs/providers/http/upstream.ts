@@ -52,6 +52,8 @@ export interface UpstreamResponse {
   readonly contentType: string;
   /** Seconds that the server asked to wait. */
   readonly retryAfter: number | undefined;
+  /** Length that the server announced for the body, in bytes; 0 if it did not. */
+  readonly announced: number;
   /**
    * Throws ProviderError when the body breaks off, pauses too long, or is too long; the signal's reason when aborted.
    */
@@ -147,6 +149,7 @@ export class Upstream {
       status: statusCode,
       contentType: mediaType(headers['content-type']),
       retryAfter: secondsToWait(statusCode, headers),
+      announced: Math.min(Number(headers['content-length'] ?? 0) || 0, call.maxBytes),
       body: capped(decodedBody(body, headers['content-encoding'], true), call.maxBytes, signal),
     };
   }

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { fetchImages, MAX_IMAGE_BYTES, maxAnswerBytes, untilPatienceEnds } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
 import { Upstream, type UpstreamSettings } from '../http/upstream.js';
@@ -64,7 +63,7 @@ export class OpenAiProvider implements ImageProvider {
     const images = await fetchImages(download, answer.images);
     context.onProgress(100);
     return {
-      images: images.map((image) => Readable.from(image)),
+      images,
       ...(answer.usage === undefined ? {} : { usage: answer.usage }),
       sentSize: order.size,
       warnings: wantsPartials && partials === 0 ? [...order.warnings, NO_PARTIALS] : order.warnings,

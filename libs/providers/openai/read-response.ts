@@ -1,9 +1,9 @@
 import type { ImageUsage } from '#contract/image-usage.js';
-import { begun, ByteCollector, joined } from '#bytes/bytes.js';
+import { begun, ByteCollector } from '#bytes/bytes.js';
 import { ResponseTooLarge } from '../http/base64-sink.js';
 import { errorBody, errorOf, errorWords, fieldsOf, messageOf, unwrapped } from '../http/error-body.js';
 import { errorInside, isRefusal, refusal, unusable } from '../http/failures.js';
-import { lengthOf, maxImageBytes, type NamedImage } from '../http/fetch-image.js';
+import { maxImageBytes, type NamedImage } from '../http/fetch-image.js';
 import { isImage } from '../http/found-images.js';
 import { valueAt } from '../http/json-value.js';
 import { tokenUsage } from '../http/token-usage.js';
@@ -43,7 +43,7 @@ export async function readResponse(answer: UpstreamResponse, options: ReadingOpt
   // The response's type decides, not the request: many servers don't support streams and send JSON anyway.
   if (answer.contentType === 'text/event-stream') return readStream(answer, options);
   const { head, whole: body } = await begun(answer.body, HEAD_BYTES);
-  if (isImage(head)) return readRawImage(body, options);
+  if (isImage(head)) return readRawImage({ ...answer, body }, options);
   if (/^\s*(data|event|id|retry)?:/.test(head.toString('latin1'))) return readStream({ ...answer, body }, options);
   const document = await readOrRefuse({ ...answer, body }, options.maxImageBytes);
   if (document.images.length === 0) return throwNoImage(document, options);
@@ -51,13 +51,16 @@ export async function readResponse(answer: UpstreamResponse, options: ReadingOpt
 }
 
 /** Some servers send the image itself. */
-async function readRawImage(body: AsyncIterable<Buffer>, { maxImageBytes }: ReadingOptions): Promise<ResponseImages> {
-  const collected = new ByteCollector();
+async function readRawImage(
+  { body, announced }: UpstreamResponse,
+  { maxImageBytes }: ReadingOptions,
+): Promise<ResponseImages> {
+  const collected = new ByteCollector(announced);
   for await (const piece of body) {
     collected.add(piece);
     if (collected.bytes > maxImageBytes) throw unusable('the image is too large', 'yes');
   }
-  return { images: [{ bytes: collected.pieces() }], usage: undefined };
+  return { images: [{ bytes: await collected.joined() }], usage: undefined };
 }
 
 /** Each image is a separate event; if the stream ends early, the images received so far are the result. */
@@ -66,7 +69,7 @@ async function readStream(answer: UpstreamResponse, options: ReadingOptions): Pr
   let [usage, left]: [ImageUsage | undefined, number] = [undefined, maxImageBytes(options.n)];
   try {
     for await (const document of readEvents(answer, options)) {
-      left -= document.images.reduce((sum, { bytes = [] }) => sum + lengthOf(bytes), 0);
+      left -= document.images.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
       if (left < 0 && images.length > 0) break;
       images.push(...document.images.slice(0, options.n - images.length));
       usage = sumOf(usage, document.usage);
@@ -83,12 +86,12 @@ async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): A
   let partials = 0;
   let images = 0;
   for await (const event of splitEvents(answer.body)) {
-    const document = await readOrRefuse({ ...answer, body: event }, options.maxImageBytes);
+    const document = await readOrRefuse({ ...answer, body: event, announced: 0 }, options.maxImageBytes);
     if (document.type?.endsWith('.partial_image') === true) {
       const index = document.partialIndex ?? partials;
       partials += 1;
       const [partial] = document.images;
-      if (partial?.bytes !== undefined) options.onPartial(await joined(partial.bytes), index);
+      if (partial?.bytes !== undefined) options.onPartial(partial.bytes, index);
       continue;
     }
     if (document.images.length > 0) {
@@ -123,9 +126,12 @@ function throwNoImage({ error, missing, value }: ResponseDocument, { said }: Rea
 }
 
 /** Passes network failures on; any other failure means an invalid response. */
-async function readOrRefuse({ body, contentType }: UpstreamResponse, maxImageBytes: number): Promise<ResponseDocument> {
+async function readOrRefuse(
+  { body, contentType, announced }: UpstreamResponse,
+  maxImageBytes: number,
+): Promise<ResponseDocument> {
   try {
-    return await readDocument(body, maxImageBytes);
+    return await readDocument(body, maxImageBytes, announced);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     if (error instanceof ResponseTooLarge) throw unusable('the image is too large', 'yes');

@@ -20,11 +20,15 @@ export interface ResponseDocument {
 }
 
 /**
- * Reads JSON while it arrives, and decodes its images piece by piece; several documents, one per line, count as one.
+ * Reads JSON while it arrives, and decodes its images piece by piece (`announced`: length of the source, or 0); several documents, one per line, count as one.
  * Throws the source's errors, ResponseTooLarge, or UnusableResponse if it is not JSON.
  */
-export async function readDocument(source: AsyncIterable<Buffer>, maxImageBytes: number): Promise<ResponseDocument> {
-  const answer = await readJsonResponse(source, maxImageBytes);
+export async function readDocument(
+  source: AsyncIterable<Buffer>,
+  maxImageBytes: number,
+  announced: number,
+): Promise<ResponseDocument> {
+  const answer = await readJsonResponse(source, maxImageBytes, announced);
   const documents = valuesOf(answer).map((value) => documentOf(value, answer));
   const [first] = documents;
   if (first === undefined) throw new UnusableResponse('the answer is empty');

@@ -1,10 +1,9 @@
-import { Readable } from 'node:stream';
 import { BLOCKED, ProviderError } from '../provider-error.js';
 import type { ProviderCallContext, ProviderImageResult } from '../image-provider.js';
 import type { Fault } from './directives.js';
 
-const HUGE_BYTES = 200_000_000;
-const HUGE_PART = Buffer.alloc(1_000_000);
+/** More than any image may have. */
+const HUGE_BYTES = 64_000_001;
 
 /** Faults that replace the image; `wrong-size` still draws one. */
 export type AnswerFault = Exclude<Fault, 'wrong-size'>;
@@ -53,9 +52,9 @@ export async function simulateFault(fault: AnswerFault, context: ProviderCallCon
       process.kill(process.pid, 'SIGKILL');
       return untilAborted(context.signal);
     case 'not-an-image':
-      return { images: [Readable.from([Buffer.from('<html><body>502 Bad Gateway</body></html>')])], warnings: [] };
+      return { images: [Buffer.from('<html><body>502 Bad Gateway</body></html>')], warnings: [] };
     case 'huge':
-      return { images: [Readable.from(hugeAnswer())], warnings: [] };
+      return { images: [hugeImage()], warnings: [] };
   }
 }
 
@@ -67,7 +66,8 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-function* hugeAnswer(): Generator<Buffer> {
-  yield Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  for (let sent = 0; sent < HUGE_BYTES; sent += HUGE_PART.length) yield HUGE_PART;
+function hugeImage(): Buffer {
+  const image = Buffer.alloc(HUGE_BYTES);
+  Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]).copy(image);
+  return image;
 }

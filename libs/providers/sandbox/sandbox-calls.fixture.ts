@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import type {
   ProviderCallContext,
@@ -53,10 +52,10 @@ export function resultOf(answer: ProviderImageResult | ProviderPending): Provide
 }
 
 /** All bytes of an answer's first image. */
-export async function bytesOf(answer: ProviderImageResult | ProviderPending): Promise<Buffer> {
+export function bytesOf(answer: ProviderImageResult | ProviderPending): Buffer {
   const [first] = resultOf(answer).images;
   if (first === undefined) throw new Error('a response without an image');
-  return await buffer(first);
+  return first;
 }
 
 /** An encoded image as a provider gets it. */

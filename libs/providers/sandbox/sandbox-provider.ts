@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import type {
   ImageProvider,
@@ -92,7 +91,7 @@ export class SandboxProvider implements ImageProvider {
     });
     context.onProgress(100);
     return {
-      images: images.map(({ bytes }) => Readable.from([bytes])),
+      images: images.map(({ bytes }) => bytes),
       usage: countUsage(request, directives.prompt, first),
       warnings: [
         ...first.warnings,

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { fetchImages, untilPatienceEnds, type NamedImage } from '../http/fetch-image.js';
 import type { ImageFetcher } from '../provider-descriptor.js';
@@ -121,7 +120,7 @@ export class SubmitPollProvider implements ImageProvider {
     context.onProgress(100);
     const usage = tokenUsage((name) => valueAt(found.task, 'usage', ...name.split('.')));
     return {
-      images: images.map((image) => Readable.from(image)),
+      images,
       ...(usage === undefined ? {} : { usage }),
       sentSize: order.size,
       warnings: order.warnings,
@@ -136,7 +135,7 @@ export class SubmitPollProvider implements ImageProvider {
     { task, bytesOf }: FinishedJob,
     n: number,
     { signal, waitedMs }: ProviderCallContext,
-  ): Promise<readonly (readonly Buffer[])[] | undefined> {
+  ): Promise<readonly Buffer[] | undefined> {
     const found = this.settings.dialect.images(task);
     const texts = found.filter((image): image is string => typeof image === 'string' && image !== '').slice(0, n);
     if (texts.length === 0) throw withoutImage(found[0] === '');

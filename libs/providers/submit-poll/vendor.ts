@@ -119,14 +119,14 @@ export class Vendor {
     return this.upstream.call(call, (answer) => this.read(answer));
   }
 
-  private async read({ status, retryAfter, body }: UpstreamResponse): Promise<VendorResponse> {
+  private async read({ status, retryAfter, body, announced }: UpstreamResponse): Promise<VendorResponse> {
     const nothing = { status, retryAfter, value: undefined, json: undefined, said: undefined };
     if (status >= 300) {
       const { isJson, value } = await errorBody(body);
       return { ...nothing, value: isJson ? value : undefined, said: this.upstream.said(value) };
     }
     try {
-      const json = await readJsonResponse(body, MAX_IMAGE_BYTES);
+      const json = await readJsonResponse(body, MAX_IMAGE_BYTES, announced);
       const value = valueOf(json);
       return { ...nothing, value, json, said: this.upstream.said(value) };
     } catch (error) {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { readCapped, TooManyBytes } from '#bytes/bytes.js';
+import { lengthOf } from '#bytes/bytes.js';
 import { errorKind } from '#contract/error-codes.js';
 import { requestedOptions } from '#contract/image-options.js';
 import { pixelsFor } from '#contract/pixel-table.js';
@@ -115,8 +115,8 @@ export class CallProvider {
       return answer;
     }
     const { images, ...result } = answer;
-    const files = await readAll(images, attempt);
-    span.set({ outcome: 'succeeded', images: files.length, bytes: files.reduce((sum, { length }) => sum + length, 0) });
+    const files = usable(images, attempt);
+    span.set({ outcome: 'succeeded', images: files.length, bytes: lengthOf(files) });
     if (attempt.call !== undefined) attempt.call.end = successOf(provider.free);
     return { ...result, warnings: [...inputs.adapted, ...result.warnings], provider, files };
   }
@@ -160,20 +160,12 @@ function toProviderRequest(claimed: ClaimedTask, candidate: Candidate, inputs: L
   };
 }
 
-/** Reads at most as many images as the caller requested. Skips one that is too large, unless it is the only one. */
-async function readAll(images: ProviderImageResult['images'], { claimed, lease }: Attempt): Promise<Buffer[]> {
-  const files: Buffer[] = [];
-  let tooLarge: TooManyBytes | undefined;
-  for (const image of images.slice(0, claimed.task.options.n ?? 1)) {
-    try {
-      files.push(await readCapped(image, MAX_IMAGE_BYTES, lease.signal));
-    } catch (error) {
-      if (!(error instanceof TooManyBytes)) throw error;
-      tooLarge = error;
-    }
-  }
-  if (files.length === 0) throw unusable(tooLarge ?? new Error('a response without an image'));
-  return files;
+/** At most as many images as the caller requested, without those that are too large. */
+function usable(images: readonly Buffer[], { claimed }: Attempt): Buffer[] {
+  const wanted = images.slice(0, claimed.task.options.n ?? 1);
+  const files = wanted.filter(({ length }) => length <= MAX_IMAGE_BYTES);
+  if (files.length > 0) return files;
+  throw unusable(new Error(wanted.length > 0 ? 'the image is too large' : 'a response without an image'));
 }
 
 /** What the limiter, which all processes share, is told of a call. */

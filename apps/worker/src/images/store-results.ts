@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { VERSION } from '#config/package.js';
@@ -59,7 +58,7 @@ export class StoreResults {
         const key = stored.keyOf(image);
         // Beside the image, so that the row of a completed task tells of both.
         if (image.thumbnail) stored.thumbnail = this.thumbnails.store(attempt.lease.id, key, image.thumbnail);
-        const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.bytes.length } };
+        const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.size } };
         await inSpan(start, () =>
           this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal)),
         );
@@ -120,11 +119,15 @@ export class StoreResults {
    * Stores paid-for bytes, with retries, so that a short outage of the store does not cost a second image. Throws
    * StorageError after the last attempt, or the signal's abort reason.
    */
-  private async putWithRetries(key: string, { bytes, contentType }: FinishedImage, signal: AbortSignal): Promise<void> {
+  private async putWithRetries(
+    key: string,
+    { pieces, contentType }: FinishedImage,
+    signal: AbortSignal,
+  ): Promise<void> {
     for (let failures = 0; ;) {
       signal.throwIfAborted();
       try {
-        await this.store.put(key, Readable.from([bytes]), { contentType, signal });
+        await this.store.put(key, pieces, { contentType, signal });
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -163,9 +166,9 @@ class Stored {
   }
 
   add(key: string, image: FinishedImage): void {
-    const { contentType, width, height, sha256, provenance, bytes } = image;
+    const { contentType, width, height, sha256, provenance, size: bytes } = image;
     const sizes = sizesOf(this.attempt.claimed.task.options, this.result.sentSize, image);
-    this.images.push({ key, contentType, width, height, bytes: bytes.length, sha256, sizes, provenance });
+    this.images.push({ key, contentType, width, height, bytes, sha256, sizes, provenance });
   }
 
   /** Rethrows errors that are not the provider's. */
