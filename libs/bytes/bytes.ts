@@ -53,6 +53,16 @@ export function lengthOf(parts: readonly Buffer[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
+/** What follows the first `bytes` bytes, without copying it. */
+export function withoutFirst(parts: readonly Buffer[], bytes: number): Buffer[] {
+  let left = bytes;
+  return parts.flatMap((part) => {
+    const rest = part.subarray(Math.min(left, part.length));
+    left -= part.length - rest.length;
+    return rest.length === 0 ? [] : [rest];
+  });
+}
+
 /** Smaller pieces are copied together; otherwise single bytes would take a hundred times their size in memory. */
 const BLOCK_BYTES = 65_536;
 /** Blocks grow with the body up to this size, so that a large one needs few. */

@@ -1,4 +1,4 @@
-import { inSlices, lengthOf } from '#bytes/bytes.js';
+import { inSlices, lengthOf, withoutFirst } from '#bytes/bytes.js';
 import { plainAvif, readAvif } from './avif-boxes.js';
 import { FileParts, type ImagePixels, type Insertion } from './file-parts.js';
 import { FileWalk, type FileReader } from './file-walk.js';
@@ -133,15 +133,6 @@ export class FileStructure {
     else fixGifHeader(start);
     return [start, ...withoutFirst(pieces, start.length)];
   }
-}
-
-function withoutFirst(pieces: readonly Buffer[], bytes: number): Buffer[] {
-  let left = bytes;
-  return pieces.flatMap((piece) => {
-    const rest = piece.subarray(Math.min(left, piece.length));
-    left -= piece.length - rest.length;
-    return rest.length === 0 ? [] : [rest];
-  });
 }
 
 /** Checks an image file while it arrives, to reject an unusable one before it is complete. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { withoutFirst } from '#bytes/bytes.js';
 import { IncomingBody } from './incoming-body.js';
 import { assertObjectKey } from './object-key.js';
 import {
@@ -18,7 +19,9 @@ import { storedStream } from './stored-stream.js';
 
 /** Object keys cannot begin with a dot, so files in this folder are never objects. */
 const UNFINISHED = '.unfinished';
-/** An active upload touches its file with every chunk, so a file this old belongs to a process that died. */
+/** Bytes of a stream that are written at once; so many are in memory for each that is being stored. */
+const WRITTEN_BYTES = 262_144;
+/** An active upload touches its file with every write, so a file this old belongs to a process that died. */
 const STALE_MS = 3_600_000;
 
 /** Stores objects as files below one folder, readable only by the current user. Symbolic links are never followed. */
@@ -90,7 +93,7 @@ export class DiskStore implements ObjectStore {
     const temporary = join(this.root, UNFINISHED, randomUUID());
     const handle = await this.create(temporary);
     try {
-      for await (const chunk of incoming) await handle.appendFile(chunk);
+      for await (const pieces of gathered(incoming)) await writeAll(handle, pieces);
       await this.moveIntoPlace(temporary, path);
       // Sync after the rename, so that one flush makes both the bytes and the name survive a power failure.
       await handle.sync().catch(async (error: unknown) => {
@@ -192,6 +195,28 @@ export class DiskStore implements ObjectStore {
   private pathOf(key: string): string {
     assertObjectKey(key);
     return join(this.root, key);
+  }
+}
+
+/** Collects chunks until a write is worth its cost. */
+async function* gathered(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Buffer[]> {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    pieces.push(chunk);
+    bytes += chunk.length;
+    if (bytes < WRITTEN_BYTES) continue;
+    yield pieces;
+    pieces = [];
+    bytes = 0;
+  }
+  if (pieces.length > 0) yield pieces;
+}
+
+async function writeAll(handle: FileHandle, pieces: readonly Buffer[]): Promise<void> {
+  for (let left = withoutFirst(pieces, 0); left.length > 0;) {
+    const { bytesWritten } = await handle.writev(left);
+    left = withoutFirst(left, bytesWritten);
   }
 }
 
