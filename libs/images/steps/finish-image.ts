@@ -29,8 +29,6 @@ export interface FinishedImage {
   readonly sha256: string;
   readonly provenance: Provenance;
   readonly isAnimated: boolean;
-  /** WebP; undefined if none was ordered or the image is already small. */
-  readonly thumbnail: Buffer | undefined;
   /** The provider's image, after applying the orientation. */
   readonly received: Received;
 }
@@ -62,14 +60,14 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
 async function inspect(bytes: Buffer): Promise<ImageInWork> {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
   const header = await readResultHeader(bytes);
-  return { bytes, header, changes: undefined, isOriginal: true, provenance: 'none', thumbnail: undefined };
+  return { bytes, header, changes: undefined, isOriginal: true, provenance: 'none' };
 }
 
 /** The header was read from these pixels, and changed metadata does not affect it. */
 async function measure(image: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
-  const { bytes, provenance, thumbnail } = image;
+  const { bytes, provenance } = image;
   const { type, width, height, isAnimated } = image.header;
   const contentType = contentTypeOf(type);
   const sha256 = await sha256Of(bytes);
-  return { bytes, contentType, format: type, width, height, sha256, provenance, isAnimated, thumbnail };
+  return { bytes, contentType, format: type, width, height, sha256, provenance, isAnimated };
 }

@@ -19,7 +19,6 @@ function finish(bytes: Buffer, order: Partial<FinishOrder> = {}): Promise<Finish
     format: 'gif',
     compression: undefined,
     background: undefined,
-    thumbnail: false,
   } as const;
   return finishImage(bytes, { ...plain, mark: MARK, ...order }, new AbortController().signal);
 }

@@ -21,7 +21,6 @@ function finish(bytes: Buffer, order: Partial<FinishOrder>): Promise<FinishedIma
     compression: undefined,
     background: undefined,
     mark: MARK,
-    thumbnail: false,
   } as const;
   return finishImage(bytes, { ...plain, ...order }, new AbortController().signal);
 }

@@ -6,7 +6,6 @@ import { StorageModule } from '#storage/storage.module.js';
 import { TaskListenersModule, TasksModule } from '#tasks/tasks.module.js';
 import { CallProvider } from './call-provider.js';
 import { ImageProcessor } from './image.processor.js';
-import { KeepThumbnail } from './keep-thumbnail.js';
 import { Leases } from './leases.js';
 import { LoadInputs } from './load-inputs.js';
 import { OrderImage } from './order-image.js';
@@ -28,7 +27,6 @@ const steps = [
   CallProvider,
   ProviderStarts,
   StoreResults,
-  KeepThumbnail,
   SettleAttempt,
 ];
 /** What the tasks of a worker share, and what it tells others of them. */
