@@ -5,6 +5,7 @@ import { RoutingModule } from '#routing/routing.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TaskListenersModule, TasksModule } from '#tasks/tasks.module.js';
 import { CallProvider } from './call-provider.js';
+import { CreateThumbnail } from './create-thumbnail.js';
 import { ImageProcessor } from './image.processor.js';
 import { Leases } from './leases.js';
 import { LoadInputs } from './load-inputs.js';
@@ -17,6 +18,7 @@ import { StoreResults } from './store-results.js';
 import { TaskMemory } from './task-memory.js';
 import { TaskMeter } from './task-meter.js';
 import { TaskProgress } from './task-progress.js';
+import { ThumbnailProcessor } from './thumbnail.processor.js';
 
 /** In the order in which a task meets them. */
 const steps = [
@@ -29,12 +31,14 @@ const steps = [
   StoreResults,
   SettleAttempt,
 ];
+/** Created from finished images, when the console shows them. */
+const thumbnails = [ThumbnailProcessor, CreateThumbnail];
 /** What the tasks of a worker share, and what it tells others of them. */
 const shared = [Leases, TaskMemory, TaskProgress, TaskMeter, ServiceReport];
 
 /** Generates the images of tasks. Needs a ProviderRegistryModule. */
 @Module({
   imports: [JobsModule, TasksModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
-  providers: [...steps, ...shared],
+  providers: [...steps, ...thumbnails, ...shared],
 })
 export class ImagesModule {}
