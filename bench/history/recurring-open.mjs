@@ -10,6 +10,7 @@ import { adopt } from '#tasks/intake/attach-task.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { newRequestId, newUploadId } from '#tasks/row/task-id.js';
+import { TaskThumbnails } from '#tasks/states/task-thumbnails.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
@@ -161,6 +162,7 @@ function tasksOf(
 ) {
   const figures = new TaskFigures(database);
   const objects = new TaskObjects(database);
+  const thumbnails = new TaskThumbnails(database);
   return [
     ['tasks/TaskFigures.oldestWaitingSeconds', () => figures.oldestWaitingSeconds()],
     ['tasks/FailedTasks.orders', () => new FailedTasks(database).orders([failed.id])],
@@ -178,6 +180,8 @@ function tasksOf(
       () => lost.askOthers({ apiKeyId: 'key_1', fingerprint: Buffer.alloc(32), windowMs: 120_000 }),
     ],
     ['tasks/LostCallers.markGone', () => lost.markGone(['gone'])],
+    ['tasks/TaskThumbnails.imageWithout', () => thumbnails.imageWithout(near.id)],
+    ['tasks/TaskThumbnails.record', () => thumbnails.record(near.id)],
     ['tasks/TaskObjects.markWithoutThumbnail', () => objects.markWithoutThumbnail(near.id)],
     ['tasks/TaskObjects.markDeleted', () => objects.markDeleted(failed.id)],
     [

@@ -390,7 +390,6 @@ function callsOf(
         await transitions.renew([lease], 20_000);
         await transitions.complete(lease, { images: [IMAGE], usage: undefined, warnings: [] }, ENDED);
         await transitions.isCompletedBy(lease);
-        await transitions.thumbnailKept(lease);
       },
     ],
     [

@@ -19,7 +19,7 @@ const MARK = { taskId: `task_${'0'.repeat(26)}`, action: 'generation', tool: 'Da
 export const title = 'The image’s own part of a call';
 
 /**
- * The parts that other measures leave out or keep small: rendering (sandbox), the image pipeline with the thumbnail,
+ * The parts that other measures leave out or keep small: rendering (sandbox), the image pipeline,
  * and the disk store.
  */
 export async function measure({ stage, quick }) {
@@ -62,7 +62,6 @@ async function oneImage(store, pixels, round) {
     compression: undefined,
     background: undefined,
     mark: MARK,
-    thumbnail: true,
   };
   const finished = await finishImage(bytes, order, signal);
   marks.push(performance.now());

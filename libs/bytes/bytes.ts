@@ -174,12 +174,23 @@ export class TooManyBytes extends Error {
   override readonly name = 'TooManyBytes';
 }
 
+/** A stream to read to its end. */
+interface CappedStream {
+  readonly stream: Readable;
+  /** Bytes of the stream, if they are known. */
+  readonly bytes?: number;
+}
+
 /**
  * Reads a whole stream. Beyond `maxBytes`, destroys it and throws TooManyBytes; when aborted, throws the signal's
  * reason.
  */
-export async function readCapped(stream: Readable, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-  const collected = new ByteCollector();
+export async function readCapped(
+  { stream, bytes = 0 }: CappedStream,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const collected = new ByteCollector(Math.min(bytes, maxBytes));
   const abort = (): void => {
     stream.destroy(signal.reason as Error);
   };

@@ -1,4 +1,4 @@
-import { ImageTurns } from './image-turns.js';
+import { BACKGROUND, ImageTurns } from './image-turns.js';
 
 const MEGAPIXEL = 1_000_000;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -33,6 +33,17 @@ function stand(slots: number) {
 }
 
 describe('ImageTurns', () => {
+  it('give work in the background a slot only while no other work waits', async () => {
+    const { begun, work, endAll } = stand(1);
+    const all = [work('a 1'), work(`${BACKGROUND} 1`), work(`${BACKGROUND} 2`), work('a 2'), work('b 1')];
+    await turn();
+    // Also what comes later goes first.
+    all.push(work('c 1'));
+    await endAll();
+    await Promise.all(all);
+    expect(begun).toEqual(['a 1', 'b 1', 'c 1', 'a 2', `${BACKGROUND} 1`, `${BACKGROUND} 2`]);
+  });
+
   it('H2: an account with one image waits for one image of another account, not for all of its hundred', async () => {
     const { begun, work, endAll } = stand(1);
     const all = Array.from({ length: 100 }, (_, n) => work(`flood ${n}`, 12 * MEGAPIXEL));

@@ -6,6 +6,9 @@ const LARGE_PIXELS = 16_777_216;
 /** What any work costs in pixels, so that reading many headers is not free. */
 const BASE_COST = 262_144;
 
+/** The source of work that runs only while no other work waits. */
+export const BACKGROUND = 'background';
+
 /** Whose work it is; within a source, work of the lowest ticket runs first. */
 export interface WorkOwner {
   readonly source: string;
@@ -101,12 +104,19 @@ export class ImageTurns {
 
   private next(): { line: Line; waiter: Waiter } | undefined {
     let best: { line: Line; waiter: Waiter } | undefined;
-    for (const line of this.lines.values()) {
-      if (best !== undefined && line.spent >= best.line.spent) continue;
-      const waiter = line.waiting.find(({ work }) => !this.isLargeInWork || !isLarge(work));
+    for (const [source, line] of this.lines) {
+      if (source === BACKGROUND || (best !== undefined && line.spent >= best.line.spent)) continue;
+      const waiter = this.firstOf(line);
       if (waiter !== undefined) best = { line, waiter };
     }
-    return best;
+    if (best !== undefined) return best;
+    const line = this.lines.get(BACKGROUND);
+    const waiter = line && this.firstOf(line);
+    return line && waiter && { line, waiter };
+  }
+
+  private firstOf({ waiting }: Line): Waiter | undefined {
+    return waiting.find(({ work }) => !this.isLargeInWork || !isLarge(work));
   }
 
   /** A source that waits for nothing is remembered only while it is ahead of the others. */

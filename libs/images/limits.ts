@@ -34,6 +34,11 @@ export const MIN_IMAGE_EDGE = 64;
 export const MAX_IMAGE_BYTES = 64_000_000;
 /** Longest time one decode or encode may take, in seconds. */
 export const MAX_CODEC_SECONDS = 60;
+/**
+ * Longest edge of a thumbnail, in pixels: sharp in a box of 86 pixels on a double-density screen, for aspect ratios up
+ * to 16:9.
+ */
+export const THUMBNAIL_EDGE = 320;
 
 /** Throws ImageError `image_too_large` or `image_too_small`; both edges in pixels. */
 export function assertInputPixels(width: number, height: number, type: InputType): void {
@@ -53,6 +58,11 @@ export function assertPixelsPerByte(pixels: number, bytes: number): void {
     'image_too_large',
     `The image declares ${(pixels / 1e6).toFixed(1)} megapixels in ${bytes} bytes; above ${(PLAIN_PIXELS / 1e6).toFixed(1)} megapixels, at most ${MAX_PIXELS_PER_BYTE} pixels per byte are accepted.`,
   );
+}
+
+/** False for an image that is as small as a thumbnail itself. */
+export function needsThumbnail({ width, height }: { readonly width: number; readonly height: number }): boolean {
+  return Math.max(width, height) > THUMBNAIL_EDGE;
 }
 
 /** What decoding an image costs, in pixels of the other formats. */

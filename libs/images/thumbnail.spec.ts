@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import { gradientImage } from './sample-images.fixture.js';
+import { animatedGif, gradientImage } from './sample-images.fixture.js';
 import { makeThumbnail } from './thumbnail.js';
 
 describe('a thumbnail', () => {
@@ -25,6 +25,24 @@ describe('a thumbnail', () => {
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect([info.width, info.channels, data[3]]).toEqual([320, 4, 0]);
+  });
+
+  it('of an animation is its first frame', async () => {
+    const gif = await animatedGif(640, 400, 3);
+    const thumbnail = await makeThumbnail(gif, { width: 640, height: 400 });
+    const still = await sharp(gif, { page: 0 }).png().toBuffer();
+    expect(await sharp(thumbnail).metadata()).toMatchObject({ format: 'webp', width: 320, height: 200 });
+    expect(thumbnail.equals(await makeThumbnail(still, { width: 640, height: 400 }))).toBe(true);
+  });
+
+  it('is not waited for once its signal aborts', async () => {
+    const reason = new Error('too late');
+    const late = makeThumbnail(
+      await gradientImage(640, 640, 'png'),
+      { width: 640, height: 640 },
+      AbortSignal.abort(reason),
+    );
+    await expect(late).rejects.toBe(reason);
   });
 
   it('says that it can’t be made of what is no image', async () => {

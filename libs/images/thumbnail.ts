@@ -1,18 +1,21 @@
 import { undecodable } from './decode-check.js';
 import type { ImagePixels } from './file-parts.js';
+import { THUMBNAIL_EDGE } from './limits.js';
 import { withImageSlot, openImage } from './sharp.js';
 
-/** Longest edge in pixels: sharp in a box of 86 pixels on a double-density screen, for aspect ratios up to 16:9. */
-export const THUMBNAIL_EDGE = 320;
 const QUALITY = 75;
 /** Decoding takes most of the time; the default of 4 would double the rest for 10 % smaller files. */
 const EFFORT = 0;
 
 /**
- * Creates a small WebP of a finished image, and keeps its transparency. Throws ImageError when not every pixel can be
- * decoded.
+ * Creates a small WebP of a finished image (of an animation, its first frame), and keeps its transparency. Throws
+ * ImageError when the image can't be decoded, or the signal's reason.
  */
-export async function makeThumbnail(image: Buffer, { width, height }: Omit<ImagePixels, 'hasAlpha'>): Promise<Buffer> {
+export async function makeThumbnail(
+  image: Buffer,
+  { width, height }: Omit<ImagePixels, 'hasAlpha'>,
+  signal?: AbortSignal,
+): Promise<Buffer> {
   return withImageSlot(
     () =>
       openImage(image)
@@ -20,7 +23,9 @@ export async function makeThumbnail(image: Buffer, { width, height }: Omit<Image
         .webp({ quality: QUALITY, effort: EFFORT })
         .toBuffer(),
     width * height,
+    signal,
   ).catch((cause: unknown) => {
+    signal?.throwIfAborted();
     throw undecodable(cause);
   });
 }

@@ -6,7 +6,7 @@ export const IMAGE_QUEUE = 'images';
 export const RUN_IMAGE_TASK = 'run-image-task';
 
 /** The task is read from its row; nothing else of it is in Redis. */
-export class RunImageTaskJob {
+export class TaskJob {
   @IsString()
   @Matches(/^task_[0-9A-Z]{26}$/)
   readonly taskId!: string;
@@ -38,13 +38,26 @@ export function webhookJobId(deliveryId: string, epoch: number): string {
   return `${deliveryId}-${epoch}`;
 }
 
+/** The queue of thumbnails. A job carries the id of the task whose first image gets one, and has the same id itself. */
+export const THUMBNAIL_QUEUE = 'thumbnails';
+export const CREATE_THUMBNAIL = 'create-thumbnail';
+
 /** Every job, with its queue. A worker does not start unless each has exactly one handler (JobHandlers). */
-export const QUEUE_OF_JOB = { [RUN_IMAGE_TASK]: IMAGE_QUEUE, [DELIVER_WEBHOOK]: WEBHOOK_QUEUE } as const;
+export const QUEUE_OF_JOB = {
+  [RUN_IMAGE_TASK]: IMAGE_QUEUE,
+  [DELIVER_WEBHOOK]: WEBHOOK_QUEUE,
+  [CREATE_THUMBNAIL]: THUMBNAIL_QUEUE,
+} as const;
 export type JobName = keyof typeof QUEUE_OF_JOB;
 
 /** Throws on a payload that is not exactly what we put in. */
-export function parseRunImageTask(data: unknown): RunImageTaskJob {
-  return parse(RunImageTaskJob, data);
+export function parseRunImageTask(data: unknown): TaskJob {
+  return parse(TaskJob, data);
+}
+
+/** Throws on a payload that is not exactly what we put in. */
+export function parseCreateThumbnail(data: unknown): TaskJob {
+  return parse(TaskJob, data);
 }
 
 /** Throws on a payload that is not exactly what we put in. */

@@ -8,6 +8,7 @@ import type { RedisConfig } from '#redis/redis.config.js';
  */
 export const IMAGE_SENDER = 'images sender';
 export const WEBHOOK_SENDER = 'webhooks sender';
+export const THUMBNAIL_SENDER = 'thumbnails sender';
 
 /**
  * Options for the producer of every queue. BullMQ would ask Redis for its version once and remember a failure forever,

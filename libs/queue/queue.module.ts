@@ -6,11 +6,12 @@ import { PRODUCER_REDIS, ProducerRedisModule, JOBS_REDIS, JobsRedisModule } from
 import { RedisConfig } from '#redis/redis.config.js';
 import { FairOrder } from './fair-order.js';
 import { ImageQueue } from './image-queue.js';
-import { IMAGE_QUEUE, WEBHOOK_QUEUE } from './job-catalog.js';
+import { IMAGE_QUEUE, THUMBNAIL_QUEUE, WEBHOOK_QUEUE } from './job-catalog.js';
 import { QueueHealth } from './queue-health.js';
 import { QueueLine } from './queue-line.js';
-import { IMAGE_SENDER, senderOptions, WEBHOOK_SENDER } from './queue-sender.js';
+import { IMAGE_SENDER, senderOptions, THUMBNAIL_SENDER, WEBHOOK_SENDER } from './queue-sender.js';
 import { ServiceTimes } from './service-times.js';
+import { ThumbnailQueue } from './thumbnail-queue.js';
 import { WebhookQueue } from './webhook-queue.js';
 import { JobHandlers } from './job-handlers.js';
 
@@ -24,13 +25,17 @@ function sender(token: string, queue: string): Parameters<typeof BullModule.regi
   };
 }
 
-const parts = [FairOrder, ImageQueue, WebhookQueue, QueueHealth, QueueLine, ServiceTimes];
+const parts = [FairOrder, ImageQueue, WebhookQueue, ThumbnailQueue, QueueHealth, QueueLine, ServiceTimes];
 
 /** The producers of the queues, and what is known about the tasks in line. */
 @Module({
   imports: [
     ProducerRedisModule,
-    BullModule.registerQueueAsync(sender(IMAGE_SENDER, IMAGE_QUEUE), sender(WEBHOOK_SENDER, WEBHOOK_QUEUE)),
+    BullModule.registerQueueAsync(
+      sender(IMAGE_SENDER, IMAGE_QUEUE),
+      sender(WEBHOOK_SENDER, WEBHOOK_QUEUE),
+      sender(THUMBNAIL_SENDER, THUMBNAIL_QUEUE),
+    ),
   ],
   providers: parts,
   exports: [...parts, ProducerRedisModule],

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { ulid } from 'ulid';
 import { StorageError, type ObjectStore } from './object-store.js';
@@ -12,7 +11,7 @@ export async function probe(
   const key = `checks/check_${ulid()}`;
   const written = Buffer.from(key);
   try {
-    await store.put(key, Readable.from([written]), { contentType: 'text/plain', ...options });
+    await store.put(key, [written], { contentType: 'text/plain', ...options });
     const { stream } = await store.open(key, options);
     if (!written.equals(await buffer(stream))) throw new StorageError('object store: read something else than written');
     await store.delete(key);

@@ -21,7 +21,7 @@ const Endpoint = (): PropertyDecorator =>
 
 const onS3 = ValidateIf((config: StorageConfig) => config.storage === 's3');
 
-/** Where images are stored (disk or S3), how long they are kept, and how long links to them work. */
+/** Where images are stored (disk or S3), with or without thumbnails, how long they are kept, and how long links to them work. */
 export class StorageConfig {
   @Setting('STORAGE', 'Where images are stored: disk or s3.', { who: 'processes' })
   @IsIn(['disk', 's3'])
@@ -95,6 +95,12 @@ export class StorageConfig {
   )
   @Within(1)
   readonly imageRetentionHours: number = 72;
+
+  @Setting('THUMBNAILS', 'Whether a worker creates a thumbnail of an image when the console’s lists first show it.', {
+    who: 'traffic',
+  })
+  @IsBoolean()
+  readonly thumbnails: boolean = true;
 
   @Setting('S3_TIMEOUT_MS', 'Time limit of one request to the store, such as sending one 5 MiB part.', {
     who: 'debugging',

@@ -27,13 +27,14 @@ import { TaskEvents, TaskEventListener } from './states/task-events.js';
 import { TaskFigures } from './reading/task-figures.js';
 import { TaskIntake } from './intake/task-intake.js';
 import { TaskListStore } from './reading/task-list-store.js';
+import { TaskThumbnails } from './states/task-thumbnails.js';
 import { TaskTransitions } from './states/task-transitions.js';
 import { TaskPartials, TaskPartialsListener } from './states/task-partials.js';
 import { TaskSlots } from './admission/task-slots.js';
 import { TaskStore } from './reading/task-store.js';
 import { TaskPlaces } from './admission/task-places.js';
 
-const rows = [TaskStore, TaskTransitions, RetractTasks, LostCallers, DepartedCallers];
+const rows = [TaskStore, TaskTransitions, TaskThumbnails, RetractTasks, LostCallers, DepartedCallers];
 /** What SubmitTask goes through. */
 const intake = [TaskIntake, InsertTasks, KeyedRequests, EqualRequests];
 const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait];

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { giveSession, openScreen, type Screen } from '../support/chromium.js';
@@ -18,10 +18,6 @@ describe('images in the console’s lists', () => {
     await page().goto(`/console${path}`);
     await page().waitForLoadState('networkidle');
   };
-  const thumbnailed = async (): Promise<boolean> => {
-    const { rowCount } = await platform.pool.query('SELECT 1 FROM tasks WHERE NOT has_thumbnail');
-    return rowCount === 0;
-  };
 
   beforeAll(async () => {
     platform = await startPlatform();
@@ -34,8 +30,6 @@ describe('images in the console’s lists', () => {
     const ended = async (): Promise<boolean> =>
       (await platform.pool.query(`SELECT 1 FROM tasks WHERE status = 'pending'`)).rowCount === 0;
     expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
-    await platform.pool.query(`UPDATE tasks SET has_thumbnail = true WHERE status = 'failed'`);
-    expect(await waitUntil(thumbnailed, { timeoutMs: 30_000 })).toBe(true);
   });
   afterAll(async () => {
     await screen.close();
@@ -53,24 +47,29 @@ describe('images in the console’s lists', () => {
     return rows[0]!.id;
   };
   const widths = `Promise.all([...document.querySelectorAll('main img')].map(async (image) => {
-    await image.decode(); return [image.naturalWidth, image.currentSrc.includes('.thumb.webp')] }))`;
+    await image.decode(); return image.naturalWidth }))`;
 
-  it('are small copies, which are fetched once however often the list refreshes itself', async () => {
+  it('are small copies, created at the first look, and fetched once however often the list refreshes itself', async () => {
+    const results = join(platform.settings['DATA_DIR']!, 'objects', 'results');
+    expect((await readdir(results)).filter((name) => name.includes('.thumb.'))).toEqual([]);
     const fetched: string[] = [];
     page().on('request', (request) => {
-      if (request.url().includes('/i/')) fetched.push(request.url());
+      if (request.url().includes('/i/')) fetched.push(new URL(request.url()).pathname);
     });
     const shown = () => page().locator('main img').nth(2).waitFor();
     await open('/tasks');
     await shown();
-    expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
+    expect(await page().evaluate(widths)).toEqual(Array(3).fill(320));
+    expect((await readdir(results)).filter((name) => name.includes('.thumb.'))).toHaveLength(3);
     const refreshed = () => page().waitForResponse((response) => response.url().includes('/tasks?limit'));
     await refreshed();
     await refreshed();
     expect(fetched).toHaveLength(3);
     await open('/playground');
     await shown();
-    expect(await page().evaluate(widths)).toEqual(Array(3).fill([320, true]));
+    expect(await page().evaluate(widths)).toEqual(Array(3).fill(320));
+    expect(fetched).toHaveLength(6);
+    expect(fetched.filter((path) => !path.endsWith('.thumb.webp'))).toEqual([]);
   });
 
   it('leave a place with a word when they are gone', async () => {
@@ -84,7 +83,7 @@ describe('images in the console’s lists', () => {
     await open('/tasks');
     await page().getByText('Missing', { exact: true }).waitFor();
     await page().getByText('Expired', { exact: true }).waitFor();
-    expect(await page().evaluate(widths)).toEqual([[320, true]]);
+    expect(await page().evaluate(widths)).toEqual([320]);
     expect(await screen.inspect('tasks-images-gone')).toEqual([]);
     await open('/playground');
     await page().getByText('Missing', { exact: true }).waitFor();

@@ -61,6 +61,10 @@ describe.each([
     expect(await waitUntil(isDrawn, { timeoutMs: 30_000 })).toBe(true);
     expect(await image.getAttribute('src')).toMatch(/^\/images\/i\//);
     const { rows } = await platform.pool.query<{ id: string }>('SELECT id FROM tasks');
+    await page().goto(`${PATH}/console/tasks`);
+    await page().locator('main img').waitFor();
+    const small = `(async (image) => { await image.decode(); return image.naturalWidth; })(document.querySelector('main img'))`;
+    expect(await page().evaluate(small)).toBe(320);
     await page().goto(`${PATH}/console/tasks/${rows[0]!.id}`);
     await image.first().waitFor();
     expect(await page().getByText(`${proxy.url}/v1`).count()).toBeGreaterThan(0);

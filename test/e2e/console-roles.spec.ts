@@ -47,6 +47,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   'GET /tasks/{taskId}': 'oamv',
   'GET /tasks/{taskId}/inputs/{name}': 'oamv',
   'GET /tasks/{taskId}/events': 'oamv',
+  'GET /tasks/{taskId}/thumbnail': 'oamv',
   'POST /tasks/{taskId}/cancel': 'oam',
   'POST /tasks/{taskId}/favorite': 'oam',
   'DELETE /tasks/{taskId}/favorite': 'oam',

@@ -72,8 +72,8 @@ describe('connections and writes', () => {
     expect(seen.apiRedis).toBeGreaterThanOrEqual(2);
     expect(seen.apiRedis).toBeLessThanOrEqual(5);
     expect(seen.workerRedis).toBeGreaterThanOrEqual(2);
-    // One for commands, one for events, one that both of its queues share, and one of each queue for blocking reads.
-    expect(seen.workerRedis).toBeLessThanOrEqual(5);
+    // One for commands, one for events, one that its three queues share, and one of each queue for blocking reads.
+    expect(seen.workerRedis).toBeLessThanOrEqual(6);
     expect(seen.apiPostgres).toBeGreaterThanOrEqual(1);
     expect(Math.max(seen.apiPostgres, seen.workerPostgres)).toBeLessThanOrEqual(POOL);
   });

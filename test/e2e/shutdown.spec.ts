@@ -158,9 +158,10 @@ it('a worker that has never reached Redis logs JSON lines alone, and ends soon, 
   expect(await exit).toMatchObject({ code: 0, signal: null });
   const lines = worker.output().trimEnd().split('\n');
   expect(lines.filter((line) => !line.startsWith('{'))).toEqual([]);
-  // BullMQ repeats its error with every try; each of the two queues logs it once.
+  // BullMQ repeats its error with every try; each of the three queues logs it once.
   const errors = worker.logs().filter(({ event }) => event === 'queue.error');
   expect(errors.map(({ level, error }) => [level, (error as Error).message])).toEqual([
+    ['warn', 'connect ECONNREFUSED 127.0.0.1:1'],
     ['warn', 'connect ECONNREFUSED 127.0.0.1:1'],
     ['warn', 'connect ECONNREFUSED 127.0.0.1:1'],
   ]);

@@ -19,8 +19,6 @@ describe('two APIs and two workers', () => {
         LEASE_MS: '6000',
         SWEEP_INTERVAL_MS: '500',
         WORKER_CONCURRENCY: '4',
-        // Nothing is written of a task that has ended, so what is would be a late worker's.
-        THUMBNAILS: 'false',
         // A busy machine takes its time to open twelve connections, to flush a commit, and to hear an answer.
         DATABASE_CONNECT_TIMEOUT_MS: '10000',
         DATABASE_QUERY_TIMEOUT_MS: '10000',

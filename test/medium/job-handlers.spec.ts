@@ -3,7 +3,14 @@ import { Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ConfigModule } from '#config/config.module.js';
-import { DELIVER_WEBHOOK, IMAGE_QUEUE, RUN_IMAGE_TASK, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
+import {
+  CREATE_THUMBNAIL,
+  DELIVER_WEBHOOK,
+  IMAGE_QUEUE,
+  RUN_IMAGE_TASK,
+  THUMBNAIL_QUEUE,
+  WEBHOOK_QUEUE,
+} from '#queue/job-catalog.js';
 import { HandlesJob, JOB_WORKER_OPTIONS } from '#queue/job-handlers.js';
 import { JobsModule } from '#queue/queue.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
@@ -28,6 +35,10 @@ class MoreImages extends Handler {}
 @Processor(WEBHOOK_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(DELIVER_WEBHOOK)
 class Webhooks extends Handler {}
+
+@Processor(THUMBNAIL_QUEUE, JOB_WORKER_OPTIONS)
+@HandlesJob(CREATE_THUMBNAIL)
+class Thumbnails extends Handler {}
 
 @Processor(IMAGE_QUEUE, JOB_WORKER_OPTIONS)
 @HandlesJob(DELIVER_WEBHOOK)
@@ -57,15 +68,15 @@ describe('a worker', () => {
   }
 
   it('starts with one handler for every job', async () => {
-    await expect(start(Images, Webhooks)).resolves.toBeUndefined();
+    await expect(start(Images, Webhooks, Thumbnails)).resolves.toBeUndefined();
   });
 
   it('does not start with a job that nobody handles, or two do, or at the wrong queue', async () => {
-    await expect(start(Images)).rejects.toThrow(`the job ${DELIVER_WEBHOOK} has 0 handlers, not one`);
-    await expect(start(Images, MoreImages, Webhooks)).rejects.toThrow(
+    await expect(start(Images, Thumbnails)).rejects.toThrow(`the job ${DELIVER_WEBHOOK} has 0 handlers, not one`);
+    await expect(start(Images, MoreImages, Webhooks, Thumbnails)).rejects.toThrow(
       `the job ${RUN_IMAGE_TASK} has 2 handlers, not one`,
     );
-    await expect(start(Images, Misplaced)).rejects.toThrow(
+    await expect(start(Images, Misplaced, Thumbnails)).rejects.toThrow(
       `the handler of ${DELIVER_WEBHOOK} does not serve the queue ${WEBHOOK_QUEUE}`,
     );
   });

@@ -247,7 +247,7 @@ models:
         await room.sql('CREATE TABLE row_writes (id text)');
         await room.sql(`CREATE FUNCTION note_write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           INSERT INTO row_writes VALUES (NEW.id); RETURN NEW; END $$`);
-        // Not when a lease is renewed, or a thumbnail noted.
+        // Not when a lease is renewed.
         await room.sql(`CREATE TRIGGER note_write BEFORE UPDATE ON tasks FOR EACH ROW
           WHEN ((OLD.attempt, OLD.calls, OLD.status) IS DISTINCT FROM (NEW.attempt, NEW.calls, NEW.status))
           EXECUTE FUNCTION note_write()`);

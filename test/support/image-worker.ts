@@ -13,7 +13,6 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
-import { KeepThumbnail } from '../../apps/worker/src/images/keep-thumbnail.js';
 import { LoadInputs } from '../../apps/worker/src/images/load-inputs.js';
 import { OrderImage } from '../../apps/worker/src/images/order-image.js';
 import { ProviderStarts } from '../../apps/worker/src/images/provider-starts.js';
@@ -38,8 +37,6 @@ export const OPEN_LIMITER: CallLimiter = {
 
 interface WorkerParts {
   readonly store: ObjectStore;
-  /** A separate store for thumbnails. */
-  readonly thumbnailStore?: ObjectStore;
   readonly registry: ProviderRegistry;
   readonly limiter?: CallLimiter;
   /** Milliseconds, as a setting. */
@@ -54,16 +51,7 @@ interface WorkerParts {
 /** A worker's parts for one task, assembled like in its module. */
 export function imageWorker(
   room: TaskRoom,
-  {
-    store,
-    thumbnailStore = store,
-    registry,
-    limiter = OPEN_LIMITER,
-    leaseMs = '1000',
-    provenance = 'on',
-    ports = ['80'],
-    memory,
-  }: WorkerParts,
+  { store, registry, limiter = OPEN_LIMITER, leaseMs = '1000', provenance = 'on', ports = ['80'], memory }: WorkerParts,
 ) {
   const [config, workerConfig] = loadConfig([TasksConfig, WorkerConfig], { LEASE_MS: leaseMs, PROVENANCE: provenance });
   const [egress] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: '127.0.0.0/8', EGRESS_PORTS: ports.join() });
@@ -79,13 +67,12 @@ export function imageWorker(
   const partials = new TaskPartials(room.redis, room.redisConfig);
   const calls = new CallProvider(starts, progress, registry, limiter as ProviderLimiter, partials, meter);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
-  const thumbnails = new KeepThumbnail(transitions, thumbnailStore, leases, logger);
-  const images = new StoreResults(store, workerConfig, progress, thumbnails);
+  const images = new StoreResults(store, workerConfig, progress);
   const held = memory ?? new TaskMemory(workerConfig, queue, metrics);
   const orders = new OrderImage(starts, registry, calls, inputs, images, held);
   const drop = new DropInputs(room.database, store, logger);
   const settle = new SettleAttempt(transitions, ends, queue, events, drop, config, logger);
-  const run = new RunTask(leases, starts, orders, images, thumbnails, settle, events, meter, logger);
+  const run = new RunTask(leases, starts, orders, images, settle, events, meter, logger);
   return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }
 

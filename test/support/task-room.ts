@@ -6,12 +6,13 @@ import { loadConfig } from '#config/load-config.js';
 import { patientConnection, producerConnection } from '#redis/connections.js';
 import { FairOrder } from '#queue/fair-order.js';
 import { ImageQueue } from '#queue/image-queue.js';
-import { IMAGE_QUEUE, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
+import { IMAGE_QUEUE, THUMBNAIL_QUEUE, WEBHOOK_QUEUE } from '#queue/job-catalog.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { QueueLine } from '#queue/queue-line.js';
 import { senderOptions } from '#queue/queue-sender.js';
 import { ServiceTimes } from '#queue/service-times.js';
+import { ThumbnailQueue } from '#queue/thumbnail-queue.js';
 import { WebhookQueue } from '#queue/webhook-queue.js';
 import { SweepTasks } from '#tasks/states/sweep-tasks.js';
 import { TaskEvents, TaskEventListener } from '#tasks/states/task-events.js';
@@ -65,8 +66,10 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
   const redis = producerConnection(redisConfig, logger);
   await ready(redis);
   const listening = patientConnection(redisConfig, 'events', logger);
-  const senders = [IMAGE_QUEUE, WEBHOOK_QUEUE].map((name) => new Queue(name, senderOptions(redis, redisConfig)));
-  const [images, webhooks] = senders as [Queue, Queue];
+  const senders = [IMAGE_QUEUE, WEBHOOK_QUEUE, THUMBNAIL_QUEUE].map(
+    (name) => new Queue(name, senderOptions(redis, redisConfig)),
+  );
+  const [images, webhooks, thumbnails] = senders as [Queue, Queue, Queue];
   const order = new FairOrder(redis, redisConfig);
   const queue = new ImageQueue(images, redis, order);
   const webhookQueue = new WebhookQueue(webhooks, redis, redisConfig);
@@ -87,6 +90,7 @@ export async function openTaskRoom(redisUrl?: string, redisTimeoutMs = redisUrl 
     redis,
     order,
     queue,
+    thumbnailQueue: new ThumbnailQueue(thumbnails, redis),
     line: new QueueLine(images, redis, order),
     times: new ServiceTimes(redis, redisConfig),
     health,

@@ -1,4 +1,4 @@
-import { IsBoolean, IsIn, IsIP, IsOptional } from 'class-validator';
+import { IsIn, IsIP, IsOptional } from 'class-validator';
 import { Setting, Within } from '#config/setting.js';
 import { PublicUrlSetting, ShutdownGraceSetting } from '#config/shared-settings.js';
 
@@ -34,10 +34,6 @@ export class WorkerConfig {
 
   @PublicUrlSetting()
   readonly publicUrl: string = 'http://127.0.0.1:3000';
-
-  @Setting('THUMBNAILS', 'Whether to create a thumbnail of each image for the console’s lists.', { who: 'traffic' })
-  @IsBoolean()
-  readonly thumbnails: boolean = true;
 
   @Setting(
     'PROVENANCE',

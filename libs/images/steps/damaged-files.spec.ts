@@ -11,7 +11,7 @@ const MARK = { taskId: 'task_1', action: 'generation', tool: 'Darkroom' } as con
 async function stored(bytes: Buffer, format: ImageType): Promise<Buffer | undefined> {
   const order = { target: undefined, format, compression: undefined, background: undefined };
   try {
-    return (await finishedFile(bytes, { ...order, mark: MARK, thumbnail: false }, idle)).bytes;
+    return (await finishedFile(bytes, { ...order, mark: MARK }, idle)).bytes;
   } catch (error) {
     expect(error).toMatchObject({ code: 'upstream_invalid_response' });
     return undefined;

@@ -11,7 +11,6 @@ const order = (changes: Partial<FinishOrder>): FinishOrder => ({
   compression: undefined,
   background: undefined,
   mark: undefined,
-  thumbnail: false,
   ...changes,
 });
 
@@ -84,10 +83,8 @@ test('a provider that sends no image is named as the one at fault', async () => 
     (await gradientImage(256, 256, 'png')).subarray(0, 9000),
   ];
   for (const bytes of answers) {
-    for (const thumbnail of [false, true]) {
-      const finishing = finishedFile(bytes, order({ thumbnail }), idle);
-      await expect(finishing).rejects.toMatchObject({ code: 'upstream_invalid_response' });
-    }
+    const finishing = finishedFile(bytes, order({}), idle);
+    await expect(finishing).rejects.toMatchObject({ code: 'upstream_invalid_response' });
   }
 });
 
@@ -124,28 +121,11 @@ test('an image whose data cannot hold all rows of its header is unusable', async
   await expect(finishedFile(bytes, order({}), idle)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
 });
 
-test.each(['png', 'jpeg'] as const)('a %s that is damaged is noticed by its thumbnail', async (format) => {
+test.each(['png', 'jpeg'] as const)('a %s that is damaged is noticed', async (format) => {
   const whole = await gradientImage(640, 480, format);
   const cut = Buffer.concat([whole.subarray(0, whole.length / 2), Buffer.alloc(whole.length / 2)]);
-  for (const thumbnail of [false, true]) {
-    const finishing = finishedFile(cut, order({ format, thumbnail }), idle);
-    await expect(finishing).rejects.toMatchObject({ code: 'upstream_invalid_response' });
-  }
-});
-
-test('a thumbnail is of the finished image, and a small image has none', async () => {
-  const png = await gradientImage(640, 480, 'png');
-  const target = { width: 800, height: 200 };
-  const kept = await finishedFile(png, order({ thumbnail: true }), idle);
-  const changed = await finishedFile(png, order({ thumbnail: true, target }), idle);
-  for (const [{ thumbnail }, width, height] of [
-    [kept, 320, 240],
-    [changed, 320, 80],
-  ] as const) {
-    expect(await sharp(thumbnail).metadata()).toMatchObject({ format: 'webp', width, height });
-  }
-  const small = await finishedFile(await gradientImage(320, 200, 'png'), order({ thumbnail: true }), idle);
-  expect(small.thumbnail).toBeUndefined();
+  const finishing = finishedFile(cut, order({ format }), idle);
+  await expect(finishing).rejects.toMatchObject({ code: 'upstream_invalid_response' });
 });
 
 test('stops between two steps when told to', async () => {

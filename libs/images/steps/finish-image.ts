@@ -32,8 +32,6 @@ export interface FinishedImage {
   readonly sha256: string;
   readonly provenance: Provenance;
   readonly isAnimated: boolean;
-  /** WebP; undefined if none was ordered or the image is already small. */
-  readonly thumbnail: Buffer | undefined;
   /** The provider's image, after applying the orientation. */
   readonly received: Received;
 }
@@ -65,25 +63,14 @@ export async function finishImage(bytes: Buffer, order: FinishOrder, signal: Abo
 async function inspect(bytes: Buffer): Promise<ImageInWork> {
   if (bytes.length > MAX_IMAGE_BYTES) throw new ImageError('image_file_too_large', 'The image file is too large.');
   const opened = await openResult(bytes);
-  return { ...opened, pieces: [bytes], changes: undefined, isOriginal: true, provenance: 'none', thumbnail: undefined };
+  return { ...opened, pieces: [bytes], changes: undefined, isOriginal: true, provenance: 'none' };
 }
 
 /** The header was read from these pixels, and changed metadata does not affect it. */
 async function measure(image: ImageInWork): Promise<Omit<FinishedImage, 'received'>> {
-  const { pieces, provenance, thumbnail } = image;
+  const { pieces, provenance } = image;
   const { type, width, height, isAnimated } = image.header;
   const contentType = contentTypeOf(type);
   const sha256 = await sha256Of(...pieces);
-  return {
-    pieces,
-    size: lengthOf(pieces),
-    contentType,
-    format: type,
-    width,
-    height,
-    sha256,
-    provenance,
-    isAnimated,
-    thumbnail,
-  };
+  return { pieces, size: lengthOf(pieces), contentType, format: type, width, height, sha256, provenance, isAnimated };
 }

@@ -20,7 +20,6 @@ function finish(bytes: Buffer, order: Partial<FinishOrder> = {}): ReturnType<typ
     format: 'gif',
     compression: undefined,
     background: undefined,
-    thumbnail: false,
   } as const;
   return finishedFile(bytes, { ...plain, mark: MARK, ...order }, new AbortController().signal);
 }

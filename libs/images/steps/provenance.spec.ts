@@ -21,7 +21,6 @@ function finish(bytes: Buffer, order: Partial<FinishOrder>): ReturnType<typeof f
     compression: undefined,
     background: undefined,
     mark: MARK,
-    thumbnail: false,
   } as const;
   return finishedFile(bytes, { ...plain, ...order }, new AbortController().signal);
 }

@@ -14,8 +14,6 @@ export interface FinishOrder {
   readonly background: 'transparent' | 'opaque' | 'auto' | undefined;
   /** Mark for files that don't state their own origin; undefined removes all metadata about it. */
   readonly mark: ProvenanceMark | undefined;
-  /** Whether to create a thumbnail too. */
-  readonly thumbnail: boolean;
 }
 
 /** Whether a file states its image's origin: by the provider's own metadata, by our mark, or not at all. */
@@ -32,8 +30,6 @@ export interface ImageInWork extends OpenedImage {
   readonly isOriginal: boolean;
   /** The origin that the pieces state. */
   readonly provenance: Provenance;
-  /** WebP; undefined if none was ordered or the image is already small. */
-  readonly thumbnail: Buffer | undefined;
 }
 
 /** One named change or check in the finishing of an image. */

@@ -21,20 +21,21 @@ export class TaskObjects {
   constructor(private readonly prisma: PrismaService) {}
 
   /**
-   * The keys that belong to a task. A pending task owns every key under its id, because its writers may be at work; one
-   * whose objects were deleted owns none, so what a late writer left is an orphan. Throws when the database fails.
+   * The keys that belong to a task; a thumbnail, recorded or not, belongs to it as long as its image does. A pending task
+   * owns every key under its id, because its writers may be at work; one whose objects were deleted owns none, so what a
+   * late writer left is an orphan. Throws when the database fails.
    */
   async known(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const ids = [...new Set(keys.map((key) => ownerOfKey(key).id))];
     const rows = await this.prisma.task.findMany({
       where: { id: { in: inList(ids) }, objectsDeletedAt: null },
-      select: { id: true, status: true, hasThumbnail: true, images: true, inputs: true, mask: true },
+      select: { id: true, status: true, images: true, inputs: true, mask: true },
     });
     const pending = new Set(rows.filter((row) => row.status === 'pending').map((row) => row.id));
-    const own = rows.flatMap(({ hasThumbnail, images, ...sent }) => {
-      const imageKeys = toImages(images).map(({ key }) => key);
-      return [...imageKeys, ...sentKeys(sent), ...(hasThumbnail ? imageKeys.slice(0, 1).map(thumbnailKey) : [])];
-    });
+    const own = rows.flatMap(({ images, ...sent }) => [
+      ...toImages(images).flatMap(({ key }) => [key, thumbnailKey(key)]),
+      ...sentKeys(sent),
+    ]);
     return new Set([...own, ...keys.filter((key) => pending.has(ownerOfKey(key).id))]);
   }
 

@@ -21,9 +21,8 @@ const END = {
   name: 'task_end',
   text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
       progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = results, usage = used, warnings = warned, error = failure,
-      has_thumbnail = COALESCE(thumbnail, false),
       calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
-    FROM ${ofBatch('fence int, account text, ended text, results jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb, thumbnail boolean')}
+    FROM ${ofBatch('fence int, account text, ended text, results jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
       AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${BUDGETS_LOCK} AND id = ANY (${LOCKED}) ELSE true END
     RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
@@ -36,8 +35,6 @@ export interface End {
   readonly images?: readonly TaskImage[];
   readonly usage?: ImageUsage | undefined;
   readonly warnings?: readonly string[];
-  /** The first image's thumbnail is in the store. */
-  readonly hasThumbnail?: boolean;
   readonly error?: TaskError;
   /** The end of the last call, if that is open. */
   readonly call?: CallEnd | undefined;
@@ -45,14 +42,13 @@ export interface End {
 
 /** Ends pending tasks; no row for one that has ended already, or that its lease or account does not match. */
 export async function endTasks(database: Queryable, ends: readonly End[]): Promise<EndedRow[]> {
-  const items = ends.map(({ by, status, images, usage, warnings, hasThumbnail, error, call }) => ({
+  const items = ends.map(({ by, status, images, usage, warnings, error, call }) => ({
     ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
     ended: status,
     results: images,
     used: usage,
     failure: error,
     call,
-    thumbnail: hasThumbnail,
     warned: warnings?.length === 0 ? undefined : warnings,
   }));
   return (await database.query<EndedRow>({ ...END, values: [batch(items), ends.length > 1] })).rows;

@@ -6,9 +6,9 @@ import type { TaskOutcome } from '../row/task.js';
 
 /**
  * What is published: `settled` when a task has ended, `changed` when its phase or progress changed, `cancelled` when
- * the worker that holds it should stop.
+ * the worker that holds it should stop, `thumbnail` when a worker has created the thumbnail of its image, or will not.
  */
-type TaskEvent = 'settled' | 'changed' | 'cancelled';
+type TaskEvent = 'settled' | 'changed' | 'cancelled' | 'thumbnail';
 
 /**
  * Receives an event of a task. `outcome()` parses the outcome, which the row has by then, from the message, so that the
@@ -45,6 +45,11 @@ export class TaskEvents {
     this.publish('cancelled', taskId);
   }
 
+  /** The thumbnail was created and recorded, or will not be created. Never fails. */
+  publishThumbnail(taskId: string): void {
+    this.publish('thumbnail', taskId);
+  }
+
   private publish(events: TaskEvent, message: string, over = this.redis): void {
     over.publish(channelOf(this.config, events), message).catch(() => undefined);
   }
@@ -76,6 +81,10 @@ export class TaskEventListener {
 
   onCancelled(listener: Listener): void {
     this.listen('cancelled', listener);
+  }
+
+  onThumbnail(listener: Listener): void {
+    this.listen('thumbnail', listener);
   }
 
   close(): void {

@@ -70,8 +70,6 @@ export interface TaskResult {
   readonly images: readonly TaskImage[];
   readonly usage: ImageUsage | undefined;
   readonly warnings: readonly string[];
-  /** The first image's thumbnail is in the store already. */
-  readonly hasThumbnail?: boolean;
 }
 
 /**
@@ -176,18 +174,6 @@ export class TaskTransitions {
   /** Whether this very lease has completed the task; for a completion whose answer was lost. */
   async isCompletedBy({ id, attempt }: Lease): Promise<boolean> {
     return (await answered(this.prisma.task.count({ where: { id, attempt, status: 'completed' } }))) === 1;
-  }
-
-  /**
-   * Records the thumbnail of an image that was completed without it; false when its objects, or the task, were deleted
-   * meanwhile.
-   */
-  async thumbnailKept({ id, attempt }: Lease): Promise<boolean> {
-    const kept = this.prisma.task.updateMany({
-      where: { id, attempt, status: 'completed', objectsDeletedAt: null },
-      data: { hasThumbnail: true },
-    });
-    return (await answered(kept)).count === 1;
   }
 
   /** `end` is the end of the last call, if that is open. */

@@ -3,12 +3,14 @@ import { useState } from 'react';
 import type { TaskRow } from '../api/types.ts';
 
 /**
- * The URL to show a stored image. Every response signs a new one; keeping the first as long as it points to the same
- * image avoids loading all images again with each refresh of a list.
+ * The URL to show a stored image. Every response signs a new one; keeping the first that works as long as it points to
+ * the same image avoids loading all images again with each refresh of a list. `id` tells one image from another,
+ * absent: their names in the URLs.
  */
-function useSteadyLink(url: string): { src: string; isBroken: boolean; onError: () => void } {
-  const [shown, setShown] = useState({ url, isBroken: false });
-  if (nameOf(url) !== nameOf(shown.url)) setShown({ url, isBroken: false });
+function useSteadyLink(url: string, id?: string): { src: string; isBroken: boolean; onError: () => void } {
+  const [shown, setShown] = useState({ url, id, isBroken: false });
+  const isSame = id === undefined ? nameOf(url) === nameOf(shown.url) : id === shown.id;
+  if (!isSame || (shown.isBroken && nameOf(url) !== nameOf(shown.url))) setShown({ url, id, isBroken: false });
   return {
     src: shown.url,
     isBroken: shown.isBroken,
@@ -22,6 +24,8 @@ function nameOf(url: string): string {
 
 interface StoredImageProps extends Omit<ImageProps, 'src' | 'onError'> {
   readonly url: string;
+  /** Tells one image from another where several URLs lead to the same; absent: the name in the URL does. */
+  readonly imageId?: string;
   readonly alt: string;
   /** Shown if the image is missing. */
   readonly missing: string;
@@ -32,8 +36,8 @@ interface StoredImageProps extends Omit<ImageProps, 'src' | 'onError'> {
 }
 
 /** A stored image, with a placeholder if it no longer exists. */
-export function StoredImage({ url, missing, opens, w, h, ...look }: StoredImageProps) {
-  const { src, isBroken, onError } = useSteadyLink(url);
+export function StoredImage({ url, imageId, missing, opens, w, h, ...look }: StoredImageProps) {
+  const { src, isBroken, onError } = useSteadyLink(url, imageId);
   if (isBroken) return <NoImage size={typeof w === 'number' ? w : undefined}>{missing}</NoImage>;
   const image = <Image src={src} onError={onError} w={w} h={h} {...look} />;
   if (opens === undefined) return image;
@@ -50,6 +54,8 @@ export function Thumbnail({ task, size }: { readonly task: TaskRow; readonly siz
   return (
     <StoredImage
       url={task.thumbnail_url}
+      // Until the thumbnail is there, the list has another URL for it.
+      imageId={task.id}
       alt=""
       missing="Missing"
       w={size}

@@ -5,8 +5,8 @@ import { RoutingModule } from '#routing/routing.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TaskListenersModule, TasksModule } from '#tasks/tasks.module.js';
 import { CallProvider } from './call-provider.js';
+import { CreateThumbnail } from './create-thumbnail.js';
 import { ImageProcessor } from './image.processor.js';
-import { KeepThumbnail } from './keep-thumbnail.js';
 import { Leases } from './leases.js';
 import { LoadInputs } from './load-inputs.js';
 import { OrderImage } from './order-image.js';
@@ -18,6 +18,7 @@ import { StoreResults } from './store-results.js';
 import { TaskMemory } from './task-memory.js';
 import { TaskMeter } from './task-meter.js';
 import { TaskProgress } from './task-progress.js';
+import { ThumbnailProcessor } from './thumbnail.processor.js';
 
 /** In the order in which a task meets them. */
 const steps = [
@@ -28,15 +29,16 @@ const steps = [
   CallProvider,
   ProviderStarts,
   StoreResults,
-  KeepThumbnail,
   SettleAttempt,
 ];
+/** Created from finished images, when the console shows them. */
+const thumbnails = [ThumbnailProcessor, CreateThumbnail];
 /** What the tasks of a worker share, and what it tells others of them. */
 const shared = [Leases, TaskMemory, TaskProgress, TaskMeter, ServiceReport];
 
 /** Generates the images of tasks. Needs a ProviderRegistryModule. */
 @Module({
   imports: [JobsModule, TasksModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
-  providers: [...steps, ...shared],
+  providers: [...steps, ...thumbnails, ...shared],
 })
 export class ImagesModule {}

@@ -25,6 +25,8 @@ export interface LoadedInputs {
 interface LoadedImages {
   readonly byName: Map<string, InputImage>;
   readonly byDigest: Map<string, InputImage>;
+  /** Whether there are several images, of which some may be equal. */
+  readonly mayRepeat: boolean;
   readonly total: ReferenceTotal;
   readonly hold: TaskHold;
   /** Whether an image that would be converted is refused. */
@@ -47,7 +49,9 @@ export class LoadInputs {
   async load(claimed: ClaimedTask, hold: TaskHold, signal: AbortSignal): Promise<LoadedInputs> {
     const total = new ReferenceTotal();
     const strict = claimed.task.options.strict === true;
-    const loaded: LoadedImages = { byName: new Map(), byDigest: new Map(), total, hold, strict, signal };
+    const mayRepeat = claimed.inputs.length > 1;
+    const known = { byName: new Map(), byDigest: new Map(), mayRepeat };
+    const loaded: LoadedImages = { ...known, total, hold, strict, signal };
     const images: InputImage[] = [];
     for (const input of claimed.inputs) images.push(await this.image(input, loaded));
     const [first] = images;
@@ -80,7 +84,7 @@ export class LoadInputs {
     const { byDigest, total, signal } = loaded;
     const bytes = await this.read(input, signal);
     blaming(input, () => total.addBytes(bytes.length));
-    const digest = await sha256Of(bytes);
+    const digest = loaded.mayRepeat ? await sha256Of(bytes) : '';
     const equal = byDigest.get(digest);
     if (equal !== undefined) {
       blaming(input, () => {
@@ -93,7 +97,7 @@ export class LoadInputs {
       readInputImage(bytes, signal, (pixels, type) => admit(pixels, type, input, loaded)),
     );
     blaming(input, () => countConverted(image, bytes, total));
-    byDigest.set(digest, image);
+    if (loaded.mayRepeat) byDigest.set(digest, image);
     return image;
   }
 
@@ -107,8 +111,7 @@ export class LoadInputs {
   private async read(input: TaskInput, signal: AbortSignal): Promise<Buffer> {
     signal.throwIfAborted();
     if (input.kind === 'object') {
-      const { stream } = await this.store.open(input.key, { signal });
-      return readCapped(stream, MAX_UPLOAD_BYTES, signal);
+      return readCapped(await this.store.open(input.key, { signal }), MAX_UPLOAD_BYTES, signal);
     }
     return this.fetcher.get(input.url, { signal, maxBytes: MAX_REMOTE_IMAGE_BYTES }).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;

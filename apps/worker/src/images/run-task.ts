@@ -3,7 +3,6 @@ import { withImageTurnsOf } from '#images/sharp.js';
 import { TaskEvents } from '#tasks/states/task-events.js';
 import { Logger } from '#telemetry/logger.js';
 import { Attempt, attemptSpan, identity, successOf } from './attempt.js';
-import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
 import { Leases } from './leases.js';
 import { OrderImage, type OrderedImages } from './order-image.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -19,7 +18,6 @@ export class RunTask {
     private readonly providerStarts: ProviderStarts,
     private readonly orderImage: OrderImage,
     private readonly storeResults: StoreResults,
-    private readonly thumbnails: KeepThumbnail,
     private readonly settle: SettleAttempt,
     private readonly events: TaskEvents,
     private readonly meter: TaskMeter,
@@ -34,20 +32,17 @@ export class RunTask {
   async run(taskId: string, queuedAt?: number): Promise<boolean> {
     const attempt = await this.claim(taskId, queuedAt);
     if (attempt === undefined) return false;
-    let late: Thumbnail | undefined;
     try {
       const owner = { source: attempt.claimed.task.accountId, ticket: taskId };
       const order = await withImageTurnsOf(owner, () => this.orderImage.run(attempt));
       if ('pending' in order) await this.settle.parked(attempt, order.pending.checkAfterMs);
-      else late = await this.deliver(attempt, order);
+      else await this.deliver(attempt, order);
     } catch (error) {
       await this.settle.failed(attempt, error);
     } finally {
       attempt.lease.release();
       attempt.span.end();
     }
-    // The task is complete and no caller is waiting, so a failure here changes nothing.
-    if (late !== undefined) await this.thumbnails.recordLate(attempt.lease, late);
     return true;
   }
 
@@ -66,19 +61,16 @@ export class RunTask {
   }
 
   /**
-   * Completes the task with its stored images. Returns the thumbnail that is still to be recorded, if the task was
-   * completed before that was stored. When the task had already ended, the stored objects are deleted. Throws
+   * Completes the task with its stored images. When the task had already ended, the stored objects are deleted. Throws
    * ImageNotStored.
    */
-  private async deliver(attempt: Attempt, { result, stored }: OrderedImages): Promise<Thumbnail | undefined> {
-    const { images, thumbnail, warnings } = stored;
-    const hasThumbnail = thumbnail !== undefined && (await this.thumbnails.isStored(thumbnail));
-    const contents = { images, usage: result.usage, warnings, hasThumbnail };
+  private async deliver(attempt: Attempt, { result, stored }: OrderedImages): Promise<void> {
+    const { images, warnings } = stored;
+    const contents = { images, usage: result.usage, warnings };
     if (!(await this.settle.completed(attempt, contents, successOf(result.provider.free)))) {
       await this.storeResults.delete(stored);
-      return undefined;
+      return;
     }
     this.meter.completed(attempt.claimed, result.provider.name, images.length);
-    return hasThumbnail ? undefined : thumbnail;
   }
 }

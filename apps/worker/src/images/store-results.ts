@@ -15,7 +15,6 @@ import { WorkerConfig } from '../worker.config.js';
 import type { Attempt } from './attempt.js';
 import type { CallResult } from './call-provider.js';
 import { ImageNotStored, unusable } from './failure-verdict.js';
-import { KeepThumbnail, type Thumbnail } from './keep-thumbnail.js';
 import { TaskProgress } from './task-progress.js';
 
 /** How often an image is sent to a store that fails. */
@@ -26,8 +25,6 @@ const FIRST_DELAY_MS = 500;
 /** The images of an attempt, one object each. They belong to the task once its row names them. */
 export interface StoredImages {
   readonly images: readonly TaskImage[];
-  /** Thumbnail of the first image, if there is one; it may still be on its way into the store. */
-  readonly thumbnail: Thumbnail | undefined;
   /** What was adapted or ignored, in plain words. */
   readonly warnings: readonly string[];
 }
@@ -41,7 +38,6 @@ export class StoreResults {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly config: WorkerConfig,
     private readonly progress: TaskProgress,
-    private readonly thumbnails: KeepThumbnail,
   ) {}
 
   /**
@@ -53,11 +49,9 @@ export class StoreResults {
     const stored = new Stored(attempt, result);
     try {
       while (files.length > 0) {
-        const image = await this.next(files, attempt, stored).catch((error: unknown) => stored.unusable(error));
+        const image = await this.next(files, attempt).catch((error: unknown) => stored.unusable(error));
         if (image === undefined) continue;
         const key = stored.keyOf(image);
-        // Beside the image, so that the row of a completed task tells of both.
-        if (image.thumbnail) stored.thumbnail = this.thumbnails.store(attempt.lease.id, key, image.thumbnail);
         const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.size } };
         await inSpan(start, () =>
           this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal)),
@@ -72,23 +66,22 @@ export class StoreResults {
   }
 
   /** Deletes images that are no longer needed. Retention finds those that can't be deleted now. */
-  async delete({ images, thumbnail }: Pick<StoredImages, 'images' | 'thumbnail'>): Promise<void> {
-    if (thumbnail !== undefined) await this.thumbnails.discard(thumbnail);
+  async delete({ images }: Pick<StoredImages, 'images'>): Promise<void> {
     for (const { key } of images) await this.store.delete(key).catch(() => undefined);
   }
 
   /** Drops the provider's bytes before the finished image, which may be another copy, is stored. */
-  private async next(files: Buffer[], attempt: Attempt, { isEmpty }: Stored): Promise<FinishedImage | undefined> {
+  private async next(files: Buffer[], attempt: Attempt): Promise<FinishedImage | undefined> {
     const file = files.shift();
     const start = { name: 'image.finish', parent: attempt.claimed.task.id, fields: { bytes: file?.length } };
-    return file && (await inSpan(start, () => this.finish(file, attempt, isEmpty)));
+    return file && (await inSpan(start, () => this.finish(file, attempt)));
   }
 
   /**
-   * Turns a provider's bytes into the image that the task ordered, with a thumbnail of its first image, if thumbnails are
-   * enabled. Throws ProviderError when the bytes are not a usable image, and the abort reason of the attempt's signal.
+   * Turns a provider's bytes into the image that the task ordered. Throws ProviderError when the bytes are not a usable
+   * image, and the abort reason of the attempt's signal.
    */
-  private async finish(bytes: Buffer, { claimed: { task }, lease }: Attempt, isFirst: boolean): Promise<FinishedImage> {
+  private async finish(bytes: Buffer, { claimed: { task }, lease }: Attempt): Promise<FinishedImage> {
     const { pixels, outputFormat, outputCompression, background } = task.options;
     const mark = { taskId: task.id, action: task.action, tool: `Darkroom ${VERSION}` };
     const order = {
@@ -97,7 +90,6 @@ export class StoreResults {
       compression: outputCompression ?? undefined,
       background: background ?? undefined,
       mark: this.config.provenance === 'on' ? mark : undefined,
-      thumbnail: isFirst && this.config.thumbnails,
     };
     return finishImage(bytes, order, lease.signal).catch((error: unknown) => {
       throw error instanceof ImageError ? unusable(error) : error;
@@ -142,7 +134,6 @@ export class StoreResults {
 /** The images of a call that are already stored. */
 class Stored {
   readonly images: TaskImage[] = [];
-  thumbnail: Thumbnail | undefined;
   private readonly warnings: Set<string>;
   private failure: ProviderError | undefined;
 
@@ -151,10 +142,6 @@ class Stored {
     private readonly result: Omit<CallResult, 'files'>,
   ) {
     this.warnings = new Set(result.warnings);
-  }
-
-  get isEmpty(): boolean {
-    return this.images.length === 0;
   }
 
   /** Throws AppError when a strict request does not allow the image. */
@@ -181,13 +168,13 @@ class Stored {
    * Throws ProviderError when there is no image, AppError when a strict request does not allow fewer than it ordered.
    */
   end(): StoredImages {
-    const { images, thumbnail, failure } = this;
-    if (this.isEmpty) throw failure ?? new Error('a call without an image');
+    const { images, failure } = this;
+    if (images.length === 0) throw failure ?? new Error('a call without an image');
     const { n = 1 } = this.attempt.claimed.task.options;
     if (images.length < n) this.warnings.add(`The provider returned only ${images.length} of ${n} images.`);
     const warnings = [...this.warnings];
     refuseAdapted(this.attempt.claimed, warnings);
-    return { images, thumbnail, warnings };
+    return { images, warnings };
   }
 }
 

@@ -163,6 +163,16 @@ export class TaskMemory implements OnModuleInit {
     return new TaskHold(this, accountId, need, resultBytes);
   }
 
+  /**
+   * Takes memory for an image that no task waits for, while it is read and decoded; undefined when tasks need all there
+   * is.
+   */
+  spare(imageBytes: number, accountId: string): TaskHold | undefined {
+    const bytes = COPIES * imageBytes;
+    if (this.waitingTasks > 0 || !this.bytes.tryReserve(bytes, accountId)) return undefined;
+    return new TaskHold(this, accountId, { bytes, pixels: 0 }, 0);
+  }
+
   /** Lets those of the waiting tasks run for which there is room now: the accounts that hold least first. */
   wake(): void {
     this.forgetOld();

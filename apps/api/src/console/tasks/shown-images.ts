@@ -3,25 +3,38 @@ import { TaskLinks } from '#answers/task-links.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TaskView } from '#contract/task-view.js';
 import type { QueuePosition } from '#queue/fair-order.js';
+import { needsThumbnail } from '#images/limits.js';
 import { thumbnailKey } from '#storage/object-key.js';
 import { ResultLinks } from '#storage/result-links.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
 import type { TaskSummary } from '#tasks/row/task.js';
-import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
+import { ApiConfig, publicPathOf, publicUrlOf } from '../../common/api.config.js';
+import { CONSOLE_API } from '../protect-console.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
+
+/** What shows a task's first image in a list. */
+export interface SmallImage {
+  readonly url: string;
+  /** The URL leads to the image itself, and a thumbnail can be created. */
+  readonly lacksThumbnail: boolean;
+}
 
 /** The images of tasks, as the console shows them. */
 @Injectable()
 export class ShownImages {
   private readonly origin: string;
+  private readonly path: string;
 
   constructor(
     private readonly links: TaskLinks,
     private readonly results: ResultLinks,
     private readonly source: CatalogSource,
+    private readonly storage: StorageConfig,
     config: ApiConfig,
   ) {
     this.origin = new URL(publicUrlOf(config)).origin;
+    this.path = publicPathOf(config);
   }
 
   /** The public API's view; links of favorites stay valid as long as their images are kept. */
@@ -44,13 +57,21 @@ export class ShownImages {
     return new Date(this.results.objectExpiresAt(finishedAt) * 1_000);
   }
 
-  /** The thumbnail, or the full image when there is none: it may be small, or its worker was killed. */
+  /** The URL for lists; where the thumbnail is lacking, of the route that has it created (Thumbnails). */
   thumbnailOf(task: TaskSummary, detail: TaskDetail): string | undefined {
+    const small = this.small(task, detail);
+    return small?.lacksThumbnail === true ? `${this.path}${CONSOLE_API}/tasks/${task.id}/thumbnail` : small?.url;
+  }
+
+  /** The thumbnail, or the image itself while there is none; undefined when there is no image, or no longer. */
+  small(task: TaskSummary, detail: TaskDetail): SmallImage | undefined {
     const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
     if (image === undefined) return undefined;
     const shown = detail.hasThumbnail ? { key: thumbnailKey(image.key) } : image;
     const { url } = this.links.linkTo({ ...task, isKept: detail.isFavorite }, shown);
-    return url === undefined ? undefined : this.ownPath(url);
+    if (url === undefined) return undefined;
+    const lacksThumbnail = !detail.hasThumbnail && this.storage.thumbnails && needsThumbnail(image);
+    return { url: this.ownPath(url), lacksThumbnail };
   }
 
   /** Whether the sandbox generated the images; false for a provider that is no longer in the catalog. */

@@ -1,4 +1,4 @@
-import { Delete, Get, Headers, HttpCode, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Delete, Get, Headers, HttpCode, Param, Post, Query, Redirect, Res, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -15,6 +15,7 @@ import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
+import { Thumbnails } from './thumbnails.js';
 import { VisibleTasks, type TaskViewer } from './visible-tasks.js';
 import { ApiTaskFilter, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import {
@@ -39,6 +40,7 @@ export class ConsoleTasksController {
     private readonly again: RetryTask,
     private readonly callers: ConsoleCaller,
     private readonly audit: AuditLog,
+    private readonly thumbnails: Thumbnails,
   ) {}
 
   @Get()
@@ -92,6 +94,16 @@ export class ConsoleTasksController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     this.own.follow(scope, await this.own.find(scope, taskId), reply);
+  }
+
+  @Get(':taskId/thumbnail')
+  @Redirect()
+  @ApiResponse({
+    status: 302,
+    description: 'To the thumbnail, which is created if the task has none; if that takes long or fails, to the image.',
+  })
+  async thumbnail(@VisibleTasks() scope: TaskScope, @Param() { taskId }: TaskIdParam): Promise<{ url: string }> {
+    return { url: await this.thumbnails.urlOf(scope.accountId, await this.own.find(scope, taskId)) };
   }
 
   @Post(':taskId/cancel')

@@ -21,6 +21,7 @@ import { ShownTasks } from './shown-tasks.js';
 import { TaskInputs } from './task-inputs.js';
 import { TaskInputsController } from './task-inputs.controller.js';
 import { ConsoleTasksController } from './tasks.controller.js';
+import { Thumbnails } from './thumbnails.js';
 
 /** An account's tasks as its users see them, and their retries. */
 @Module({
@@ -40,7 +41,7 @@ import { ConsoleTasksController } from './tasks.controller.js';
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
-    ...[OwnTasks, ShownImages, ShownTasks, TaskInputs],
+    ...[OwnTasks, ShownImages, ShownTasks, TaskInputs, Thumbnails],
   ],
   exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })

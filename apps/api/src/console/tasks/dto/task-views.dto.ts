@@ -79,7 +79,7 @@ export class ConsoleTaskRow {
     type: String,
     nullable: true,
     description:
-      'Signed URL of the thumbnail, or of the image if there is no thumbnail. Null if the task has no image or it was deleted.',
+      'Signed URL of the thumbnail, or of an image that is small itself; while there is no thumbnail, the path of `GET /tasks/{taskId}/thumbnail`. Null if the task has no image or it was deleted.',
   })
   thumbnail_url!: string | null;
 

@@ -1,0 +1,145 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { waitUntil } from '#embedded/wait-until.js';
+import { Browser, signInFirstAdmin } from '../support/console.js';
+import { FaultProxy } from '../support/fault-proxy.js';
+import { startPlatform, type Platform } from '../support/platform.js';
+import { startApi, startWorker, type TestProcess } from '../support/processes.js';
+
+const PATH = /^\/console\/api\/tasks\/(task_[0-9A-Z]{26})\/thumbnail$/;
+
+interface Row {
+  readonly id: string;
+  readonly thumbnail_url: string | null;
+}
+
+/** What a page gets for the image of a list. */
+interface Look {
+  readonly status: number;
+  readonly type: string | null;
+  readonly isThumbnail: boolean;
+}
+
+const SMALL: Look = { status: 200, type: 'image/webp', isThumbnail: true };
+const WHOLE: Look = { status: 200, type: 'image/png', isThumbnail: false };
+
+// Real: two APIs, a worker, Postgres, Redis behind a proxy for one of the APIs, and a store on disk.
+describe('thumbnails, which are created when the console first shows an image', () => {
+  let platform: Platform;
+  let second: TestProcess;
+  let redis: FaultProxy;
+  let worker: TestProcess;
+  let ada: Browser;
+  /** Ada at the second API. */
+  let there: Browser;
+  beforeAll(async () => {
+    platform = await startPlatform();
+    ({ worker } = platform);
+    redis = await FaultProxy.start(platform.settings['REDIS_URL']!);
+    second = await startApi({ ...platform.settings, REDIS_URL: redis.url, REDIS_COMMAND_TIMEOUT_MS: '500' });
+    ada = await signInFirstAdmin(platform);
+    there = new Browser(second.url);
+    there.cookie = ada.cookie;
+    await platform.pool.query(`
+      CREATE TABLE recorded (id text);
+      CREATE FUNCTION note_thumbnail() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO recorded VALUES (NEW.id); RETURN NULL; END $$;
+      CREATE TRIGGER thumbnail_noted AFTER UPDATE OF has_thumbnail ON tasks FOR EACH ROW
+        EXECUTE FUNCTION note_thumbnail();`);
+  });
+  afterAll(async () => {
+    await second.stop();
+    await worker.stop();
+    await platform.close();
+    await redis.close();
+  });
+
+  const results = (): string => join(platform.settings['DATA_DIR']!, 'objects', 'results');
+  const rows = async (): Promise<Row[]> => (await ada.ask<{ data: Row[] }>('/tasks?limit=50')).data;
+  const urlOf = async (id: string): Promise<string> =>
+    String((await rows()).find((row) => row.id === id)?.thumbnail_url);
+
+  async function generate(): Promise<string> {
+    const answer = await platform.call('/v1/images/generations', {
+      body: { model: 'gpt-image-2', prompt: 'a fox', resolution: '1k', response_format: 'url' },
+    });
+    expect(answer.status).toBe(200);
+    return answer.headers.get('x-task-id') ?? '';
+  }
+
+  async function look(id: string, browser: Browser = ada): Promise<Look> {
+    const { status, headers, url, body } = await browser.call(`/tasks/${id}/thumbnail`);
+    await body?.cancel();
+    return { status, type: headers.get('content-type'), isThumbnail: new URL(url).pathname.endsWith('.thumb.webp') };
+  }
+
+  it('leave nothing of themselves while tasks run: no object, no write, no job', async () => {
+    const ids = await Promise.all(Array.from({ length: 4 }, generate));
+    expect((await readdir(results())).sort()).toEqual(ids.map((id) => `${id}-1.png`).sort());
+    // A list alone has none created either.
+    for (const { thumbnail_url: url } of await rows()) expect(url).toMatch(PATH);
+    expect(await readdir(results())).toHaveLength(4);
+    const { rows: recorded } = await platform.pool.query('SELECT id FROM recorded');
+    expect(recorded).toEqual([]);
+  });
+
+  it('are created once, although several pages of two APIs look at the same moment', async () => {
+    const id = await generate();
+    const looks = await Promise.all([ada, there, ada, there, there, ada].map((browser) => look(id, browser)));
+    expect(looks).toEqual(Array(6).fill(SMALL));
+    const { rows: recorded } = await platform.pool.query('SELECT id FROM recorded WHERE id = $1', [id]);
+    expect(recorded).toHaveLength(1);
+    expect(await urlOf(id)).toMatch(/^\/i\/\S+\.thumb\.webp\?exp=/);
+  });
+
+  it('give way to the image itself while there is no worker, and are there when it is back', async () => {
+    const ids = await Promise.all(Array.from({ length: 8 }, generate));
+    await worker.stop();
+    for (const browser of [ada, there]) {
+      expect(await Promise.all(ids.map((id) => look(id, browser)))).toEqual(Array(8).fill(WHOLE));
+    }
+    worker = await startWorker(platform.settings);
+    const isThere = async (): Promise<boolean> => (await Promise.all(ids.map(urlOf))).every((url) => !PATH.test(url));
+    expect(await waitUntil(isThere, { timeoutMs: 60_000 })).toBe(true);
+    expect(await Promise.all(ids.map((id) => look(id, there)))).toEqual(Array(8).fill(SMALL));
+  });
+
+  it('give way to the image itself while Redis is away or silent', async () => {
+    const id = await generate();
+    for (const fault of ['reset', 'black-hole'] as const) {
+      redis.fault = fault;
+      expect(await look(id, there)).toEqual(WHOLE);
+      redis.fault = 'pass';
+    }
+    expect(await look(id)).toEqual(SMALL);
+  });
+
+  it('are not tried again and again of a damaged image', async () => {
+    const id = await generate();
+    const file = join(results(), `${id}-1.png`);
+    const whole = await readFile(file);
+    await writeFile(file, Buffer.concat([whole.subarray(0, whole.length / 2), Buffer.alloc(whole.length / 2)]));
+    for (const browser of [ada, there, ada]) expect(await look(id, browser)).toEqual(WHOLE);
+    const tries = worker.logs().filter(({ event, taskId }) => event === 'thumbnail.not_created' && taskId === id);
+    expect(tries).toHaveLength(1);
+  });
+
+  it('are never created where they are disabled, and those that exist are still shown', async () => {
+    const [before, after] = [await generate(), await generate()];
+    expect(await look(before)).toEqual(SMALL);
+    const api = await startApi({ ...platform.settings, THUMBNAILS: 'false' });
+    try {
+      const browser = new Browser(api.url);
+      browser.cookie = ada.cookie;
+      const { data } = await browser.ask<{ data: Row[] }>('/tasks?limit=2');
+      expect(data.map(({ id, thumbnail_url: url }) => [id, url?.split('?')[0]])).toEqual([
+        [after, `/i/${after}-1.png`],
+        [before, `/i/${before}-1.thumb.webp`],
+      ]);
+      expect([await look(after, browser), await look(before, browser)]).toEqual([WHOLE, SMALL]);
+    } finally {
+      await api.stop();
+    }
+    expect(await readdir(results())).not.toContain(`${after}-1.thumb.webp`);
+  });
+});
