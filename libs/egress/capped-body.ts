@@ -4,6 +4,8 @@ import { ByteCollector } from '#bytes/bytes.js';
 /** Limits on the size and speed of a response body. */
 export interface BodyLimits {
   readonly maxBytes: number;
+  /** Length that the server announced, in bytes. */
+  readonly announced?: number;
   /** Minimum rate in bytes per second, measured in each window. */
   readonly minRate: number;
   readonly rateWindowMs: number;
@@ -11,7 +13,7 @@ export interface BodyLimits {
 
 /** Reads a whole body. Throws as soon as it is too long or too slow, or when the connection breaks. */
 export async function readCappedBody(body: Readable, limits: BodyLimits): Promise<Buffer> {
-  const collected = new ByteCollector();
+  const collected = new ByteCollector(Math.min(limits.announced ?? 0, limits.maxBytes));
   let bytesAtTick = 0;
   const expected = (limits.minRate * limits.rateWindowMs) / 1_000;
   let isRead = false;

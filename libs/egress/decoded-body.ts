@@ -19,13 +19,29 @@ class UnknownEncoding extends Error {
  * decoded passes; with `sniff`, a gzip body is also decoded if its header does not say so. Fails with UnknownEncoding,
  * and like zlib.
  */
-export function decodedBody(body: Readable, contentEncoding: string | string[] | undefined, sniff = false): Readable {
-  const named = [contentEncoding ?? []].flat().join(',').toLowerCase();
-  const encodings = named.split(',').flatMap((name) => (/^\s*(identity)?\s*$/.test(name) ? [] : [name.trim()]));
-  if (encodings.length === 0 && !sniff) return body;
-  const decoded = Readable.from(decode(body, encodings.length === 0 ? ['gzip'] : encodings), { objectMode: false });
+export function decodedBody(body: Readable, contentEncoding: ContentEncoding, sniff = false): Readable {
+  const encodings = encodingsOf(contentEncoding, sniff);
+  if (encodings.length === 0) return body;
+  const decoded = Readable.from(decode(body, encodings), { objectMode: false });
   // The generator can't end while it waits for a server that pauses.
   return decoded.once('close', () => body.destroy());
+}
+
+/**
+ * Like `decodedBody` with `sniff`, for a reader that ends the body itself when it wants no more of it: each piece passes
+ * one stream less.
+ */
+export function decodedPieces(body: Readable, contentEncoding: ContentEncoding): AsyncIterable<Buffer> {
+  return decode(body, encodingsOf(contentEncoding, true));
+}
+
+/** A `Content-Encoding` header. */
+type ContentEncoding = string | string[] | undefined;
+
+function encodingsOf(header: ContentEncoding, sniff: boolean): readonly string[] {
+  const named = [header ?? []].flat().join(',').toLowerCase();
+  const encodings = named.split(',').flatMap((name) => (/^\s*(identity)?\s*$/.test(name) ? [] : [name.trim()]));
+  return encodings.length === 0 && sniff ? ['gzip'] : encodings;
 }
 
 async function* decode(body: Readable, encodings: readonly string[]): AsyncGenerator<Buffer> {

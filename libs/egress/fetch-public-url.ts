@@ -117,7 +117,8 @@ export class PublicFetcher {
       if (!decode) assertPlain(answer);
       // What is decoded counts, so a body can't become larger than it may be.
       const body = decode ? decodedBody(answer.body, answer.headers['content-encoding'], true) : answer.body;
-      return await readCappedBody(body, { ...this.limits, maxBytes });
+      const announced = Number(answer.headers['content-length'] ?? 0) || 0;
+      return await readCappedBody(body, { ...this.limits, maxBytes, announced });
     } finally {
       await agent.destroy();
     }

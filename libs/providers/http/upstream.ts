@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { inSlices } from '#bytes/bytes.js';
-import { decodedBody } from '#egress/decoded-body.js';
+import { decodedPieces } from '#egress/decoded-body.js';
 import { abortableRequest } from '#egress/undici.js';
 import { ProviderError } from '../provider-error.js';
 import { connectionFailure, unusable, type SaidMessage } from './failures.js';
@@ -150,7 +150,7 @@ export class Upstream {
       contentType: mediaType(headers['content-type']),
       retryAfter: secondsToWait(statusCode, headers),
       announced: Math.min(Number(headers['content-length'] ?? 0) || 0, call.maxBytes),
-      body: capped(decodedBody(body, headers['content-encoding'], true), call.maxBytes, signal),
+      body: capped(decodedPieces(body, headers['content-encoding']), call.maxBytes, signal),
     };
   }
 }
