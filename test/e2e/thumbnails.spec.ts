@@ -92,11 +92,22 @@ describe('thumbnails, which are created when the console first shows an image', 
     expect(await urlOf(id)).toMatch(/^\/i\/\S+\.thumb\.webp\?exp=/);
   });
 
+  it('are shown by a redirect to a signed link, which is not kept, and only to users', async () => {
+    const id = await generate();
+    const url = `${platform.url}/console/api/tasks/${id}/thumbnail`;
+    expect((await fetch(url)).status).toBe(401);
+    const { status, headers } = await fetch(url, { headers: { cookie: ada.cookie ?? '' }, redirect: 'manual' });
+    expect([status, headers.get('cache-control')]).toEqual([302, 'no-store']);
+    expect(headers.get('location')).toMatch(new RegExp(`^/i/${id}-1\\.thumb\\.webp\\?exp=\\d+&sig=[\\w-]+$`));
+  });
+
   it('give way to the image itself while there is no worker, and are there when it is back', async () => {
     const ids = await Promise.all(Array.from({ length: 8 }, generate));
     await worker.stop();
+    // A page of 200 tasks at once.
+    const all = Array.from({ length: 25 }, () => ids).flat();
     for (const browser of [ada, there]) {
-      expect(await Promise.all(ids.map((id) => look(id, browser)))).toEqual(Array(8).fill(WHOLE));
+      expect(await Promise.all(all.map((id) => look(id, browser)))).toEqual(Array(200).fill(WHOLE));
     }
     worker = await startWorker(platform.settings);
     const isThere = async (): Promise<boolean> => (await Promise.all(ids.map(urlOf))).every((url) => !PATH.test(url));
