@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
 /** A 64 x 64 PNG in one color: the smallest that passes every check of the image pipeline, at almost no cost. */
@@ -23,6 +22,6 @@ export const instantProvider = {
     }
     if (width !== undefined) throw new Error('the instant provider has one image: ask for size auto');
     await (LATENCY_MS > 0 ? delay(LATENCY_MS) : setImmediate());
-    return { images: [Readable.from([TINY_PNG])], warnings: [] };
+    return { images: [TINY_PNG], warnings: [] };
   },
 };

@@ -1,6 +1,4 @@
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { finishImage } from '#images/steps/finish-image.js';
 import { SandboxProvider } from '#providers/sandbox/sandbox-provider.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -54,7 +52,7 @@ async function oneImage(store, pixels, round) {
   const provider = pixels === undefined ? instantProvider : new SandboxProvider();
   const marks = [performance.now()];
   const { images } = await provider.generate(requestOf(pixels), contextOf(signal));
-  const bytes = await buffer(images[0]);
+  const [bytes] = images;
   marks.push(performance.now());
   const order = {
     target: pixels,
@@ -66,10 +64,10 @@ async function oneImage(store, pixels, round) {
   const finished = await finishImage(bytes, order, signal);
   marks.push(performance.now());
   const key = `results/task_${'0'.repeat(26)}/${round}-${finished.width}.png`;
-  await store.put(key, Readable.from([finished.bytes]), { contentType: finished.contentType });
+  await store.put(key, finished.pieces, { contentType: finished.contentType });
   marks.push(performance.now());
   const [draw, finish, put] = marks.slice(1).map((mark, index) => mark - marks[index]);
-  return { bytes: finished.bytes.length, draw, finish, put };
+  return { bytes: finished.size, draw, finish, put };
 }
 
 function requestOf(pixels) {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
 import { loadConfig } from '#config/load-config.js';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -73,7 +72,7 @@ async function prepare(stage, ids) {
   const transitions = new TaskTransitions({ pool: stage.pool });
   for (const id of ids) {
     await transitions.claim(id, 'bench', 60_000);
-    await store.put(resultKey(id, 1, 'png'), Readable.from([randomBytes(BYTES)]), { contentType: 'image/png' });
+    await store.put(resultKey(id, 1, 'png'), [randomBytes(BYTES)], { contentType: 'image/png' });
   }
   const image = { contentType: 'image/png', width: 2_880, height: 2_880, bytes: BYTES, sha256: '' };
   return async () => {
