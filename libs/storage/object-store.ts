@@ -3,9 +3,15 @@ import type { Readable } from 'node:stream';
 /** A part of an object: from `first` to `last` (both included; the end if absent), or its last `suffix` bytes. */
 export type ByteRange = { readonly first: number; readonly last?: number } | { readonly suffix: number };
 
-/** An object, or a part of it, opened for reading. */
+/** An object, or a part of it, opened for reading: as a stream, or by `read`. */
 export interface StoredObject {
+  /** The caller consumes or destroys it, even after it has read the bytes by `read`. */
   readonly stream: Readable;
+  /**
+   * Instead of the stream, for callers with a buffer of their own: fills the room with the next bytes, and returns how
+   * many; fewer only at the end, and then none. Throws StorageError, also when the object ends early. One at a time.
+   */
+  readonly read: (room: Buffer) => Promise<number>;
   /** Bytes of the stream. */
   readonly bytes: number;
   /** Where the requested part begins, and the bytes of the whole object. */
@@ -19,7 +25,7 @@ export interface ObjectStore {
    * or StorageError.
    */
   put(key: string, body: Readable, options: { contentType: string; signal?: AbortSignal }): Promise<{ bytes: number }>;
-  /** Throws ObjectNotFound, RangeNotSatisfiable, or StorageError. The caller consumes or destroys the stream. */
+  /** Throws ObjectNotFound, RangeNotSatisfiable, or StorageError. */
   open(key: string, options?: { signal?: AbortSignal; range?: ByteRange }): Promise<StoredObject>;
   /** Deleting an object that does not exist is not an error. */
   delete(key: string): Promise<void>;
