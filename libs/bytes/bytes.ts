@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 
 /** Bytes copied or hashed before yielding to the event loop: a few milliseconds on a slow machine. */
 export const SLICE_BYTES = 1_048_576;
@@ -167,43 +166,4 @@ export async function begun(
     }
   }
   return { head, whole: whole() };
-}
-
-/** The stream exceeded its maximum size. */
-export class TooManyBytes extends Error {
-  override readonly name = 'TooManyBytes';
-}
-
-/** A stream to read to its end. */
-interface CappedStream {
-  readonly stream: Readable;
-  /** Bytes of the stream, if they are known. */
-  readonly bytes?: number;
-}
-
-/**
- * Reads a whole stream. Beyond `maxBytes`, destroys it and throws TooManyBytes; when aborted, throws the signal's
- * reason.
- */
-export async function readCapped(
-  { stream, bytes = 0 }: CappedStream,
-  maxBytes: number,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const collected = new ByteCollector(Math.min(bytes, maxBytes));
-  const abort = (): void => {
-    stream.destroy(signal.reason as Error);
-  };
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    signal.throwIfAborted();
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      collected.add(chunk);
-      if (collected.bytes > maxBytes) throw new TooManyBytes();
-    }
-    return await collected.joined();
-  } finally {
-    signal.removeEventListener('abort', abort);
-    stream.destroy();
-  }
 }

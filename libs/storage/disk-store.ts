@@ -15,7 +15,7 @@ import {
   type StoredObject,
 } from './object-store.js';
 import { probe } from './probe.js';
-import { storedStream } from './stored-stream.js';
+import { fileReader, storedStream } from './stored-stream.js';
 
 /** Object keys cannot begin with a dot, so files in this folder are never objects. */
 const UNFINISHED = '.unfinished';
@@ -59,9 +59,15 @@ export class DiskStore implements ObjectStore {
       if (!found.isFile()) throw new ObjectNotFound('object store: no such object');
       const part = options.range && partOf(options.range, found.size);
       const bytes = part?.bytes ?? found.size;
-      const source = handle.createReadStream(part && { start: part.first, end: part.first + part.bytes - 1 });
-      const stream = storedStream(source, { bytes, signal: options.signal });
-      return { stream, bytes, ...(part && { part: { first: part.first, size: found.size } }) };
+      const first = part?.first ?? 0;
+      const source = handle.createReadStream(part && { start: first, end: first + bytes - 1 });
+      const expected = { first, bytes, signal: options.signal };
+      return {
+        stream: storedStream(source, expected),
+        read: fileReader(handle, expected),
+        bytes,
+        ...(part && { part: { first, size: found.size } }),
+      };
     } catch (error) {
       await handle.close();
       throw asStorageError('reading', error);

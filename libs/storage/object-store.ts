@@ -6,9 +6,15 @@ export type ByteRange = { readonly first: number; readonly last?: number } | { r
 /** What is stored: a stream, or pieces that are in memory anyway. */
 export type ObjectBody = Readable | readonly Buffer[];
 
-/** An object, or a part of it, opened for reading. */
+/** An object, or a part of it, opened for reading: as a stream, or by `read`. */
 export interface StoredObject {
+  /** The caller consumes or destroys it, even after it has read the bytes by `read`. */
   readonly stream: Readable;
+  /**
+   * Instead of the stream, for callers with a buffer of their own: fills the room with the next bytes, and returns how
+   * many; fewer only at the end, and then none. Throws StorageError, also when the object ends early. One at a time.
+   */
+  readonly read: (room: Buffer) => Promise<number>;
   /** Bytes of the stream. */
   readonly bytes: number;
   /** Where the requested part begins, and the bytes of the whole object. */
@@ -26,7 +32,7 @@ export interface ObjectStore {
     body: ObjectBody,
     options: { contentType: string; signal?: AbortSignal },
   ): Promise<{ bytes: number }>;
-  /** Throws ObjectNotFound, RangeNotSatisfiable, or StorageError. The caller consumes or destroys the stream. */
+  /** Throws ObjectNotFound, RangeNotSatisfiable, or StorageError. */
   open(key: string, options?: { signal?: AbortSignal; range?: ByteRange }): Promise<StoredObject>;
   /** Deleting an object that does not exist is not an error. */
   delete(key: string): Promise<void>;

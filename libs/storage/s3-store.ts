@@ -24,7 +24,7 @@ import { probe } from './probe.js';
 import { createS3Client } from './s3-client.js';
 import type { StorageConfig } from './storage.config.js';
 import { asStorageError, NOT_FOUND, type Doing } from './s3-errors.js';
-import { storedStream } from './stored-stream.js';
+import { storedStream, streamReader } from './stored-stream.js';
 
 /** S3's minimum part size; with two parts in flight, an upload uses about 15 MiB whatever its length. */
 const PART_BYTES = 5 * 1024 * 1024;
@@ -95,7 +95,12 @@ export class S3Store implements ObjectStore {
     const stream = storedStream(found.Body, { bytes, idleTimeoutMs: this.config.s3IdleTimeoutMs, signal });
     // A store may ignore a range and answer with the whole object.
     const part = /^bytes (\d+)-\d+\/(\d+)$/.exec(found.ContentRange ?? '');
-    return { bytes, stream, ...(part && { part: { first: Number(part[1]), size: Number(part[2]) } }) };
+    return {
+      bytes,
+      stream,
+      read: streamReader(stream),
+      ...(part && { part: { first: Number(part[1]), size: Number(part[2]) } }),
+    };
   }
 
   /** Deletes objects one at a time: bulk deletes need Content-MD5, which not every compatible store supports. */

@@ -1,5 +1,6 @@
+import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { StorageError } from './object-store.js';
+import { StorageError, type StoredObject } from './object-store.js';
 
 interface ExpectedObject {
   /** Size of the object; a stream that ends earlier fails. */
@@ -41,6 +42,8 @@ export function storedStream(source: Readable, expected: ExpectedObject): Readab
       callback(error);
     },
   });
+  // Whoever reads by `read` doesn't hear of an error here; without a listener, it would end the process.
+  stream.on('error', () => undefined);
   const abort = (): void => void stream.destroy(asError(expected.signal?.reason));
   expected.signal?.addEventListener('abort', abort, { once: true });
   stream.once('close', () => expected.signal?.removeEventListener('abort', abort));
@@ -63,12 +66,71 @@ async function* read(
       yield chunk as Buffer;
       timer = arm();
     }
-    if (seen !== bytes) throw new Error(`${seen} of ${bytes} bytes came`);
+    if (seen !== bytes) throw endedEarly(seen, bytes);
   } catch (error) {
-    throw new StorageError('object store: reading broke off', { cause: error });
+    throw brokeOff(error);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** `StoredObject.read` of a file: so many bytes from `first` on. */
+export function fileReader(
+  handle: FileHandle,
+  { first, bytes, signal }: Pick<ExpectedObject, 'bytes' | 'signal'> & { readonly first: number },
+): StoredObject['read'] {
+  let seen = 0;
+  return async (room) => {
+    const wanted = Math.min(room.length, bytes - seen);
+    for (let filled = 0; filled < wanted;) {
+      signal?.throwIfAborted();
+      const read = handle.read(room, filled, wanted - filled, first + seen);
+      const { bytesRead } = await read.catch((error: unknown) => Promise.reject(brokeOff(error)));
+      if (bytesRead === 0) throw brokeOff(endedEarly(seen, bytes));
+      filled += bytesRead;
+      seen += bytesRead;
+    }
+    return wanted;
+  };
+}
+
+/** `StoredObject.read` of a stored stream. */
+export function streamReader(stream: Readable): StoredObject['read'] {
+  const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  let rest: Buffer = Buffer.alloc(0);
+  return async (room) => {
+    let filled = 0;
+    while (filled < room.length) {
+      if (rest.length === 0) {
+        const next = await chunks.next();
+        if (next.done === true) break;
+        rest = next.value;
+      }
+      const copied = rest.copy(room, filled);
+      filled += copied;
+      rest = rest.subarray(copied);
+    }
+    return filled;
+  };
+}
+
+/** All bytes of an object, in one buffer. Throws StorageError, or the reason of the signal that it was opened with. */
+export async function readWhole({ bytes, read, stream }: StoredObject): Promise<Buffer> {
+  try {
+    const whole = Buffer.allocUnsafeSlow(bytes);
+    if ((await read(whole)) < bytes) throw brokeOff(new Error('the object is shorter than its length'));
+    return whole;
+  } finally {
+    stream.destroy();
+  }
+}
+
+function endedEarly(seen: number, bytes: number): Error {
+  return new Error(`${seen} of ${bytes} bytes came`);
+}
+
+function brokeOff(cause: unknown): StorageError {
+  return new StorageError('object store: reading broke off', { cause });
 }
 
 function asError(reason: unknown): Error {

@@ -87,6 +87,41 @@ export function describeObjectStore({ store, leftovers, atomic }: Suite): void {
     await expect(store().open(freshKey(), { range: { first: 0 } })).rejects.toBeInstanceOf(ObjectNotFound);
   });
 
+  it('reads an object or a range of it into rooms of any size, until it ends', async () => {
+    const key = freshKey();
+    const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 7) % 251));
+    await store().put(key, Readable.from([bytes], { objectMode: false }), PNG);
+    for (const [range, expected] of [
+      [undefined, bytes],
+      [{ first: 70_001, last: 140_000 }, bytes.subarray(70_001, 140_001)],
+    ] as const) {
+      for (const size of [7_001, 65_536, expected.length, 300_000]) {
+        const found = await store().open(key, range && { range });
+        const room = Buffer.alloc(size);
+        const pieces: Buffer[] = [];
+        for (let read = -1; read !== 0;) {
+          read = await found.read(room);
+          pieces.push(Buffer.from(room.subarray(0, read)));
+        }
+        expect(pieces.slice(0, -2).every((piece) => piece.length === size)).toBe(true);
+        expect(Buffer.concat(pieces).equals(expected)).toBe(true);
+        found.stream.destroy();
+      }
+    }
+  });
+
+  it('ends a read into a room when the caller gives up', async () => {
+    const key = freshKey();
+    await store().put(key, piecesOf(6).body, PNG);
+    const giveUp = new AbortController();
+    const { read } = await store().open(key, { signal: giveUp.signal });
+    const room = Buffer.alloc(MEGABYTE);
+    expect(await read(room)).toBe(MEGABYTE);
+    const reason = new Error('nobody reads on');
+    giveUp.abort(reason);
+    await expect(read(room)).rejects.toBe(reason);
+  });
+
   it('takes a stream of 20 MB whose length nobody knows', async () => {
     const key = freshKey();
     const { body, digest } = piecesOf(20);

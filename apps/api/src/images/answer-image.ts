@@ -97,7 +97,7 @@ export class AnswerImage {
     }));
     const answer = imageResponse(task, first, data);
     if (format === 'url') return () => void reply.code(200).send(answer);
-    const body = base64Body(answer, ...(await this.openImages.open(task, accepted, reply)));
+    const body = base64Body(answer, await this.openImages.open(task, accepted, reply), reply.raw);
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }

@@ -19,6 +19,17 @@ describe('fingerprintOf', () => {
     expect(await of(0, false)).not.toBe(await hex(body));
   });
 
+  it('is the same for an image of a JSON body as for its text, and stays so: rows of earlier versions have it', async () => {
+    const image = `data:image/png;base64,${'iVBORw0KGgo'.repeat(60_000)}`;
+    const raw = Buffer.from(image);
+    const escaped = Buffer.from(image.replaceAll('/', '\\/'));
+    const print = await hex({ image_urls: [image] });
+    expect(print).toBe('1115ec18d70cd6945820efaee7da4fbf0dc1b6f07e7715dd2f074b7a7d11a3d5');
+    expect(await hex({ image_urls: [new LongText(raw)] })).toBe(print);
+    expect(await hex({ image_urls: [new LongText(escaped)] })).toBe(print);
+    expect(await hex({ image_urls: [new LongText(raw.subarray(5), 'data:')] })).toBe(print);
+  });
+
   it('differs with every other difference', async () => {
     const long = 'x'.repeat(300_000);
     const bodies: unknown[] = [

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { LongText, piecesOf, type Text } from '#contract/long-text.js';
 import type { RequestMark } from '#tasks/intake/request-identity.js';
@@ -17,14 +17,8 @@ export async function fingerprintOf(action: TaskCommand['action'], body: unknown
   const isUncounted = mark.kind === 'unkeyed' && !mark.counted;
   const hash = createHash('sha256').update(`POST /v1/images/${action}s\n${isUncounted ? 'not counted\n' : ''}`);
   for (const part of canonicalParts(body)) {
-    if (typeof part === 'string') {
-      hash.update(part);
-      continue;
-    }
-    for (const piece of piecesOf(part.long, STEP)) {
-      hash.update(JSON.stringify(piece));
-      await setImmediate();
-    }
+    if (typeof part === 'string') hash.update(part);
+    else await addLong(hash, part.long);
   }
   return hash.digest();
 }
@@ -32,6 +26,16 @@ export async function fingerprintOf(action: TaskCommand['action'], body: unknown
 /** The order in a form, independent of its boundary and the order and names of its parts. */
 export function formBody({ texts, digests }: EditForm): unknown {
   return { form: texts, images: digests.images, masks: digests.masks };
+}
+
+/** Adds a long text, as JSON texts of so many characters each. Those of base64 are its bytes, which need no conversion. */
+async function addLong(hash: Hash, text: Text): Promise<void> {
+  const isPlain = text instanceof LongText && text.isPlain;
+  for (const piece of isPlain ? text.plainPieces(STEP) : piecesOf(text, STEP)) {
+    if (typeof piece === 'string') hash.update(JSON.stringify(piece));
+    else hash.update('"').update(piece).update('"');
+    await setImmediate();
+  }
 }
 
 /**

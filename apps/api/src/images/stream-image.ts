@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { completedEvent, partialEvent } from '#contract/image-response.js';
-import type { StoredObject } from '#storage/object-store.js';
 import { TaskPartialsListener } from '#tasks/states/task-partials.js';
 import type { Task, TaskSummary } from '#tasks/row/task.js';
 import { errorBody } from '../common/error-reply.js';
@@ -12,7 +11,7 @@ import type { Accepted } from './accept-image.js';
 import { failureOf, nameTask, stillRunning } from './answer-image.js';
 import { AwaitImage } from './await-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
-import { base64Body, BASE64_PLACE, OpenImages } from './open-images.js';
+import { base64Body, BASE64_PLACE, OpenImages, type OpenedImage } from './open-images.js';
 
 /** By how long a task may end after its deadline when nothing else works: a few sweeps. */
 const DEADLINE_SLACK_MS = 60_000;
@@ -66,16 +65,16 @@ export class StreamImage {
     });
   }
 
-  private async finish(task: TaskSummary, stored: readonly StoredObject[], events: EventStream): Promise<void> {
+  private async finish(task: TaskSummary, stored: readonly OpenedImage[], events: EventStream): Promise<void> {
     try {
       const images = task.images ?? [];
       if (task.status !== 'completed' || images.length === 0) throw failureOf(task);
       for (const index of images.keys()) {
         const data = completedEvent(task, images, index, BASE64_PLACE);
-        await events.stream(data.type, base64Body(data, ...stored.slice(index, index + 1)).stream);
+        await events.stream(data.type, base64Body(data, stored.slice(index, index + 1), events).stream);
       }
     } finally {
-      for (const { stream } of stored) stream.destroy();
+      for (const image of stored) image.close();
     }
   }
 }

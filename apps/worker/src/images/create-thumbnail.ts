@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { readCapped } from '#bytes/bytes.js';
 import { timeLimit } from '#egress/time-limit.js';
 import { ImageError } from '#images/image-error.js';
 import { BACKGROUND } from '#images/image-turns.js';
@@ -10,6 +9,7 @@ import { thumbnailKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
+import { readWhole } from '#storage/stored-stream.js';
 import { TaskEvents } from '#tasks/states/task-events.js';
 import { TaskThumbnails } from '#tasks/states/task-thumbnails.js';
 import { Logger } from '#telemetry/logger.js';
@@ -52,7 +52,7 @@ export class CreateThumbnail {
     const hold = this.memory.spare(image.bytes, accountId);
     if (hold === undefined) return;
     try {
-      const bytes = await readCapped(await this.objects.open(image.key, { signal }), image.bytes, signal);
+      const bytes = await readWhole(await this.objects.open(image.key, { signal }));
       const owner = { source: BACKGROUND, ticket: taskId };
       const thumbnail = await withImageTurnsOf(owner, () => makeThumbnail(bytes, image, signal));
       await this.store(taskId, thumbnailKey(image.key), thumbnail, signal);

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { readCapped, sha256Of } from '#bytes/bytes.js';
+import { sha256Of } from '#bytes/bytes.js';
 import { AppError } from '#contract/app-error.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { conversionText, mostPngBytes, notConverted } from '#images/conversion.js';
@@ -9,6 +9,7 @@ import { MAX_REMOTE_IMAGE_BYTES, MAX_UPLOAD_BYTES, ReferenceTotal } from '#image
 import { isConverted, type InputType } from '#images/sniff.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
+import { readWhole } from '#storage/stored-stream.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import { bytesOfInput, nameOfInput, type TaskHold } from './task-memory.js';
@@ -111,7 +112,10 @@ export class LoadInputs {
   private async read(input: TaskInput, signal: AbortSignal): Promise<Buffer> {
     signal.throwIfAborted();
     if (input.kind === 'object') {
-      return readCapped(await this.store.open(input.key, { signal }), MAX_UPLOAD_BYTES, signal);
+      const stored = await this.store.open(input.key, { signal });
+      if (stored.bytes <= MAX_UPLOAD_BYTES) return readWhole(stored);
+      stored.stream.destroy();
+      throw new Error('an input is larger than an upload may be');
     }
     return this.fetcher.get(input.url, { signal, maxBytes: MAX_REMOTE_IMAGE_BYTES }).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error;

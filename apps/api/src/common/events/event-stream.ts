@@ -47,6 +47,11 @@ export class EventStream {
       .send(this.body);
   }
 
+  /** Bytes that have not been handed to the system. */
+  get writableLength(): number {
+    return this.body.readableLength + this.body.writableLength + (this.response?.writableLength ?? 0);
+  }
+
   event(name: string, data: object): void {
     this.write(textOf(name, data));
   }
@@ -96,8 +101,7 @@ export class EventStream {
 
   /** Releases the memory once nothing is buffered. */
   private settle(): void {
-    if (this.body.readableLength + this.body.writableLength + (this.response?.writableLength ?? 0) > 0) return;
-    this.memory?.release();
+    if (this.writableLength === 0) this.memory?.release();
   }
 
   private comment(): void {

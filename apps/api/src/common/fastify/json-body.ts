@@ -112,7 +112,7 @@ export async function readBody(source: BodySource, limits: ScanLimits = CHAT_LIM
       received.append(chunk);
       if (received.length < 3 && announced !== received.length) return;
       isMarked ??= blankMark(received.room);
-      scan.advance(received.room, received.length);
+      scan.advance(received.room, received.length, chunk);
     });
     finish(scan, received.whole);
   } catch (error) {

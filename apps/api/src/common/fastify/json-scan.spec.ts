@@ -4,11 +4,14 @@ import { LongText } from '#contract/long-text.js';
 import { ScannedBody } from './json-body.js';
 import { CHAT_LIMITS, JsonScan, PARSED_LIMITS, type ScanLimits } from './json-scan.js';
 
-/** Scans a text that comes in pieces of so many bytes. */
+/** Scans a text that comes in pieces of so many bytes; every second piece is also given as it arrived. */
 function scanned(text: string | Buffer, step = Infinity, limits: ScanLimits = CHAT_LIMITS): JsonScan {
   const bytes = Buffer.from(text as string);
   const scan = new JsonScan(limits);
-  for (let end = step; end < bytes.length; end += step) scan.advance(bytes, end);
+  for (let end = step; end < bytes.length; end += step) {
+    if (end % (2 * step) === 0) scan.advance(bytes, end);
+    else scan.advance(bytes, end, Buffer.from(bytes.subarray(end - step, end)));
+  }
   scan.finish(bytes, bytes.length);
   return scan;
 }

@@ -1,5 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import { IMAGE_TEXT } from '#contract/image-shapes.js';
+import { endOfPlainText } from './plain-text.js';
 
 /** The position of a value: its first byte, and the byte after its last. */
 export interface Span {
@@ -120,14 +121,25 @@ export class JsonScan {
   constructor(private readonly limits: ScanLimits = NO_LIMITS) {}
 
   /**
-   * Scans the new bytes before `end`; earlier bytes must not have moved. Throws AppError: `invalid_json`, or
+   * Scans the new bytes before `end`; earlier bytes must not have moved. `latest` contains the last of them as they
+   * arrived: a buffer that grows in place is read several times slower. Throws AppError: `invalid_json`, or
    * `request_too_large` for too much content besides images.
    */
-  advance(bytes: Buffer, end: number): void {
+  advance(bytes: Buffer, end: number, latest = bytes): void {
+    const isNew = latest !== bytes && this.at >= end - latest.length;
+    const read = isNew ? latest : bytes;
+    const offset = isNew ? end - latest.length : 0;
     while (this.at < end) {
-      if (this.state === IN_TEXT) this.passText(bytes, end);
-      else if (this.state === IN_SCALAR) this.passScalar(bytes, end);
-      else this.take(bytes[this.at] ?? 0);
+      if (this.state === IN_TEXT) {
+        this.at = offset + endOfPlainText(read, this.at - offset, end - offset);
+        if (this.at < end) this.leaveText(bytes, read[this.at - offset] ?? 0);
+      } else if (this.state === IN_SCALAR) {
+        this.at = offset + endOfScalar(read, this.at - offset, end - offset);
+        if (this.at - this.wordStart > MAX_WORD_BYTES) throw invalidJson();
+        if (this.at < end) this.endScalar(bytes);
+      } else {
+        this.take(read[this.at - offset] ?? 0);
+      }
     }
     this.assertRest(bytes, end);
   }
@@ -219,26 +231,13 @@ export class JsonScan {
     this.endValue(this.state === FIRST_ITEM || this.state === FIRST_NAME);
   }
 
-  /** Checks every byte of a text, so that invalid bytes are found even in texts that are never parsed. */
-  private passText(bytes: Buffer, end: number): void {
-    let at = this.at;
-    while (at < end) {
-      const byte = bytes[at] ?? 0;
-      if (byte === QUOTE || byte === BACKSLASH || byte < SPACE) break;
-      at++;
-    }
-    this.at = at;
-    if (at === end) return;
-    if (bytes[at] === BACKSLASH) {
-      this.at++;
-      this.state = IN_ESCAPE;
-    } else if (bytes[at] === QUOTE) {
-      this.at++;
-      if (this.isName) this.endName(bytes);
-      else this.endText(bytes);
-    } else {
-      throw invalidJson();
-    }
+  /** Every byte of a text has been looked at, so that invalid bytes are found even in texts that are never parsed. */
+  private leaveText(bytes: Buffer, byte: number): void {
+    if (byte !== BACKSLASH && byte !== QUOTE) throw invalidJson();
+    this.at++;
+    if (byte === BACKSLASH) this.state = IN_ESCAPE;
+    else if (this.isName) this.endName(bytes);
+    else this.endText(bytes);
   }
 
   private takeEscape(byte: number): void {
@@ -275,14 +274,6 @@ export class JsonScan {
       this.imageBytes += text.end - text.start;
     }
     this.endValue();
-  }
-
-  private passScalar(bytes: Buffer, end: number): void {
-    let at = this.at;
-    while (at < end && !endsScalar(bytes[at] ?? 0)) at++;
-    this.at = at;
-    if (at - this.wordStart > MAX_WORD_BYTES) throw invalidJson();
-    if (at < end) this.endScalar(bytes);
   }
 
   private endScalar(bytes: Buffer): void {
@@ -325,6 +316,12 @@ export class JsonScan {
       return;
     throw tooMuch(this.limits.rest);
   }
+}
+
+function endOfScalar(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end && !endsScalar(bytes[at] ?? 0)) at++;
+  return at;
 }
 
 function endsScalar(byte: number): boolean {
