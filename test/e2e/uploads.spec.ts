@@ -309,7 +309,8 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
     const aborts = (): number => platform.api.logs().filter(({ event }) => event === 'request.aborted').length;
     const earlier = aborts();
     await new Promise((resolve) => {
-      call.write(Buffer.concat([Buffer.from(`--b\r\n${PART}\r\n\r\n`), png]), resolve);
+      // More than the store gathers before it writes.
+      call.write(Buffer.concat([Buffer.from(`--b\r\n${PART}\r\n\r\n`), png, Buffer.alloc(1_000_000)]), resolve);
     });
     // What is on its way lies here until it is whole; S3 shows nothing of it.
     const folder = join(platform.settings['DATA_DIR'] ?? '', 'objects', '.unfinished');
