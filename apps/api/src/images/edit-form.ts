@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { begun } from '#bytes/bytes.js';
 import { AppError } from '#contract/app-error.js';
 import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import { AsyncImageEditForm } from '#contract/image-request.js';
@@ -120,12 +121,9 @@ class EditParts implements FormParts<EditForm> {
   /** Throws AppError for a file that would be left out, except a file input in which nothing was chosen. */
   private async take(name: string, stream: Readable, { arrival, isUnset }: Arrival): Promise<void> {
     const place = placeOf(name);
-    if (place === undefined && !isUnset) throw unknownFile(name);
-    const chunks = (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-    const first = await chunks.next();
-    if (first.done === true && isUnset) return;
+    const bytes = isUnset ? await unlessEmpty(stream) : (stream as AsyncIterable<Buffer>);
+    if (bytes === undefined) return;
     if (place === undefined) throw unknownFile(name);
-    const bytes = allChunks(first, chunks);
     if (place.kind === 'mask') await this.storeMask(bytes);
     else await this.storeImage(bytes, name, place.position ?? arrival);
   }
@@ -179,12 +177,10 @@ function isTextField(name: string): boolean {
   return textFields.has(plainWord(name));
 }
 
-async function* allChunks(first: IteratorResult<Buffer>, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
-  } finally {
-    await rest.return?.();
-  }
+/** Undefined when nothing arrives. */
+async function unlessEmpty(stream: Readable): Promise<AsyncIterable<Buffer> | undefined> {
+  const { head, whole } = await begun(stream as AsyncIterable<Buffer>, 1);
+  return head.length === 0 ? undefined : whole;
 }
 
 function unknownFile(name: string): AppError {

@@ -40,69 +40,73 @@ export async function storeInput(
   bytes: Bytes,
   request: StoreRequest,
 ): Promise<{ bytes: number; type: InputType }> {
-  const pieces = limited(bytes, request);
-  const { head, type } = await readHead(pieces, request.param);
-  const contentType = contentTypeOf(type);
-  const structure = new FileWatch(type);
-  const watch = {
-    take: (piece: Buffer): void => {
-      blaming(request.param, () => structure.take(piece));
-      request.watch?.take(piece, type);
-    },
-    end: () => request.watch?.end(type),
-  };
-  const body = Readable.from(watched(head, pieces, watch), { objectMode: false });
+  const pieces = Symbol.asyncIterator in bytes ? bytes[Symbol.asyncIterator]() : bytes[Symbol.iterator]();
+  const head = await readHead(pieces, request.param);
+  const body = Readable.from(checked(head, pieces, request), { objectMode: false });
   try {
-    const stored = await store.put(request.key, body, { contentType, signal: request.signal });
-    return { bytes: stored.bytes, type };
+    const options = { contentType: contentTypeOf(head.type), signal: request.signal };
+    const stored = await store.put(request.key, body, options);
+    return { bytes: stored.bytes, type: head.type };
   } catch (error) {
     throw error instanceof StorageError ? storeFailed(error) : error;
   }
 }
 
-async function* limited(bytes: Bytes, { limit, hash }: StoreRequest): AsyncGenerator<Buffer, undefined> {
-  let total = 0;
-  for await (const piece of bytes) {
-    // Nothing is stored, so nothing else would give other requests a turn.
-    if (piece.length === 0) await setImmediate();
-    total += piece.length;
-    if (total > limit.bytes) throw limit.error();
-    hash?.update(piece);
-    yield piece;
-  }
-  return undefined;
+type Pieces = AsyncIterator<Buffer> | Iterator<Buffer>;
+
+interface Head {
+  readonly bytes: Buffer;
+  readonly type: InputType;
 }
 
-async function readHead(
-  pieces: AsyncGenerator<Buffer, undefined>,
-  param: string,
-): Promise<{ head: Buffer; type: InputType }> {
-  let head = Buffer.alloc(0);
-  while (head.length < SNIFF_BYTES) {
-    const next = await pieces.next();
-    if (next.done === true) break;
-    head = Buffer.concat([head, next.value]);
+async function readHead(pieces: Pieces, param: string): Promise<Head> {
+  let bytes: Buffer = Buffer.alloc(0);
+  while (bytes.length < SNIFF_BYTES) {
+    const piece = await nextOf(pieces);
+    if (piece === undefined) break;
+    bytes = bytes.length === 0 ? piece : Buffer.concat([bytes, piece]);
   }
-  if (head.length === 0) throw new AppError('invalid_image_file', `${param} is empty`, { param });
-  const type = sniffInputType(head);
+  if (bytes.length === 0) throw new AppError('invalid_image_file', `${param} is empty`, { param });
+  const type = sniffInputType(bytes);
   if (type === undefined) {
-    throw new AppError('unsupported_image_media_type', unsupportedText(head, param), { param });
+    throw new AppError('unsupported_image_media_type', unsupportedText(bytes, param), { param });
   }
-  return { head, type };
+  return { bytes, type };
 }
 
-async function* watched(
-  head: Buffer,
-  pieces: AsyncGenerator<Buffer, undefined>,
-  watch: { take(piece: Buffer): void; end(): void },
-): AsyncGenerator<Buffer> {
-  watch.take(head);
-  yield head;
-  for await (const piece of pieces) {
-    watch.take(piece);
-    yield piece;
+/** One generator for all that is done with a piece: each one around another would cost every piece two more promises. */
+async function* checked(head: Head, pieces: Pieces, request: StoreRequest): AsyncGenerator<Buffer> {
+  const { param, limit, hash, watch } = request;
+  const { type } = head;
+  const structure = new FileWatch(type);
+  let total = 0;
+  try {
+    for (let piece: Buffer | undefined = head.bytes; piece !== undefined; piece = await nextOf(pieces)) {
+      total += piece.length;
+      if (total > limit.bytes) throw limit.error();
+      hash?.update(piece);
+      takeBy(structure, piece, param);
+      watch?.take(piece, type);
+      yield piece;
+    }
+    watch?.end(type);
+  } finally {
+    await pieces.return?.();
   }
-  watch.end();
+}
+
+async function nextOf(pieces: Pieces): Promise<Buffer | undefined> {
+  for (;;) {
+    const next = await pieces.next();
+    if (next.done === true) return undefined;
+    if (next.value.length > 0) return next.value;
+    // Nothing is stored, so nothing else would give other requests a turn.
+    await setImmediate();
+  }
+}
+
+function takeBy(structure: FileWatch, piece: Buffer, param: string): void {
+  blaming(param, () => structure.take(piece));
 }
 
 /** Adds the request field of the image to an error. */

@@ -20,10 +20,12 @@ const PART_BUFFER_BYTES = 262_144;
 /** Memory of a form while it is read: one buffered part, and one incomplete text. */
 const FORM_BYTES = PART_BUFFER_BYTES + 2 * MAX_TEXT_BYTES;
 /**
- * Smaller chunks are combined before they reach the parser, because each chunk costs more than its bytes; larger ones
- * are divided, because the parser reads a chunk to its end, even after the form is rejected.
+ * Smaller chunks are combined before they reach the parser, because each chunk costs more than its bytes; larger ones in
+ * which a part may begin are divided, because the parser reads a chunk to its end, even after the form is rejected.
  */
 const PIECE_BYTES = 16_384;
+/** What is before each part's boundary. A chunk without it is the middle of one part, of an image mostly. */
+const BEFORE_BOUNDARY = '\r\n--';
 /** How long smaller chunks are collected, in ms. */
 const GATHER_MS = 20;
 
@@ -190,7 +192,7 @@ function passBy(stream: Readable): void {
   stream.on('error', () => undefined).resume();
 }
 
-/** Combines small chunks into larger ones, and passes them on when no more arrive in time. Divides large ones. */
+/** Combines small chunks into larger ones, and passes them on when no more arrive in time. Divides large ones with parts. */
 function gathered(): Transform {
   let room = Buffer.alloc(0);
   let size = 0;
@@ -207,7 +209,8 @@ function gathered(): Transform {
       if (size + chunk.length > room.length) pass();
       if (chunk.length >= PIECE_BYTES) {
         pass();
-        for (let at = 0; at < chunk.length; at += PIECE_BYTES) pieces.push(chunk.subarray(at, at + PIECE_BYTES));
+        const step = chunk.includes(BEFORE_BOUNDARY) ? PIECE_BYTES : chunk.length;
+        for (let at = 0; at < chunk.length; at += step) pieces.push(chunk.subarray(at, at + step));
         done();
         return;
       }
