@@ -1,4 +1,4 @@
-import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
+import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
@@ -59,6 +59,18 @@ const accepts = {
         'Default of requests: 1:1 (edits: auto), or the first one if that is not listed. Sizes requested from providers are set in the capabilities of routes.',
     },
     pixel_sizes: { type: 'boolean', description: 'Whether sizes in pixels (1024x1024) are accepted; default true.' },
+    complexities: {
+      type: 'array',
+      uniqueItems: true,
+      items: { enum: COMPLEXITIES },
+      description: 'Values of complexity. Default: none; requests with the field get a 400.',
+    },
+    input_fidelities: {
+      type: 'array',
+      uniqueItems: true,
+      items: { enum: INPUT_FIDELITIES },
+      description: 'Values of input_fidelity in edits. Empty: the field is ignored, because it would change nothing.',
+    },
     max_n: {
       type: 'integer',
       minimum: 1,
@@ -228,6 +240,18 @@ const model = {
       description: 'Other names for the model in requests; responses and tasks show the model’s own name.',
     },
     owned_by: { type: 'string', minLength: 1 },
+    shutdown_date: {
+      type: 'string',
+      pattern: DAY,
+      description:
+        'First day, in UTC, on which requests for the model are refused. Operators are warned 30 days before.',
+    },
+    successors: {
+      type: 'array',
+      items: name,
+      uniqueItems: true,
+      description: 'Models to use instead of one with a shutdown_date; named in the error.',
+    },
     accepts,
     routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the listed order.' },
     prices: {
@@ -297,6 +321,8 @@ export interface ModelSource {
   kind: 'image' | 'chat';
   aliases?: string[];
   owned_by?: string;
+  shutdown_date?: string;
+  successors?: string[];
   accepts?: AcceptsSource;
   routes: RouteSource[];
   prices?: PriceSource[];
@@ -309,6 +335,8 @@ interface AcceptsSource {
   output_formats?: OutputFormat[];
   sizes?: ImageSize[];
   pixel_sizes?: boolean;
+  complexities?: string[];
+  input_fidelities?: string[];
   max_n?: number;
 }
 

@@ -65,6 +65,8 @@ function modelProblems(
     else if (model.kind === 'chat' && !descriptorOf(provider).chat)
       say(['routes', index], `goes to ${route.provider}, which does not support chats`);
   }
+  if (Number.isNaN(Date.parse(model.shutdown_date ?? '1970-01-01'))) say(['shutdown_date'], 'is not a valid date');
+  if (model.successors && model.shutdown_date === undefined) say(['successors'], 'needs a shutdown_date');
   if (model.kind === 'chat' && model.accepts) say(['accepts'], 'applies to image models only');
   return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
 }

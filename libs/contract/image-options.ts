@@ -14,8 +14,14 @@ export interface ImageOptionValues {
   readonly outputCompression: number | null;
   /** The caller's name for its end user. */
   readonly user: string | null;
-  /** A digest that identifies the end user to the provider. Older tasks don't have it. */
+  /** A digest that identifies the end user to the provider. Older tasks don't have it, nor what follows. */
   readonly safetyIdentifier?: string | null;
+  /** How much to plan before drawing, apart from the quality. */
+  readonly complexity?: string | null;
+  /** Frames of a GIF, 2..16. */
+  readonly frameCount?: number | null;
+  /** How long each frame of a GIF is shown, in ms. */
+  readonly frameDurationMs?: number | null;
 }
 
 /** The same options for adapters: undefined = not requested. */
@@ -33,6 +39,9 @@ const FIELDS = {
   outputCompression: 'output_compression',
   user: 'user',
   safetyIdentifier: 'safety_identifier',
+  complexity: 'complexity',
+  frameCount: 'frame_count',
+  frameDurationMs: 'frame_duration_ms',
 } as const satisfies Record<keyof ImageOptionValues, string>;
 
 type Fields = { readonly [Name in keyof ImageOptionValues as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };

@@ -24,6 +24,8 @@ export interface ResultTask {
     readonly background: string | null;
     readonly pixels?: { readonly width: number; readonly height: number } | null;
     readonly ignored?: readonly string[];
+    readonly user?: string | null;
+    readonly safetyIdentifier?: string | null;
   };
   readonly status: 'pending' | 'completed' | 'failed' | 'cancelled';
   readonly phase: 'queued' | 'running' | 'storing' | 'done';

@@ -59,6 +59,7 @@ const MAX_NAME_LENGTH = 64;
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   resolution: 'The field resolution has no effect with a size in pixels',
   output_compression: 'The field output_compression only applies to jpeg and webp',
+  input_fidelity: 'The field input_fidelity has no effect with this model',
   callback_url: 'The field callback_url only applies to asynchronous calls',
 };
 

@@ -47,6 +47,9 @@ export interface SupportedOptions {
   readonly moderation: 'always' | 'without images' | 'never';
   readonly inputFidelity: 'always' | 'with images' | 'never';
   readonly transparency: boolean;
+  readonly complexity: boolean;
+  /** Whether it draws animated GIFs with a chosen number and duration of frames. */
+  readonly frames: boolean;
 }
 
 /**

@@ -50,6 +50,7 @@ models:
       pixel_sizes: false
     routes: [{ provider: vendor }]
     prices: [{ from: 2026-01-01, per_image: { 1k: { auto: 1, xhigh: 3 }, 2k: { auto: 2, xhigh: 4 }, 4k: 5 } }]
+  old-8: { kind: image, shutdown_date: 2026-02-01, successors: [vivid-9], routes: [{ provider: drawn }] }
   gpt-5.5: { kind: chat, aliases: [gpt-4o], routes: [{ provider: drawn }] }
 `;
     await writeFile(join(folder, 'models.yaml'), file);
@@ -127,6 +128,7 @@ models:
       sizes: ['16:9', '1:1'],
       resolutions: ['1k', '2k', '4k'],
       edits: true,
+      input_fidelities: ['high', 'low'],
       masks: true,
       qualities: ['low', 'xhigh', 'max'],
       edit_qualities: ['low'],
@@ -194,6 +196,8 @@ models:
 
   it('is what a key of the console is for, whichever of its names was given', async () => {
     const admin = await signInFirstAdmin(platform);
+    const { ending } = await admin.ask<{ ending: unknown }>('/catalog');
+    expect(ending).toEqual([{ name: 'old-8', shutdown_date: '2026-02-01', successors: ['vivid-9'] }]);
     const models = ['gpt-image-1', 'gpt-4o', 'gpt-image-2'];
     const { key } = await admin.ask<{ key: { id: string; models: string[] } }>('/keys', {
       body: { name: 'some models', models },
@@ -207,8 +211,25 @@ models:
   });
 
   it('does not make up names: an image request for another model names those that are served', async () => {
-    expect(await refusal(await post(GENERATIONS, { model: 'dall-e-2' }))).toBe(
+    expect(await refusal(await post(GENERATIONS, { model: 'gpt-image-9' }))).toBe(
       '400 model_not_found: model: The model does not exist; available: gpt-image-2, vivid-9',
     );
+  });
+
+  it('ends on its day, and so does what OpenAI has ended; both name what replaces them', async () => {
+    expect(await refusal(await post(GENERATIONS, { model: 'dall-e-2' }))).toBe(
+      '400 model_not_found: model: The model was shut down on 2026-05-12. Use gpt-image-2. Available: gpt-image-2, vivid-9',
+    );
+    expect(await refusal(await post(GENERATIONS, { model: 'old-8' }))).toBe(
+      '400 model_not_found: model: The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9',
+    );
+    expect((await platform.call('/v1/models/old-8')).status).toBe(404);
+    const chat = await platform.call('/v1/chat/completions', {
+      body: { model: 'old-8', messages: [{ role: 'user', content: 'a house' }] },
+    });
+    expect([chat.status, ((await chat.json()) as Failure).error.message]).toEqual([
+      404,
+      'The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9',
+    ]);
   });
 });

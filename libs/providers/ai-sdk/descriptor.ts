@@ -10,6 +10,8 @@ const takes: SupportedOptions = {
   moderation: 'never',
   inputFidelity: 'never',
   transparency: false,
+  complexity: false,
+  frames: false,
 };
 
 async function load(): Promise<MakeAdapter> {

@@ -20,6 +20,8 @@ export const COMFYUI = {
       moderation: 'never',
       inputFidelity: 'never',
       transparency: false,
+      complexity: false,
+      frames: false,
     },
     accepts: BASE_VALUES,
     maxN: () => 1,

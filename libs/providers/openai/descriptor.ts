@@ -22,6 +22,8 @@ export const OPENAI = {
       moderation: 'without images',
       inputFidelity: 'with images',
       transparency: true,
+      complexity: true,
+      frames: true,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

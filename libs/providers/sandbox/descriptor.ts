@@ -17,6 +17,8 @@ export const SANDBOX = {
       moderation: 'always',
       inputFidelity: 'always',
       transparency: true,
+      complexity: true,
+      frames: false,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

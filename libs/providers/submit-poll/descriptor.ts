@@ -11,6 +11,8 @@ const takes: SupportedOptions = {
   moderation: 'always',
   inputFidelity: 'never',
   transparency: false,
+  complexity: false,
+  frames: false,
 };
 
 async function load(): Promise<MakeAdapter> {

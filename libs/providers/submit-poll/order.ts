@@ -1,6 +1,6 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { warnIgnored, NO_PARTIALS } from '../ignored-options.js';
+import { warnIgnored, warnUnsupported, NO_PARTIALS } from '../ignored-options.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 
@@ -28,6 +28,7 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
       : warnIgnored('moderation', request.moderation, warnings),
   };
   warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  warnUnsupported(request, warnings);
   if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
   const given = Object.entries(optional).filter(([, value]) => value !== undefined);

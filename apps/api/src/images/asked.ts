@@ -10,6 +10,8 @@ export type ImageFields = ImageOptions & {
   prompt: string;
   size?: string;
   quality?: string;
+  /** Of edits. */
+  input_fidelity?: string | null;
   callback_url?: string;
   /** Of generations. */
   image_urls?: readonly Text[];

@@ -85,6 +85,7 @@ const RULES: readonly Rule[] = [
   validFields,
   modelOfTheKey,
   transparencyInItsFormats,
+  framesOfGifs,
   noStreamOfTasks,
   streamsInBase64,
   tasksInLinks,
@@ -149,13 +150,15 @@ export function assertExact(
  */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
   markup: 'markup is not supported yet, and ignoring it would change the image.',
+  svg: 'svg needs output_format svg, which is not supported.',
   dryrun: 'dry_run belongs in the query: add ?dry_run=true to the URL.',
   strict: 'Unknown field. Did you mean strict?',
 };
 
 function nothingIgnoredThatChangesTheImage({ asked }: Draft): void {
   for (const param of asked.ignored) {
-    const name = plainName(param);
+    // A form sends the members of an object as svg[model].
+    const name = plainName(param.replace(/\[.*/s, ''));
     const text = Object.hasOwn(NOT_TO_IGNORE, name) ? NOT_TO_IGNORE[name] : undefined;
     if (text !== undefined) throw new AppError('unsupported_parameter', text, { param });
   }
@@ -188,6 +191,15 @@ function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): v
   throw invalid('background', 'background transparent needs output_format png or webp.');
 }
 
+/** Whoever asks for frames must not get a still image, nor a whole new one where a mask leaves most of it alone. */
+function framesOfGifs({ asked: { fields, files }, outputFormat }: Draft): void {
+  const param = (['frame_count', 'frame_duration_ms'] as const).find((name) => fields[name] !== undefined);
+  if (param === undefined) return;
+  if (outputFormat !== 'gif') throw unsupported(param, `${param} needs output_format gif.`);
+  if (fields.mask !== undefined || (files?.mask ?? null) !== null)
+    throw unsupported(param, `${param} can't be combined with a mask.`);
+}
+
 function noStreamOfTasks({ asked: { fields, asksForTask } }: Draft): void {
   if (fields.stream !== true || !asksForTask) return;
   throw invalid('stream', 'stream cannot be true: this request returns a task.');
@@ -217,16 +229,19 @@ function editsHaveAnImage({ asked: { files } }: Draft): void {
 /** Formats to which `output_compression` applies. */
 const COMPRESSED: readonly OutputFormat[] = ['jpeg', 'webp'];
 
-/** Names of valid fields that have no effect together with the others. */
-function withoutEffect({ asked: { fields }, outputFormat }: Draft): string[] {
-  const isLost = fields.output_compression !== undefined && !COMPRESSED.includes(outputFormat);
-  return isLost ? ['output_compression'] : [];
+/** Names of valid fields that have no effect together with the others, or with the model. */
+function withoutEffect({ asked: { fields }, accepts, outputFormat }: Draft): string[] {
+  return [
+    ...(fields.output_compression === undefined || COMPRESSED.includes(outputFormat) ? [] : ['output_compression']),
+    ...(fields.input_fidelity === undefined || accepts.inputFidelities.length > 0 ? [] : ['input_fidelity']),
+  ];
 }
 
 function taskOptions({ asked: { fields }, size, outputFormat }: Draft, ignored: readonly string[]): TaskOptions {
+  const effective = ignored.includes('input_fidelity') ? { ...fields, input_fidelity: null } : fields;
   return {
     ...frameOf(size, fields),
-    ...optionsOf({ ...fields, output_format: outputFormat }),
+    ...optionsOf({ ...effective, output_format: outputFormat }),
     ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
@@ -254,6 +269,10 @@ function referencesIn({ image_urls: urls, images = [], mask }: ImageFields): Exc
 function notExact(what: string, param: string): AppError {
   const text = `${what} With strict: true, nothing is adapted or ignored: change the field, or omit strict.`;
   return new AppError(param === 'size' ? 'invalid_value' : 'unsupported_parameter', text, { param });
+}
+
+function unsupported(param: string, text: string): AppError {
+  return new AppError('unsupported_parameter', text, { param });
 }
 
 function invalid(param: string, text: string): AppError {

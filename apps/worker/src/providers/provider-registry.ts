@@ -79,6 +79,7 @@ function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
     aliases: [],
     kind: 'image',
     ownedBy: 'darkroom',
+    end: undefined,
     accepts: BASE_VALUES,
     ranks: [[{ ...route, sizes: undefined }]],
     prices: [],

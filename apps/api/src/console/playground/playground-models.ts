@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
-import type { Catalog, ModelEntry } from '#catalog/catalog.js';
+import { hasEnded, type Catalog, type ModelEntry } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
@@ -29,10 +29,11 @@ export class PlaygroundModels {
   list(): PlaygroundModelView[] {
     const catalog = this.source.current;
     const { submitsPerMinute, chatsPerMinute } = this.limits;
+    const now = new Date();
     const terms = { submitsPerMinute, chatsPerMinute, pixelSizes: true };
     return [...catalog.models.values()]
-      .filter(({ kind }) => kind === 'image')
-      .map((model) => ({ ...modelViewOf(model, catalog, terms, new Date()), ...traitsOf(model, catalog) }));
+      .filter(({ kind, end }) => kind === 'image' && !hasEnded(end, now))
+      .map((model) => ({ ...modelViewOf(model, catalog, terms, now), ...traitsOf(model, catalog) }));
   }
 }
 
