@@ -1,4 +1,5 @@
 import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
+import type { ExtraField } from '#contract/extra-fields.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
@@ -18,6 +19,7 @@ const VARIABLE = '^[A-Z_][A-Z0-9_]*$';
 const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
 const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
 const CURRENCY = '^[A-Z]{3}$';
+const EXTRA_NAME = '^[a-z][a-z0-9_]{0,63}$';
 
 /** Explains each pattern in error messages. */
 export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
@@ -27,6 +29,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [VARIABLE]: 'the name of an environment variable: capital letters, digits, and _',
   [SIZE]: 'a size in pixels, such as 1024x1536',
   [DAY]: 'a day, such as 2026-01-31',
+  [EXTRA_NAME]: 'up to 64 lowercase letters, digits and _, and begin with a letter',
   [CURRENCY]: 'the three letters of a currency, such as USD',
 };
 
@@ -77,6 +80,33 @@ const accepts = {
       maximum: MAX_IMAGES,
       description:
         'Maximum n, the number of images per request; default 1. At least one route must return that many from one call.',
+    },
+  },
+} as const;
+
+const bound = { type: 'number' } as const;
+
+const extra = {
+  type: 'object',
+  maxProperties: 32,
+  propertyNames: { pattern: EXTRA_NAME },
+  description: 'Further fields of image requests, which are checked and sent to the provider as they are.',
+  additionalProperties: {
+    type: 'object',
+    required: ['type'],
+    additionalProperties: false,
+    properties: {
+      type: { enum: ['integer', 'number', 'string', 'boolean'] },
+      min: { ...bound, description: 'Numbers need min and max.' },
+      max: bound,
+      enum: {
+        type: 'array',
+        minItems: 1,
+        uniqueItems: true,
+        items: { type: 'string', maxLength: 200 },
+        description: 'Accepted texts; texts need enum or max_length.',
+      },
+      max_length: { type: 'integer', minimum: 1, maximum: 32_000 },
     },
   },
 } as const;
@@ -253,6 +283,7 @@ const model = {
       description: 'Models to use instead of one with a shutdown_date; named in the error.',
     },
     accepts,
+    extra,
     routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the listed order.' },
     prices: {
       type: 'array',
@@ -324,6 +355,7 @@ export interface ModelSource {
   shutdown_date?: string;
   successors?: string[];
   accepts?: AcceptsSource;
+  extra?: Record<string, ExtraField>;
   routes: RouteSource[];
   prices?: PriceSource[];
 }

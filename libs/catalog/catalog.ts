@@ -1,4 +1,5 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
+import type { ExtraField } from '#contract/extra-fields.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 
 /** What a model generates. */
@@ -104,6 +105,8 @@ export interface ModelEntry {
   readonly end: ModelEnd | undefined;
   /** Values that image requests may have; not used for chats. */
   readonly accepts: AcceptedValues;
+  /** Fields of image requests that only this entry knows, by name. */
+  readonly extra: ReadonlyMap<string, ExtraField>;
   /** Ranks in the order in which they are tried; the routes of a rank share its work by weight. */
   readonly ranks: readonly (readonly Route[])[];
   /** Oldest first. Empty: the model is free if all its providers are free; otherwise its price is unknown. */

@@ -235,6 +235,32 @@ models:
     expect(accepts('{ max_n: 4, output_formats: [gif] }')).toEqual({ ...BASE_VALUES, maxN: 4, outputFormats: ['gif'] });
   });
 
+  it('bounds every field that only it knows', () => {
+    const withExtra = (extra: string): string => FULL.replace('    owned_by: acme\n', `    extra: ${extra}\n`);
+    const good =
+      '{ seed: { type: integer, min: 0, max: 9 }, sampler: { type: string, enum: [a] }, tiling: { type: boolean } }';
+    const model = parseCatalog(withExtra(good), 'models.yaml', ENV).models.get('gpt-image-2');
+    expect([...(model?.extra ?? [])]).toEqual([
+      ['seed', { type: 'integer', min: 0, max: 9 }],
+      ['sampler', { type: 'string', enum: ['a'] }],
+      ['tiling', { type: 'boolean' }],
+    ]);
+    for (const [extra, problem] of [
+      ['{ seed: { type: integer, min: 0 } }', 'seed needs min and max, in this order'],
+      ['{ seed: { type: integer, min: 2, max: 1 } }', 'seed needs min and max, in this order'],
+      ['{ steps: { type: number, min: 0, max: 1, max_length: 2 } }', 'steps may only have min and max'],
+      ['{ style: { type: string } }', 'style needs enum or max_length'],
+      ['{ style: { type: string, max_length: 2, min: 1 } }', 'style may not have min and max'],
+      ['{ fast: { type: boolean, enum: [a] } }', 'fast may have no bounds'],
+      ['{ markup: { type: boolean } }', 'markup is a field of every image request'],
+    ] as const)
+      expect(problemsOf(withExtra(extra))).toEqual([expect.stringContaining(`models.gpt-image-2.extra.${problem}`)]);
+    expect(problemsOf(withExtra('{ Seed: { type: boolean } }'))).toEqual([
+      expect.stringContaining('must be up to 64 lowercase letters, digits and _'),
+      expect.stringContaining('extra'),
+    ]);
+  });
+
   it('prices every quality that a model accepts, and no other', () => {
     const text = FULL.replace('high: 0.08', 'xhigh: 0.09');
     expect(problemsOf(text)).toEqual([

@@ -1,4 +1,5 @@
 import type { OutputFormat } from './accepted-values.js';
+import type { ExtraValues } from './extra-fields.js';
 
 /**
  * What a request may ask of a provider besides prompt, images, and size. Declare a new field in the request's class
@@ -22,6 +23,8 @@ export interface ImageOptionValues {
   readonly frameCount?: number | null;
   /** How long each frame of a GIF is shown, in ms. */
   readonly frameDurationMs?: number | null;
+  /** Fields that only the model's catalog entry knows; absent when there are none. */
+  readonly extra?: ExtraValues;
 }
 
 /** The same options for adapters: undefined = not requested. */
@@ -42,9 +45,10 @@ const FIELDS = {
   complexity: 'complexity',
   frameCount: 'frame_count',
   frameDurationMs: 'frame_duration_ms',
-} as const satisfies Record<keyof ImageOptionValues, string>;
+} as const satisfies Record<NamedOption, string>;
 
-type Fields = { readonly [Name in keyof ImageOptionValues as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };
+type NamedOption = Exclude<keyof ImageOptionValues, 'extra'>;
+type Fields = { readonly [Name in NamedOption as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };
 
 /** The options of a validated request; absent ones are null, and the default format is png. */
 export function optionsOf(fields: Fields): ImageOptionValues {
@@ -57,7 +61,7 @@ export function optionsOf(fields: Fields): ImageOptionValues {
 
 /** A task's options, for an adapter. */
 export function requestedOptions(options: ImageOptionValues): RequestedOptions {
-  const names = Object.keys(FIELDS) as (keyof ImageOptionValues)[];
+  const names = [...Object.keys(FIELDS), 'extra'] as (keyof ImageOptionValues)[];
   return Object.fromEntries(names.map((name) => [name, options[name] ?? undefined])) as unknown as RequestedOptions;
 }
 

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { BASE_VALUES, COMPLEXITIES } from './accepted-values.js';
+import type { ExtraField } from './extra-fields.js';
 import { MAX_REFERENCE_IMAGES } from './image-reference.js';
 import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
 
@@ -81,6 +82,14 @@ export class ModelCapabilities {
     description: 'Values of `input_fidelity` that have an effect; absent if none has.',
   })
   input_fidelities?: string[];
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { seed: { type: 'integer', min: 0, max: 4294967295 } },
+    description: 'Further fields of requests for this model, with their types and bounds.',
+  })
+  extra?: Record<string, ExtraField>;
 
   @ApiPropertyOptional({ description: 'Whether the model accepts reference images.' })
   edits?: boolean;

@@ -1,3 +1,4 @@
+import type { ExtraValues } from './extra-fields.js';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { costView, CostView, type ViewedCost } from './cost-view.js';
 import { measuredSize, unixSeconds, warningsOf, type ResultImage, type ResultTask } from './image-result.js';
@@ -122,6 +123,14 @@ export class TaskView {
 
   @ApiProperty({ description: '`x-request-id` of the request that created the task.' })
   request_id!: string;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { seed: 7 },
+    description: 'Fields of the request that only this model has, see `capabilities.extra` of GET /v1/models/{id}.',
+  })
+  extra?: ExtraValues;
 
   @ApiProperty({ type: 'integer' })
   created!: number;
@@ -259,6 +268,7 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     type: 'image',
     action: task.action,
     request_id: task.requestId,
+    ...(task.options.extra === undefined ? {} : { extra: task.options.extra }),
     created: unixSeconds(task.createdAt),
     ...(task.finishedAt === null ? {} : timesOf(task, task.finishedAt, completed)),
     ...expectationOf(task),

@@ -16,4 +16,9 @@ export function warnUnsupported(
   warnIgnored('frame_duration_ms', frameDurationMs?.toString(), warnings);
 }
 
+/** Adds warnings for the fields that only the model's entry knows, where they can't be sent on. */
+export function warnExtra({ extra = {} }: Pick<RequestedOptions, 'extra'>, warnings: string[]): void {
+  for (const [name, value] of Object.entries(extra)) warnIgnored(name, String(value), warnings);
+}
+
 export const NO_PARTIALS = 'The provider sent no partial images.';

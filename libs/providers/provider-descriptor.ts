@@ -50,6 +50,8 @@ export interface SupportedOptions {
   readonly complexity: boolean;
   /** Whether it draws animated GIFs with a chosen number and duration of frames. */
   readonly frames: boolean;
+  /** Whether fields of `extra`, which only a model's entry knows, are sent on. */
+  readonly extra: boolean;
 }
 
 /**

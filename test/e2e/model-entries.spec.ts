@@ -48,6 +48,10 @@ models:
       output_formats: [webp, jpeg]
       sizes: ['16:9', '1:1']
       pixel_sizes: false
+    extra:
+      seed: { type: integer, min: 0, max: 4294967295 }
+      sampler: { type: string, enum: [euler, ddim] }
+      tiling: { type: boolean }
     routes: [{ provider: vendor }]
     prices: [{ from: 2026-01-01, per_image: { 1k: { auto: 1, xhigh: 3 }, 2k: { auto: 2, xhigh: 4 }, 4k: 5 } }]
   old-8: { kind: image, shutdown_date: 2026-02-01, successors: [vivid-9], routes: [{ provider: drawn }] }
@@ -128,6 +132,11 @@ models:
       sizes: ['16:9', '1:1'],
       resolutions: ['1k', '2k', '4k'],
       edits: true,
+      extra: {
+        seed: { type: 'integer', min: 0, max: 4_294_967_295 },
+        sampler: { type: 'string', enum: ['euler', 'ddim'] },
+        tiling: { type: 'boolean' },
+      },
       input_fidelities: ['high', 'low'],
       masks: true,
       qualities: ['low', 'xhigh', 'max'],
@@ -214,6 +223,35 @@ models:
     expect(await refusal(await post(GENERATIONS, { model: 'gpt-image-9' }))).toBe(
       '400 model_not_found: model: The model does not exist; available: gpt-image-2, vivid-9',
     );
+  });
+
+  it('may allow fields that no code knows: they are checked, sent on, and shown in the task', async () => {
+    const extra = { seed: 7, sampler: 'ddim', tiling: true };
+    const sent = await post(GENERATIONS, { model: 'vivid-9', ...extra, steps: 20 });
+    expect([sent.status, sent.headers.get('x-ignored-params')]).toEqual([200, 'steps']);
+    expect(JSON.parse(String(upstream.calls.at(-1)?.body))).toMatchObject({ ...extra, model: 'vivid-9' });
+    const task = await platform.call(`/v1/tasks/${sent.headers.get('x-task-id') ?? ''}`);
+    expect(((await task.json()) as { data: object }).data).toMatchObject({ extra });
+    const form = new FormData();
+    form.append('image', new Blob([new Uint8Array(png)]), 'a.png');
+    const texts = { model: 'vivid-9', prompt: 'a house', seed: '8', sampler: 'euler', tiling: 'false' };
+    for (const [name, value] of Object.entries(texts)) form.append(name, value);
+    const edited = await platform.call(EDITS, { body: form });
+    expect([edited.status, edited.headers.get('x-ignored-params')]).toEqual([200, null]);
+    const options = await platform.pool.query<{ options: { extra: unknown } }>(
+      'SELECT options FROM tasks WHERE id = $1',
+      [edited.headers.get('x-task-id')],
+    );
+    expect(options.rows[0]?.options.extra).toEqual({ seed: 8, sampler: 'euler', tiling: false });
+    expect(String(upstream.calls.at(-1)?.body)).toMatch(/name="seed"\r\n\r\n8\r\n/);
+    expect(await refusal(await post(GENERATIONS, { model: 'vivid-9', seed: -1 }))).toBe(
+      '400 integer_below_min_value: seed: seed must be at least 0',
+    );
+    expect(await refusal(await post(GENERATIONS, { model: 'vivid-9', sampler: 'dpm' }))).toBe(
+      '400 invalid_value: sampler: sampler must be one of euler, ddim',
+    );
+    const other = await post(GENERATIONS, { model: 'gpt-image-2', seed: 7 });
+    expect([other.status, other.headers.get('x-ignored-params')]).toEqual([200, 'seed']);
   });
 
   it('ends on its day, and so does what OpenAI has ended; both name what replaces them', async () => {

@@ -22,6 +22,7 @@ export const COMFYUI = {
       transparency: false,
       complexity: false,
       frames: false,
+      extra: false,
     },
     accepts: BASE_VALUES,
     maxN: () => 1,

@@ -24,6 +24,7 @@ export const OPENAI = {
       transparency: true,
       complexity: true,
       frames: true,
+      extra: true,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

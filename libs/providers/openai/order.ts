@@ -36,6 +36,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   const isEdit = request.images.length > 0;
   const size = sizeFor(request, request.sizes ?? settings.imageSizes);
   const fields = {
+    ...request.extra,
     model: settings.imageModel ?? request.model,
     prompt: cleanPrompt(request.prompt, warnings),
     n: request.n,

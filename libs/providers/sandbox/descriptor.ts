@@ -19,6 +19,7 @@ export const SANDBOX = {
       transparency: true,
       complexity: true,
       frames: false,
+      extra: false,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

@@ -33,7 +33,14 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
   const given = Object.entries(optional).filter(([, value]) => value !== undefined);
   return {
-    fields: { model: request.model, prompt: request.prompt, n: request.n, ...fields, ...Object.fromEntries(given) },
+    fields: {
+      ...request.extra,
+      model: request.model,
+      prompt: request.prompt,
+      n: request.n,
+      ...fields,
+      ...Object.fromEntries(given),
+    },
     size,
     warnings,
   };

@@ -9,6 +9,7 @@ import {
   type OutputFormat,
 } from '#contract/accepted-values.js';
 import { AppError } from '#contract/app-error.js';
+import { extraFromText, extraProblem, type ExtraField, type ExtraValues } from '#contract/extra-fields.js';
 import { assertFields } from '#contract/field-rule.js';
 import { optionsOf, wellFormed } from '#contract/image-options.js';
 import { DEFAULT_IMAGE_MODEL, type ImageOptions } from '#contract/image-request.js';
@@ -65,9 +66,17 @@ interface Draft {
   /** Undefined for an unknown one, until a rule has refused that. */
   readonly model: ModelEntry | undefined;
   readonly accepts: AcceptedValues;
+  /** Fields that only the model's entry knows, with what it allows. */
+  readonly extras: readonly Extra[];
   /** As asked for, or what is usual for the model. */
   readonly size: string;
   readonly outputFormat: OutputFormat;
+}
+
+interface Extra {
+  readonly name: string;
+  readonly field: ExtraField;
+  readonly value: unknown;
 }
 
 /** Throws AppError for a draft that breaks it. */
@@ -83,6 +92,7 @@ const RULES: readonly Rule[] = [
   pixelSizesWhereAllowed,
   servedModelOnly,
   validFields,
+  validExtras,
   modelOfTheKey,
   transparencyInItsFormats,
   framesOfGifs,
@@ -101,9 +111,11 @@ export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
   const usual = usualValues(accepts, action);
   const size = fields.size ?? usual.size;
   const outputFormat = fields.output_format ?? usual.outputFormat;
-  const draft: Draft = { asked, caller, terms, model, accepts, size, outputFormat };
+  const extras = extrasOf(asked, model);
+  const draft: Draft = { asked, caller, terms, model, accepts, extras, size, outputFormat };
   for (const rule of RULES) rule(draft);
-  const ignored = [...asked.ignored, ...withoutEffect(draft)];
+  const unknown = asked.ignored.filter((name) => !extras.some((extra) => extra.name === name));
+  const ignored = [...unknown, ...withoutEffect(draft)];
   return {
     action,
     model: model?.name ?? DEFAULT_IMAGE_MODEL,
@@ -181,6 +193,23 @@ function validFields({ asked: { action, fields }, accepts }: Draft): void {
   assertFields(fields, (field, value) => valueProblem(accepts, action, field, value));
 }
 
+/** The unknown fields that the model's entry allows; a form sends numbers and flags as texts. */
+function extrasOf({ unknown, files }: Asked, model: ModelEntry | undefined): Extra[] {
+  return [...unknown].flatMap(([name, sent]) => {
+    const field = model?.extra.get(name);
+    if (field === undefined) return [];
+    const value = files !== undefined && typeof sent === 'string' ? extraFromText(field, sent) : sent;
+    return [{ name, field, value }];
+  });
+}
+
+function validExtras({ extras }: Draft): void {
+  for (const { name, field, value } of extras) {
+    const problem = extraProblem(field, name, value);
+    if (problem) throw new AppError(problem.code, problem.message, { param: name });
+  }
+}
+
 function modelOfTheKey({ caller, model }: Draft): void {
   if (model === undefined || mayUseModel(caller, model)) return;
   throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
@@ -237,16 +266,25 @@ function withoutEffect({ asked: { fields }, accepts, outputFormat }: Draft): str
   ];
 }
 
-function taskOptions({ asked: { fields }, size, outputFormat }: Draft, ignored: readonly string[]): TaskOptions {
+function taskOptions(
+  { asked: { fields }, extras, size, outputFormat }: Draft,
+  ignored: readonly string[],
+): TaskOptions {
   const effective = ignored.includes('input_fidelity') ? { ...fields, input_fidelity: null } : fields;
   return {
     ...frameOf(size, fields),
     ...optionsOf({ ...effective, output_format: outputFormat }),
+    ...(extras.length === 0 ? {} : { extra: extraValues(extras) }),
     ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
     ...(ignored.length === 0 ? {} : { ignored: shownNames(ignored) }),
   };
+}
+
+/** Of valid ones. */
+function extraValues(extras: readonly Extra[]): ExtraValues {
+  return Object.fromEntries(extras.map(({ name, value }) => [name, wellFormed(value) as ExtraValues[string]]));
 }
 
 type Frame = Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null };

@@ -47,6 +47,7 @@ function capabilitiesOf(model: ModelEntry, { pixelSizes: generations }: KeyTerms
     output_formats: [...outputFormats],
     ...(complexities.length > 0 && { complexities: [...complexities] }),
     ...(edits && inputFidelities.length > 0 && { input_fidelities: [...inputFidelities] }),
+    ...(model.extra.size > 0 && { extra: Object.fromEntries(model.extra) }),
     edits,
     masks: routes.some(({ masks }) => masks),
   };

@@ -52,6 +52,7 @@ export interface ModelSource {
   readonly owned_by?: string;
   readonly shutdown_date?: string;
   readonly successors?: readonly string[];
+  readonly extra?: Readonly<Record<string, object>>;
   readonly accepts?: {
     readonly qualities?: readonly string[];
     readonly edit_qualities?: readonly string[];

@@ -81,6 +81,7 @@ function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
     ownedBy: 'darkroom',
     end: undefined,
     accepts: BASE_VALUES,
+    extra: new Map(),
     ranks: [[{ ...route, sizes: undefined }]],
     prices: [],
   };

@@ -151,6 +151,7 @@ export function modelEntry(fields: ModelFields, before: ModelSource | undefined)
     ...(owner === undefined ? {} : { owned_by: owner }),
     ...(end === undefined ? {} : { shutdown_date: end }),
     ...(successors === undefined ? {} : { successors }),
+    ...(before?.extra === undefined || kind === 'chat' ? {} : { extra: before.extra }),
     ...(kind === 'chat' || Object.keys(accepts).length === 0 ? {} : { accepts }),
     routes: fields.routes.map((route) => routeSource(route, kind)),
     ...(fields.prices.length === 0 ? {} : { prices: fields.prices.map((price) => priceSource(price, kind)) }),
