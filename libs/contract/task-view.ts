@@ -1,3 +1,4 @@
+import { ModerationDetails } from './moderation-details.js';
 import type { ExtraValues } from './extra-fields.js';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { costView, CostView, type ViewedCost } from './cost-view.js';
@@ -53,6 +54,12 @@ export class TaskErrorView {
 
   @ApiProperty({ type: 'integer', description: 'Status the synchronous endpoint would have returned.' })
   http_status!: number;
+
+  @ApiPropertyOptional({
+    type: ModerationDetails,
+    description: 'Of `moderation_blocked` only: what was blocked, if the provider says so.',
+  })
+  moderation_details?: ModerationDetails;
 }
 
 /** One step in a task's timeline. Times are Unix seconds with milliseconds. */

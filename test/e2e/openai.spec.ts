@@ -103,6 +103,26 @@ describe('images from an OpenAI-compatible server', () => {
     expect((await edit({ strict: true, size: '1024x1024' })).status).toBe(400);
   });
 
+  it('says what its moderation blocked: to the caller, in the task, and in an event', async () => {
+    const details = { categories: ['sexual', 'a new one'], moderation_stage: 'output' };
+    const blocked = { type: 'image_generation_user_error', code: 'moderation_blocked', moderation_details: details };
+    upstream.script(apiError(400, blocked));
+    const response = await generate();
+    const { error } = (await response.json()) as { error: Record<string, unknown> };
+    expect([response.status, error]).toEqual([
+      400,
+      expect.objectContaining({ code: 'moderation_blocked', param: 'prompt', moderation_details: details }),
+    ]);
+    const task = await taskOf(response);
+    expect(task['error']).toMatchObject({ code: 'moderation_blocked', moderation_details: details });
+    const streamed = await (await generate({ stream: true, response_format: undefined })).text();
+    expect(streamed).toContain(
+      '"moderation_details":{"categories":["sexual","a new one"],"moderation_stage":"output"}',
+    );
+    upstream.script(apiError(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }));
+    expect(((await (await generate()).json()) as { error: object }).error).not.toHaveProperty('moderation_details');
+  });
+
   it('is asked for the smallest size that it can draw and that covers the pixels, and told who the end user is', async () => {
     upstream.script(image(await plainImage(816, 816)));
     const safety = { safety_identifier: 'f3a1'.repeat(16) };
