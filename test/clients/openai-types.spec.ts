@@ -110,7 +110,7 @@ describe("the newest types of OpenAI's SDK", () => {
     upstream = await startUpstream();
     // Masks need transparency.
     png = await gradientImage(1024, 1024, 'png', 4);
-    gif = await animatedGif(64, 64, 4);
+    gif = await animatedGif(1024, 1024, 4);
     folder = await mkdtemp(join(tmpdir(), 'darkroom-types-'));
     const file = `providers:
   vendor: { type: openai, base_url: "${upstream.url}", keys: [{ env: VENDOR_KEY }] }
@@ -194,7 +194,7 @@ models:
       const { sent, with: others = {}, as = { [field]: sent } } = decision;
       const isGif = 'output_format' in others && others.output_format === 'gif';
       upstream.script(image(isGif ? gif : png));
-      const response = await calls[action]({ ...others, [field]: sent, ...(isGif ? { size: '64x64' } : {}) });
+      const response = await calls[action]({ ...others, [field]: sent });
       expect([response.status, response.headers.get('x-ignored-params')]).toEqual([200, null]);
       await response.arrayBuffer();
       const received = fieldsOf(upstream.calls.at(-1) as UpstreamCall);

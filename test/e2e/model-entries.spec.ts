@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -54,6 +55,10 @@ models:
       tiling: { type: boolean }
     routes: [{ provider: vendor }]
     prices: [{ from: 2026-01-01, per_image: { 1k: { auto: 1, xhigh: 3 }, 2k: { auto: 2, xhigh: 4 }, 4k: 5 } }]
+  moving:
+    kind: image
+    accepts: { output_formats: [png, gif], complexities: [low, high] }
+    routes: [{ provider: drawn }]
   old-8: { kind: image, shutdown_date: 2026-02-01, successors: [vivid-9], routes: [{ provider: drawn }] }
   gpt-5.5: { kind: chat, aliases: [gpt-4o], routes: [{ provider: drawn }] }
 `;
@@ -179,7 +184,7 @@ models:
     expect(await quote.json()).toMatchObject({ model: 'gpt-image-2' });
     expect(await modelNamed('dall-e-3')).toEqual(await modelNamed('gpt-image-2'));
     const list = (await (await platform.call('/v1/models')).json()) as { data: ModelAnswer[] };
-    expect(list.data.map(({ id }) => id)).toEqual(['gpt-image-2', 'vivid-9', 'gpt-5.5']);
+    expect(list.data.map(({ id }) => id)).toEqual(['gpt-image-2', 'vivid-9', 'moving', 'gpt-5.5']);
   });
 
   it('makes its other names good for chats, whose use counts as its own', async () => {
@@ -221,7 +226,7 @@ models:
 
   it('does not make up names: an image request for another model names those that are served', async () => {
     expect(await refusal(await post(GENERATIONS, { model: 'gpt-image-9' }))).toBe(
-      '400 model_not_found: model: The model does not exist; available: gpt-image-2, vivid-9',
+      '400 model_not_found: model: The model does not exist; available: gpt-image-2, vivid-9, moving',
     );
   });
 
@@ -254,12 +259,38 @@ models:
     expect([other.status, other.headers.get('x-ignored-params')]).toEqual([200, 'seed']);
   });
 
+  it('may draw GIFs with frames, which stay as they are', async () => {
+    const moving = { model: 'moving', output_format: 'gif', size: '1056x640', response_format: 'b64_json' };
+    const response = await post(GENERATIONS, { ...moving, frame_count: 3, frame_duration_ms: 90, complexity: 'low' });
+    const body = (await response.json()) as { data: { b64_json: string }[]; warnings?: string[] };
+    expect([response.status, body.warnings]).toEqual([200, undefined]);
+    const bytes = Buffer.from(body.data[0]?.b64_json ?? '', 'base64');
+    expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({
+      format: 'gif',
+      width: 1056,
+      pageHeight: 640,
+      pages: 3,
+      delay: [90, 90, 90],
+    });
+    expect(await refusal(await post(GENERATIONS, { ...moving, size: '320x192', frame_count: 3 }))).toMatch(
+      /^400 invalid_value: size: A GIF loses its frames when it is resized\. An image of 320x192 pixels is only possible/,
+    );
+    const mask = { image_url: uri };
+    const masked = { ...moving, images: [mask], mask, frame_count: 3 };
+    expect(await refusal(await post(EDITS, masked))).toBe(
+      "400 unsupported_parameter: frame_count: frame_count can't be combined with a mask.",
+    );
+    expect(await refusal(await post(GENERATIONS, { ...moving, complexity: 'medium' }))).toBe(
+      '400 invalid_value: complexity: complexity must be one of low, high',
+    );
+  });
+
   it('ends on its day, and so does what OpenAI has ended; both name what replaces them', async () => {
     expect(await refusal(await post(GENERATIONS, { model: 'dall-e-2' }))).toBe(
-      '400 model_not_found: model: The model was shut down on 2026-05-12. Use gpt-image-2. Available: gpt-image-2, vivid-9',
+      '400 model_not_found: model: The model was shut down on 2026-05-12. Use gpt-image-2. Available: gpt-image-2, vivid-9, moving',
     );
     expect(await refusal(await post(GENERATIONS, { model: 'old-8' }))).toBe(
-      '400 model_not_found: model: The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9',
+      '400 model_not_found: model: The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9, moving',
     );
     expect((await platform.call('/v1/models/old-8')).status).toBe(404);
     const chat = await platform.call('/v1/chat/completions', {
@@ -267,7 +298,7 @@ models:
     });
     expect([chat.status, ((await chat.json()) as Failure).error.message]).toEqual([
       404,
-      'The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9',
+      'The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9, moving',
     ]);
   });
 });

@@ -18,7 +18,7 @@ export const SANDBOX = {
       inputFidelity: 'always',
       transparency: true,
       complexity: true,
-      frames: false,
+      frames: true,
       extra: false,
     },
     accepts: BASE_VALUES,

@@ -79,6 +79,16 @@ interface Extra {
   readonly value: unknown;
 }
 
+/** A request without options, to find out what a route can draw. */
+const NOTHING_ASKED = {
+  quality: null,
+  moderation: null,
+  inputFidelity: null,
+  background: null,
+  images: 0,
+  mask: false,
+} as const;
+
 /** Throws AppError for a draft that breaks it. */
 type Rule = (draft: Draft) => void;
 
@@ -220,13 +230,23 @@ function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): v
   throw invalid('background', 'background transparent needs output_format png or webp.');
 }
 
-/** Whoever asks for frames must not get a still image, nor a whole new one where a mask leaves most of it alone. */
-function framesOfGifs({ asked: { fields, files }, outputFormat }: Draft): void {
+/**
+ * Whoever asks for frames must not get a still image, which is all that is left of a GIF of another size, nor a whole
+ * new one where a mask leaves most of it alone.
+ */
+function framesOfGifs({ asked: { action, fields, files }, model, terms, size, outputFormat }: Draft): void {
   const param = (['frame_count', 'frame_duration_ms'] as const).find((name) => fields[name] !== undefined);
   if (param === undefined) return;
   if (outputFormat !== 'gif') throw unsupported(param, `${param} needs output_format gif.`);
   if (fields.mask !== undefined || (files?.mask ?? null) !== null)
     throw unsupported(param, `${param} can't be combined with a mask.`);
+  const ask = { ...NOTHING_ASKED, action, pixels: frameOf(size, fields).pixels };
+  const problems = (model?.ranks.flat() ?? []).map((route) =>
+    adaptationsFor(route, terms.catalog.providers.get(route.provider), ask).find((found) => found.param === 'size'),
+  );
+  const [first] = problems;
+  if (first === undefined || problems.includes(undefined)) return;
+  throw invalid('size', `A GIF loses its frames when it is resized. ${first.what}`);
 }
 
 function noStreamOfTasks({ asked: { fields, asksForTask } }: Draft): void {
