@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ChoiceField, Field, FlagField, IntegerField, TextField } from './field.js';
 import type { FieldProblem } from './field-rule.js';
 import {
@@ -7,6 +7,7 @@ import {
   imageUrlsProblem,
   MAX_REFERENCE_IMAGES,
   MAX_REFERENCE_LENGTH,
+  UPLOAD_ID,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
 import {
@@ -223,8 +224,19 @@ export class ImageGenerationRequest extends ImageOptions {
 
 /** An image of a JSON edit. */
 export class ImageReference {
-  @ApiProperty({ type: String, maxLength: MAX_REFERENCE_LENGTH, description: 'http(s) URL or base64 data URI.' })
-  image_url!: Text;
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: MAX_REFERENCE_LENGTH,
+    description: 'http(s) URL or base64 data URI. Either this or `file_id`.',
+  })
+  image_url?: Text;
+
+  @ApiPropertyOptional({
+    type: String,
+    pattern: UPLOAD_ID.source,
+    description: '`id` of an image uploaded with POST /v1/uploads/images by the same account.',
+  })
+  file_id?: string;
 }
 
 /** Fields that JSON and multipart edits share. */

@@ -12,7 +12,7 @@ import { AppError } from '#contract/app-error.js';
 import { extraFromText, extraProblem, type ExtraField, type ExtraValues } from '#contract/extra-fields.js';
 import { assertFields } from '#contract/field-rule.js';
 import { optionsOf, wellFormed } from '#contract/image-options.js';
-import { DEFAULT_IMAGE_MODEL, type ImageOptions } from '#contract/image-request.js';
+import { DEFAULT_IMAGE_MODEL, type ImageOptions, type ImageReference } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
 import {
   DEFAULT_RESOLUTION,
@@ -34,10 +34,11 @@ import { namedModel, servedModel } from './image-models.js';
 import { plainName } from './image-query.js';
 
 /** An image that a request refers to, and the field that does so, for errors. */
-export interface Reference {
-  readonly reference: Text;
-  readonly param: string;
-}
+export type Reference = { readonly param: string } & (
+  | { readonly reference: Text; readonly fileId?: undefined }
+  /** The id of an upload. */
+  | { readonly fileId: string; readonly reference?: undefined }
+);
 
 /** A request that breaks no rule, with everything that the model and the API key say in place of what it leaves open. */
 export interface Order extends Pick<TaskCommand, 'action' | 'model' | 'prompt' | 'options' | 'callbackUrl'> {
@@ -320,8 +321,14 @@ export function frameOf(size: string, fields: Pick<ImageOptions, 'resolution'>):
 function referencesIn({ image_urls: urls, images = [], mask }: ImageFields): Exclude<Order['images'], StoredFiles> {
   const references =
     urls?.map((reference, index) => ({ reference, param: `image_urls[${index}]` })) ??
-    images.map(({ image_url: reference }, index) => ({ reference, param: `images[${index}].image_url` }));
-  return { references, mask: mask && { reference: mask.image_url, param: 'mask.image_url' } };
+    images.map((image, index) => referenceIn(image, `images[${index}]`));
+  return { references, mask: mask && referenceIn(mask, 'mask') };
+}
+
+/** Of a valid item, which has either. */
+function referenceIn({ image_url: reference = '', file_id: fileId }: ImageReference, place: string): Reference {
+  if (fileId) return { fileId, param: `${place}.file_id` };
+  return { reference, param: `${place}.image_url` };
 }
 
 function notExact(what: string, param: string): AppError {
