@@ -17,6 +17,8 @@ export function acceptedBy(entry: ModelSource, providers: readonly ProviderDescr
     sizes: accepts.sizes ?? anyOf(({ sizes }) => sizes),
     pixelSizes: accepts.pixel_sizes ?? usual.some(({ pixelSizes }) => pixelSizes),
     maxN: accepts.max_n ?? Math.max(1, ...usual.map(({ maxN }) => maxN)),
+    complexities: accepts.complexities ?? anyOf(({ complexities }) => complexities),
+    inputFidelities: accepts.input_fidelities ?? anyOf(({ inputFidelities }) => inputFidelities),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ExtraValues } from '#contract/extra-fields.js';
 import { sizeOfPixels } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { gridSize, sizeOf, textOfSize } from '#providers/offered-size.js';
@@ -13,6 +14,10 @@ export interface RequestedImage {
   readonly quality: string | null;
   readonly moderation: string | null;
   readonly inputFidelity: string | null;
+  readonly complexity?: string | null | undefined;
+  readonly frameCount?: number | null | undefined;
+  readonly frameDurationMs?: number | null | undefined;
+  readonly extra?: ExtraValues | undefined;
   readonly background: string | null;
   /** Number of reference images. */
   readonly images: number;
@@ -92,6 +97,15 @@ function optionsLeftOut(takes: SupportedOptions, ask: RequestedImage): Adaptatio
   if (takes.inputFidelity === 'never') addIgnored('input_fidelity', ask.inputFidelity);
   else if (takes.inputFidelity === 'with images' && ask.images === 0)
     addIgnored('input_fidelity', ask.inputFidelity, ', because the request has no images');
+  if (!takes.complexity) addIgnored('complexity', ask.complexity ?? null);
+  if (!takes.extra) {
+    for (const [name, value] of Object.entries(ask.extra ?? {}))
+      found.push({ param: name, what: `${name} ${value} would be ignored.` });
+  }
+  if (!takes.frames) {
+    addIgnored('frame_count', ask.frameCount?.toString() ?? null);
+    addIgnored('frame_duration_ms', ask.frameDurationMs?.toString() ?? null);
+  }
   if (!takes.transparency && ask.background === 'transparent') addIgnored('background', ask.background);
   if (takes.quality === 'none') addIgnored('quality', ask.quality);
   if (takes.moderation === 'never') addIgnored('moderation', ask.moderation);

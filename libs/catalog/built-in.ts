@@ -1,24 +1,48 @@
-/** The catalog when nothing is configured. */
-export const SANDBOX_CATALOG = `
-providers:
-  sandbox: { type: sandbox }
-models:
-  gpt-image-2: { kind: image, routes: [{ provider: sandbox }] }
-  gpt-5.5: { kind: chat, routes: [{ provider: sandbox }] }
-  gpt-5.4: { kind: chat, routes: [{ provider: sandbox }] }
-`;
+import type { CatalogFile, ModelSource } from './catalog-schema.js';
+import { LASTING_OPENAI_MODELS, openAiEntries } from './openai-models.js';
+
+const chat = (provider: string): ModelSource => ({ kind: 'chat', routes: [{ provider }] });
+const chats = (provider: string): CatalogFile['models'] => ({ 'gpt-5.5': chat(provider), 'gpt-5.4': chat(provider) });
 
 /**
- * The catalog when only OPENAI_API_KEY is set. `baseUrl` is OPENAI_BASE_URL; `imageModel` is OPENAI_IMAGE_MODEL, the
- * provider's name for the image model.
+ * The catalog when nothing is configured. OpenAI's other names mean the same model, so that clients whose default is
+ * one of them work as they are.
  */
-export const openAiCatalog = (baseUrl?: string, imageModel?: string): string => `
-providers:
-  openai: { type: openai, ${baseUrl ? `base_url: ${JSON.stringify(baseUrl)}, ` : ''}keys: [{ env: OPENAI_API_KEY }] }
-models:
-  gpt-image-2: { kind: image, routes: [{ provider: openai${imageModel ? `, model: ${JSON.stringify(imageModel)}` : ''} }] }
-  gpt-5.5: { kind: chat, routes: [{ provider: openai }] }
-  gpt-5.4: { kind: chat, routes: [{ provider: openai }] }
-`;
+const SANDBOX: CatalogFile = {
+  providers: { sandbox: { type: 'sandbox' } },
+  models: {
+    'gpt-image-2': {
+      kind: 'image',
+      aliases: LASTING_OPENAI_MODELS.filter((name) => name !== 'gpt-image-2'),
+      routes: [{ provider: 'sandbox' }],
+    },
+    ...chats('sandbox'),
+  },
+};
 
-export const OPENAI_CATALOG = openAiCatalog();
+export const SANDBOX_CATALOG = JSON.stringify(SANDBOX);
+
+/** What the environment says of the server that generates the images. */
+interface OpenAiServer {
+  /** OPENAI_BASE_URL. */
+  readonly baseUrl?: string | undefined;
+  /** OPENAI_IMAGE_MODEL, the server's name for its only image model. */
+  readonly imageModel?: string | undefined;
+}
+
+/** The catalog when only OPENAI_API_KEY is set: OpenAI's models of the day, or the one that the environment names. */
+export function openAiCatalog(now: Date, { baseUrl, imageModel }: OpenAiServer = {}): string {
+  const provider = 'openai';
+  const file: CatalogFile = {
+    providers: {
+      [provider]: { type: 'openai', ...(baseUrl && { base_url: baseUrl }), keys: [{ env: 'OPENAI_API_KEY' }] },
+    },
+    models: {
+      ...(imageModel
+        ? { 'gpt-image-2': { kind: 'image', routes: [{ provider, model: imageModel }] } }
+        : openAiEntries(provider, now)),
+      ...chats(provider),
+    },
+  };
+  return JSON.stringify(file);
+}

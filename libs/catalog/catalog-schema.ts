@@ -1,4 +1,5 @@
-import { OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
+import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
+import type { ExtraField } from '#contract/extra-fields.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
@@ -18,6 +19,7 @@ const VARIABLE = '^[A-Z_][A-Z0-9_]*$';
 const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
 const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
 const CURRENCY = '^[A-Z]{3}$';
+const EXTRA_NAME = '^[a-z][a-z0-9_]{0,63}$';
 
 /** Explains each pattern in error messages. */
 export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
@@ -27,6 +29,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [VARIABLE]: 'the name of an environment variable: capital letters, digits, and _',
   [SIZE]: 'a size in pixels, such as 1024x1536',
   [DAY]: 'a day, such as 2026-01-31',
+  [EXTRA_NAME]: 'up to 64 lowercase letters, digits and _, and begin with a letter',
   [CURRENCY]: 'the three letters of a currency, such as USD',
 };
 
@@ -59,12 +62,51 @@ const accepts = {
         'Default of requests: 1:1 (edits: auto), or the first one if that is not listed. Sizes requested from providers are set in the capabilities of routes.',
     },
     pixel_sizes: { type: 'boolean', description: 'Whether sizes in pixels (1024x1024) are accepted; default true.' },
+    complexities: {
+      type: 'array',
+      uniqueItems: true,
+      items: { enum: COMPLEXITIES },
+      description: 'Values of complexity. Default: none; requests with the field get a 400.',
+    },
+    input_fidelities: {
+      type: 'array',
+      uniqueItems: true,
+      items: { enum: INPUT_FIDELITIES },
+      description: 'Values of input_fidelity in edits. Empty: the field is ignored, because it would change nothing.',
+    },
     max_n: {
       type: 'integer',
       minimum: 1,
       maximum: MAX_IMAGES,
       description:
         'Maximum n, the number of images per request; default 1. At least one route must return that many from one call.',
+    },
+  },
+} as const;
+
+const bound = { type: 'number' } as const;
+
+const extra = {
+  type: 'object',
+  maxProperties: 32,
+  propertyNames: { pattern: EXTRA_NAME },
+  description: 'Further fields of image requests, which are checked and sent to the provider as they are.',
+  additionalProperties: {
+    type: 'object',
+    required: ['type'],
+    additionalProperties: false,
+    properties: {
+      type: { enum: ['integer', 'number', 'string', 'boolean'] },
+      min: { ...bound, description: 'Numbers need min and max.' },
+      max: bound,
+      enum: {
+        type: 'array',
+        minItems: 1,
+        uniqueItems: true,
+        items: { type: 'string', maxLength: 200 },
+        description: 'Accepted texts; texts need enum or max_length.',
+      },
+      max_length: { type: 'integer', minimum: 1, maximum: 32_000 },
     },
   },
 } as const;
@@ -228,7 +270,20 @@ const model = {
       description: 'Other names for the model in requests; responses and tasks show the model’s own name.',
     },
     owned_by: { type: 'string', minLength: 1 },
+    shutdown_date: {
+      type: 'string',
+      pattern: DAY,
+      description:
+        'First day, in UTC, on which requests for the model are refused. Operators are warned 30 days before.',
+    },
+    successors: {
+      type: 'array',
+      items: name,
+      uniqueItems: true,
+      description: 'Models to use instead of one with a shutdown_date; named in the error.',
+    },
     accepts,
+    extra,
     routes: { type: 'array', minItems: 1, items: route, description: 'Tried in the listed order.' },
     prices: {
       type: 'array',
@@ -297,7 +352,10 @@ export interface ModelSource {
   kind: 'image' | 'chat';
   aliases?: string[];
   owned_by?: string;
+  shutdown_date?: string;
+  successors?: string[];
   accepts?: AcceptsSource;
+  extra?: Record<string, ExtraField>;
   routes: RouteSource[];
   prices?: PriceSource[];
 }
@@ -309,6 +367,8 @@ interface AcceptsSource {
   output_formats?: OutputFormat[];
   sizes?: ImageSize[];
   pixel_sizes?: boolean;
+  complexities?: string[];
+  input_fidelities?: string[];
   max_n?: number;
 }
 

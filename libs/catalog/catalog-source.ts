@@ -215,5 +215,6 @@ function nameOf({ modelsFile }: CatalogConfig): string {
 }
 
 function builtIn(env: Environment): string {
-  return env['OPENAI_API_KEY'] ? openAiCatalog(env['OPENAI_BASE_URL'], env['OPENAI_IMAGE_MODEL']) : SANDBOX_CATALOG;
+  if (!env['OPENAI_API_KEY']) return SANDBOX_CATALOG;
+  return openAiCatalog(new Date(), { baseUrl: env['OPENAI_BASE_URL'], imageModel: env['OPENAI_IMAGE_MODEL'] });
 }

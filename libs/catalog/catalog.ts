@@ -1,4 +1,5 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
+import type { ExtraField } from '#contract/extra-fields.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 
 /** What a model generates. */
@@ -85,6 +86,14 @@ export interface PriceEntry {
   readonly cancelled: number | undefined;
 }
 
+/** An end that a model has or had, and what replaces it. */
+export interface ModelEnd {
+  /** First day without the model, in UTC: `2026-12-01`. */
+  readonly shutdownDate: string;
+  /** Names of models to use instead. */
+  readonly successors: readonly string[];
+}
+
 /** A model that callers can use: its routes and its prices. */
 export interface ModelEntry {
   readonly name: string;
@@ -92,8 +101,12 @@ export interface ModelEntry {
   readonly aliases: readonly string[];
   readonly kind: ModelKind;
   readonly ownedBy: string;
+  /** Undefined: none is known. From its day on, requests for the model are refused. */
+  readonly end: ModelEnd | undefined;
   /** Values that image requests may have; not used for chats. */
   readonly accepts: AcceptedValues;
+  /** Fields of image requests that only this entry knows, by name. */
+  readonly extra: ReadonlyMap<string, ExtraField>;
   /** Ranks in the order in which they are tried; the routes of a rank share its work by weight. */
   readonly ranks: readonly (readonly Route[])[];
   /** Oldest first. Empty: the model is free if all its providers are free; otherwise its price is unknown. */
@@ -137,9 +150,15 @@ export function modelOf(catalog: Catalog, kind: ModelKind, name: string): ModelE
   return model?.kind === kind ? model : undefined;
 }
 
-/** Names of the image models, in the catalog's order. */
-export function imageModelsOf(catalog: Catalog): string[] {
-  return [...catalog.models.values()].filter(({ kind }) => kind === 'image').map(({ name }) => name);
+/** Names of the models of a kind that have not ended, in the catalog's order. */
+export function servedNames(catalog: Catalog, kind: ModelKind, now: Date): string[] {
+  const served = [...catalog.models.values()].filter((model) => model.kind === kind && !hasEnded(model.end, now));
+  return served.map(({ name }) => name);
+}
+
+/** Whether the day has begun on which a model ends; false for one without an end. */
+export function hasEnded(end: ModelEnd | undefined, now: Date): boolean {
+  return end !== undefined && Date.parse(end.shutdownDate) <= now.getTime();
 }
 
 /** Names of the providers in image models' routes, in the catalog's order, without the sandbox. */

@@ -1,3 +1,4 @@
+import { KNOWN_FIELDS, type ExtraField } from '#contract/extra-fields.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
 import { acceptedBy, unusedPrice } from './accepted-by.js';
@@ -65,8 +66,26 @@ function modelProblems(
     else if (model.kind === 'chat' && !descriptorOf(provider).chat)
       say(['routes', index], `goes to ${route.provider}, which does not support chats`);
   }
+  if (Number.isNaN(Date.parse(model.shutdown_date ?? '1970-01-01'))) say(['shutdown_date'], 'is not a valid date');
+  if (model.successors && model.shutdown_date === undefined) say(['successors'], 'needs a shutdown_date');
   if (model.kind === 'chat' && model.accepts) say(['accepts'], 'applies to image models only');
+  if (model.kind === 'chat' && model.extra) say(['extra'], 'applies to image models only');
+  for (const [field, bounds] of Object.entries(model.extra ?? {})) {
+    const text = extraFieldProblem(field, bounds);
+    if (text !== undefined) say(['extra', field], text);
+  }
   return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
+}
+
+/** What is wrong with a field of `extra`: whatever callers send must have a bound. */
+function extraFieldProblem(name: string, { type, min, max, enum: texts, max_length: length }: ExtraField) {
+  if (KNOWN_FIELDS.includes(name)) return 'is a field of every image request';
+  const isNumber = type === 'integer' || type === 'number';
+  if (isNumber ? texts !== undefined || length !== undefined : min !== undefined || max !== undefined)
+    return isNumber ? 'may only have min and max' : 'may not have min and max';
+  if (isNumber && (min === undefined || max === undefined || min > max)) return 'needs min and max, in this order';
+  if (type === 'string' && texts === undefined && length === undefined) return 'needs enum or max_length';
+  return type === 'boolean' && (texts !== undefined || length !== undefined) ? 'may have no bounds' : undefined;
 }
 
 function priceProblems(name: string, model: ModelSource, file: CatalogFile): EntryProblem[] {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { OPENAI_CATALOG, SANDBOX_CATALOG } from './built-in.js';
+import { openAiCatalog, SANDBOX_CATALOG } from './built-in.js';
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { CatalogError, findModel, modelOf, priceAt } from './catalog.js';
 import { CATALOG_SCHEMA } from './catalog-schema.js';
@@ -115,12 +115,38 @@ describe('a catalog', () => {
 
   it('is built in for OpenAI and for the sandbox', () => {
     const env = { OPENAI_API_KEY: 'k' };
-    for (const text of [SANDBOX_CATALOG, OPENAI_CATALOG]) {
+    const before = new Date('2026-11-30T23:59:59Z');
+    const after = new Date('2026-12-01T00:00:00Z');
+    const ending = ['gpt-image-1.5', 'gpt-image-1.5-2025-12-16', 'gpt-image-1-mini', 'chatgpt-image-latest'];
+    const lasting = [
+      ...['gpt-image-2', 'gpt-image-2-2026-04-21', 'gpt-image-2.6-sunburst', 'gpt-image-2.6-flare'],
+      ...['gpt-image-2.5-sunburst', 'gpt-image-2.5-sunburst-2026-09-08'],
+      ...['gpt-image-2.5-flare', 'gpt-image-2.5-flare-2026-09-08'],
+    ];
+    const chats = ['gpt-5.5', 'gpt-5.4'];
+    for (const [text, names] of [
+      [SANDBOX_CATALOG, ['gpt-image-2', ...chats]],
+      [openAiCatalog(before), [...lasting, ...ending, ...chats]],
+      [openAiCatalog(after), [...lasting, ...chats]],
+      [openAiCatalog(after, { baseUrl: 'http://10.0.0.5/v1', imageModel: 'flux' }), ['gpt-image-2', ...chats]],
+    ] as const) {
       const catalog = parseCatalog(text, 'built in', env);
-      expect([...catalog.models.keys()]).toEqual(['gpt-image-2', 'gpt-5.5', 'gpt-5.4']);
+      expect([...catalog.models.keys()]).toEqual(names);
       expect(modelOf(catalog, 'image', 'gpt-image-2')).toBeDefined();
       expect(modelOf(catalog, 'chat', 'gpt-image-2')).toBeUndefined();
     }
+    const sandbox = parseCatalog(SANDBOX_CATALOG, 'built in', env);
+    expect(lasting.map((name) => findModel(sandbox, name)?.name)).toEqual(lasting.map(() => 'gpt-image-2'));
+    const openai = parseCatalog(openAiCatalog(before), 'built in', env).models;
+    expect(openai.get('gpt-image-1-mini')).toMatchObject({
+      end: { shutdownDate: '2026-12-01', successors: ['gpt-image-2.6-sunburst', 'gpt-image-2.6-flare'] },
+      accepts: { inputFidelities: ['low'], maxN: 10 },
+      ranks: [[{ model: 'gpt-image-1-mini', sizes: ['1024x1024', '1536x1024', '1024x1536'] }]],
+    });
+    expect(openai.get('gpt-image-2')).toMatchObject({
+      end: undefined,
+      accepts: { ...BASE_VALUES, inputFidelities: [] },
+    });
   });
 
   it('is refused with every problem and its line', () => {
@@ -198,8 +224,41 @@ models:
       sizes: ['1:1'],
       pixelSizes: false,
       maxN: 1,
+      complexities: [],
+      inputFidelities: ['high', 'low'],
+    });
+    expect(accepts('{ complexities: [low, high], input_fidelities: [] }')).toEqual({
+      ...BASE_VALUES,
+      complexities: ['low', 'high'],
+      inputFidelities: [],
     });
     expect(accepts('{ max_n: 4, output_formats: [gif] }')).toEqual({ ...BASE_VALUES, maxN: 4, outputFormats: ['gif'] });
+  });
+
+  it('bounds every field that only it knows', () => {
+    const withExtra = (extra: string): string => FULL.replace('    owned_by: acme\n', `    extra: ${extra}\n`);
+    const good =
+      '{ seed: { type: integer, min: 0, max: 9 }, sampler: { type: string, enum: [a] }, tiling: { type: boolean } }';
+    const model = parseCatalog(withExtra(good), 'models.yaml', ENV).models.get('gpt-image-2');
+    expect([...(model?.extra ?? [])]).toEqual([
+      ['seed', { type: 'integer', min: 0, max: 9 }],
+      ['sampler', { type: 'string', enum: ['a'] }],
+      ['tiling', { type: 'boolean' }],
+    ]);
+    for (const [extra, problem] of [
+      ['{ seed: { type: integer, min: 0 } }', 'seed needs min and max, in this order'],
+      ['{ seed: { type: integer, min: 2, max: 1 } }', 'seed needs min and max, in this order'],
+      ['{ steps: { type: number, min: 0, max: 1, max_length: 2 } }', 'steps may only have min and max'],
+      ['{ style: { type: string } }', 'style needs enum or max_length'],
+      ['{ style: { type: string, max_length: 2, min: 1 } }', 'style may not have min and max'],
+      ['{ fast: { type: boolean, enum: [a] } }', 'fast may have no bounds'],
+      ['{ markup: { type: boolean } }', 'markup is a field of every image request'],
+    ] as const)
+      expect(problemsOf(withExtra(extra))).toEqual([expect.stringContaining(`models.gpt-image-2.extra.${problem}`)]);
+    expect(problemsOf(withExtra('{ Seed: { type: boolean } }'))).toEqual([
+      expect.stringContaining('must be up to 64 lowercase letters, digits and _'),
+      expect.stringContaining('extra'),
+    ]);
   });
 
   it('prices every quality that a model accepts, and no other', () => {

@@ -42,7 +42,9 @@ function toModel(name: string, entry: ModelSource, file: CatalogFile): ModelEntr
     aliases: entry.aliases ?? [],
     kind: entry.kind,
     ownedBy: entry.owned_by ?? 'darkroom',
+    end: entry.shutdown_date ? { shutdownDate: entry.shutdown_date, successors: entry.successors ?? [] } : undefined,
     accepts: acceptedBy(entry, descriptorsOf(entry, file)),
+    extra: new Map(Object.entries(entry.extra ?? {})),
     ranks: ranksOf(entry.routes).map((rank) => rank.map((route) => toRoute(name, route, file))),
     prices: (entry.prices ?? []).map(toPrice),
   };

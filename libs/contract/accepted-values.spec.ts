@@ -7,6 +7,8 @@ const NARROW: AcceptedValues = {
   sizes: ['16:9', '2:3'],
   pixelSizes: false,
   maxN: 4,
+  complexities: ['low', 'high'],
+  inputFidelities: ['low'],
 };
 
 describe('the values that a model accepts', () => {
@@ -23,6 +25,10 @@ describe('the values that a model accepts', () => {
     ['background', 'blue', 'generation', undefined],
     ['quality', 7, 'generation', undefined],
     ['size', undefined, 'edit', undefined],
+    ['complexity', 'low', 'generation', undefined],
+    ['complexity', 'medium', 'edit', 'complexity must be one of low, high'],
+    ['input_fidelity', 'low', 'edit', undefined],
+    ['input_fidelity', 'high', 'edit', 'input_fidelity must be one of low'],
     ['n', 4, 'edit', undefined],
     ['n', 5, 'generation', 'n must be at most 4'],
     ['n', '5', 'generation', undefined],

@@ -12,6 +12,11 @@ export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 export const DEFAULT_RESPONSE_FORMATS = ['both', ...RESPONSE_FORMATS] as const;
 export type DefaultResponseFormat = (typeof DEFAULT_RESPONSE_FORMATS)[number];
 
+/** Values of `complexity`: how much the model plans before it draws. */
+export const COMPLEXITIES = ['low', 'medium', 'high'] as const;
+/** Values of `input_fidelity`. */
+export const INPUT_FIDELITIES = ['high', 'low'] as const;
+
 /** The values that a model accepts in image request fields whose values differ between models. */
 export interface AcceptedValues {
   /** For generations. */
@@ -24,6 +29,10 @@ export interface AcceptedValues {
   readonly pixelSizes: boolean;
   /** Largest `n`, the number of images of one request. */
   readonly maxN: number;
+  /** Empty: the model has no `complexity`. */
+  readonly complexities: readonly string[];
+  /** Empty: `input_fidelity` has no effect, because the model always keeps what it sees. */
+  readonly inputFidelities: readonly string[];
 }
 
 /** Accepted by gpt-image-2, and by every model whose entry and providers don't say otherwise. */
@@ -34,6 +43,8 @@ export const BASE_VALUES: AcceptedValues = {
   sizes: IMAGE_SIZES,
   pixelSizes: true,
   maxN: 1,
+  complexities: [],
+  inputFidelities: INPUT_FIDELITIES,
 };
 
 /** Why the model does not accept a field's value, with the accepted ones. Other rules check the value's type. */
@@ -52,6 +63,12 @@ export function valueProblem(
       return unlessOneOf(accepted.outputFormats, field, value);
     case 'size':
       return sizeProblem(accepted, value);
+    case 'complexity':
+      return accepted.complexities.length === 0
+        ? { code: 'unsupported_parameter', message: 'The model does not support complexity.' }
+        : unlessOneOf(accepted.complexities, field, value);
+    case 'input_fidelity':
+      return accepted.inputFidelities.length === 0 ? undefined : unlessOneOf(accepted.inputFidelities, field, value);
     default:
       return undefined;
   }

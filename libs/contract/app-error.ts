@@ -1,3 +1,4 @@
+import type { ModerationDetails } from './moderation-details.js';
 import { errorKind, publicCode, type ErrorCode, type ErrorType } from './error-codes.js';
 
 interface AppErrorDetails {
@@ -7,6 +8,8 @@ interface AppErrorDetails {
   readonly taskId?: string;
   /** Seconds to wait before a retry. */
   readonly retryAfter?: number;
+  /** What the provider's moderation blocked. */
+  readonly moderation?: ModerationDetails | undefined;
   /** The cause, for the log only. */
   readonly cause?: unknown;
 }
@@ -20,6 +23,7 @@ export class AppError extends Error {
   readonly param: string | undefined;
   readonly taskId: string | undefined;
   readonly retryAfter: number | undefined;
+  readonly moderation: ModerationDetails | undefined;
 
   constructor(
     readonly code: ErrorCode,
@@ -30,6 +34,7 @@ export class AppError extends Error {
     this.param = details.param;
     this.taskId = details.taskId;
     this.retryAfter = details.retryAfter;
+    this.moderation = details.moderation;
   }
 
   get status(): number {
@@ -43,6 +48,8 @@ export interface ErrorDetail {
   code: string | null;
   message: string;
   param: string | null;
+  /** Only of `moderation_blocked`, if the provider said more. */
+  moderation_details?: ModerationDetails;
 }
 
 /** The body of every error response. */
@@ -61,5 +68,6 @@ export function errorDetail(error: AppError): ErrorDetail {
     code: publicCode(error.code),
     message: error.message,
     param: error.param ?? null,
+    ...(error.moderation === undefined ? {} : { moderation_details: error.moderation }),
   };
 }

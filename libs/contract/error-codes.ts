@@ -45,6 +45,7 @@ export const ERROR_KINDS = {
   image_too_large: badRequest,
   image_too_small: badRequest,
   image_file_too_large: badRequest,
+  image_file_not_found: badRequest,
   invalid_mask: badRequest,
   moderation_blocked: refusedImage,
   invalid_image_file: refusedImage,

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ModerationDetails } from './moderation-details.js';
 
 class ErrorDetailView {
   @ApiProperty({ example: 'invalid_request_error' })
@@ -15,6 +16,12 @@ class ErrorDetailView {
 
   @ApiPropertyOptional({ description: 'ID of the task, if one was created before the error.' })
   task_id?: string;
+
+  @ApiPropertyOptional({
+    type: ModerationDetails,
+    description: 'Of `moderation_blocked` only: what was blocked, if the provider says so.',
+  })
+  moderation_details?: ModerationDetails;
 }
 
 /** ErrorBody, as the OpenAPI document shows it. */

@@ -1,4 +1,5 @@
 import type { OutputFormat } from './accepted-values.js';
+import type { ExtraValues } from './extra-fields.js';
 
 /**
  * What a request may ask of a provider besides prompt, images, and size. Declare a new field in the request's class
@@ -14,8 +15,16 @@ export interface ImageOptionValues {
   readonly outputCompression: number | null;
   /** The caller's name for its end user. */
   readonly user: string | null;
-  /** A digest that identifies the end user to the provider. Older tasks don't have it. */
+  /** A digest that identifies the end user to the provider. Older tasks don't have it, nor what follows. */
   readonly safetyIdentifier?: string | null;
+  /** How much to plan before drawing, apart from the quality. */
+  readonly complexity?: string | null;
+  /** Frames of a GIF, 2..16. */
+  readonly frameCount?: number | null;
+  /** How long each frame of a GIF is shown, in ms. */
+  readonly frameDurationMs?: number | null;
+  /** Fields that only the model's catalog entry knows; absent when there are none. */
+  readonly extra?: ExtraValues;
 }
 
 /** The same options for adapters: undefined = not requested. */
@@ -33,9 +42,13 @@ const FIELDS = {
   outputCompression: 'output_compression',
   user: 'user',
   safetyIdentifier: 'safety_identifier',
-} as const satisfies Record<keyof ImageOptionValues, string>;
+  complexity: 'complexity',
+  frameCount: 'frame_count',
+  frameDurationMs: 'frame_duration_ms',
+} as const satisfies Record<NamedOption, string>;
 
-type Fields = { readonly [Name in keyof ImageOptionValues as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };
+type NamedOption = Exclude<keyof ImageOptionValues, 'extra'>;
+type Fields = { readonly [Name in NamedOption as (typeof FIELDS)[Name]]?: ImageOptionValues[Name] };
 
 /** The options of a validated request; absent ones are null, and the default format is png. */
 export function optionsOf(fields: Fields): ImageOptionValues {
@@ -48,7 +61,7 @@ export function optionsOf(fields: Fields): ImageOptionValues {
 
 /** A task's options, for an adapter. */
 export function requestedOptions(options: ImageOptionValues): RequestedOptions {
-  const names = Object.keys(FIELDS) as (keyof ImageOptionValues)[];
+  const names = [...Object.keys(FIELDS), 'extra'] as (keyof ImageOptionValues)[];
   return Object.fromEntries(names.map((name) => [name, options[name] ?? undefined])) as unknown as RequestedOptions;
 }
 

@@ -3,6 +3,8 @@ import { LongText, startOf, type Text } from './long-text.js';
 
 /** Maximum reference images of a request. */
 export const MAX_REFERENCE_IMAGES = 16;
+/** Ids of images that an account has uploaded. */
+export const UPLOAD_ID = /^upload_[0-9A-Z]{26}$/;
 /** Longest data URI or JSON image_url, in characters. */
 export const MAX_REFERENCE_LENGTH = 20_971_520;
 /** Longest http(s) URL, in characters; servers don't accept longer ones. */
@@ -75,19 +77,13 @@ export function editImagesProblem(value: unknown, property: string): FieldProble
   return firstProblem(value, (item, at) => imageObjectProblem(item, property + at));
 }
 
-/** An `{image_url}` object: an item of `images`, or `mask`. */
+/** An `{image_url}` or `{file_id}` object: an item of `images`, or `mask`. */
 export function imageObjectProblem(value: unknown, name: string): FieldProblem | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { code: 'invalid_type', message: `${name} must be an object with image_url` };
+    return { code: 'invalid_type', message: `${name} must be an object with image_url or file_id` };
   }
   const { image_url: reference, file_id: fileId } = value as { image_url?: unknown; file_id?: unknown };
-  if (fileId !== undefined && fileId !== null) {
-    return {
-      code: 'unsupported_parameter',
-      message: `${name}.file_id is not supported; use image_url`,
-      at: '.file_id',
-    };
-  }
+  if (fileId !== undefined && fileId !== null) return fileIdProblem(fileId, name, reference);
   if (reference === undefined || reference === null) {
     return {
       code: 'missing_required_parameter',
@@ -97,6 +93,16 @@ export function imageObjectProblem(value: unknown, name: string): FieldProblem |
   }
   const problem = referenceProblem(reference, `${name}.image_url`);
   return problem && { ...problem, at: '.image_url' };
+}
+
+/** OpenAI's own files can't be opened here. */
+function fileIdProblem(fileId: unknown, name: string, reference: unknown): FieldProblem | undefined {
+  const isBoth = reference !== undefined && reference !== null;
+  if (!isBoth && typeof fileId === 'string' && UPLOAD_ID.test(fileId)) return undefined;
+  const message = isBoth
+    ? `${name} has both image_url and file_id: send one of them`
+    : `${name}.file_id must be the id of an image uploaded to /v1/uploads/images; use image_url for others`;
+  return { code: 'unsupported_parameter', message, at: '.file_id' };
 }
 
 function tooMany(property: string): FieldProblem {

@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ChoiceField, Field, FlagField, IntegerField, TextField } from './field.js';
 import type { FieldProblem } from './field-rule.js';
 import {
@@ -7,9 +7,16 @@ import {
   imageUrlsProblem,
   MAX_REFERENCE_IMAGES,
   MAX_REFERENCE_LENGTH,
+  UPLOAD_ID,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
-import { RESPONSE_FORMATS, type OutputFormat, type ResponseFormat } from './accepted-values.js';
+import {
+  COMPLEXITIES,
+  INPUT_FIDELITIES,
+  RESPONSE_FORMATS,
+  type OutputFormat,
+  type ResponseFormat,
+} from './accepted-values.js';
 import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH } from './text-rules.js';
 
@@ -20,6 +27,10 @@ const MAX_USER_LENGTH = 2_048;
 /** The same limit as OpenAI's. */
 const MAX_SAFETY_IDENTIFIER_LENGTH = 64;
 const MAX_CALLBACK_LENGTH = 2_048;
+/** Of a GIF; the same limits as OpenAI's. */
+const MIN_FRAMES = 2;
+const MAX_FRAMES = 16;
+const MAX_FRAME_MS = 655_350;
 
 function callbackProblem(value: unknown, property: string): FieldProblem | undefined {
   if (typeof value !== 'string') return undefined;
@@ -127,6 +138,31 @@ export class ImageOptions {
   })
   output_compression?: number;
 
+  @ChoiceField(COMPLEXITIES, {
+    optional: true,
+    typed: true,
+    description:
+      'How much the model plans before it draws, apart from `quality`. One of `capabilities.complexities` of ' +
+      'GET /v1/models/{id}; refused by models without it.',
+  })
+  complexity?: string;
+
+  @IntegerField({
+    optional: true,
+    min: MIN_FRAMES,
+    max: MAX_FRAMES,
+    description: 'Frames of an animated GIF; only with `output_format` gif, and without a mask.',
+  })
+  frame_count?: number;
+
+  @IntegerField({
+    optional: true,
+    min: 1,
+    max: MAX_FRAME_MS,
+    description: 'How long each frame of a GIF is shown, in milliseconds; only with `output_format` gif.',
+  })
+  frame_duration_ms?: number;
+
   @TextField({ optional: true, maxLength: MAX_USER_LENGTH, description: 'Your identifier for the end user.' })
   user?: string;
 
@@ -188,8 +224,19 @@ export class ImageGenerationRequest extends ImageOptions {
 
 /** An image of a JSON edit. */
 export class ImageReference {
-  @ApiProperty({ type: String, maxLength: MAX_REFERENCE_LENGTH, description: 'http(s) URL or base64 data URI.' })
-  image_url!: Text;
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: MAX_REFERENCE_LENGTH,
+    description: 'http(s) URL or base64 data URI. Either this or `file_id`.',
+  })
+  image_url?: Text;
+
+  @ApiPropertyOptional({
+    type: String,
+    pattern: UPLOAD_ID.source,
+    description: '`id` of an image uploaded with POST /v1/uploads/images by the same account.',
+  })
+  file_id?: string;
 }
 
 /** Fields that JSON and multipart edits share. */
@@ -210,7 +257,11 @@ class EditOptions extends ImageOptions {
   @QualityField('edit_qualities')
   quality?: string;
 
-  @ChoiceField(['high', 'low'], { optional: true, typed: true })
+  @ChoiceField(INPUT_FIDELITIES, {
+    optional: true,
+    typed: true,
+    description: 'One of `capabilities.input_fidelities` of GET /v1/models/{id}; no effect on models without it.',
+  })
   input_fidelity?: string;
 }
 

@@ -33,6 +33,9 @@ export class ImageResponse {
   @ApiProperty()
   quality!: string;
 
+  @ApiPropertyOptional({ description: 'The `safety_identifier` of the request, or else its `user`, if it has one.' })
+  safety_identifier?: string;
+
   @ApiPropertyOptional({ type: ImageUsageView, description: 'Present if the provider reported it.' })
   usage?: ImageUsage;
 
@@ -56,6 +59,7 @@ export function imageResponse(task: ResultTask, first: ResultImage, data: ImageD
     output_format: first.contentType.replace('image/', ''),
     background: task.options.background === 'transparent' ? 'transparent' : 'opaque',
     quality: task.options.quality ?? 'auto',
+    ...endUserOf(task),
     ...(task.usage === null ? {} : { usage: task.usage }),
     ...warningsOf(task, first),
   };
@@ -95,6 +99,9 @@ export class ImagePartialEvent extends ImageEvent {
 export class ImageCompletedEvent extends ImageEvent {
   @ApiProperty({ enum: ['image_generation.completed', 'image_edit.completed'] })
   type!: string;
+
+  @ApiPropertyOptional({ description: 'The `safety_identifier` of the request, or else its `user`, if it has one.' })
+  safety_identifier?: string;
 
   @ApiPropertyOptional({
     type: ImageUsageView,
@@ -147,9 +154,16 @@ export function completedEvent(
     size: measuredSize(image),
     output_format: image.contentType.replace('image/', ''),
     ...commonOf(task),
+    ...endUserOf(task),
     ...(task.usage === null || !isLast ? {} : { usage: task.usage }),
     ...(isLast ? warningsOf(task, images[0]) : {}),
   };
+}
+
+/** As OpenAI's: an empty identifier is none. */
+function endUserOf({ options: { safetyIdentifier, user } }: ResultTask): { safety_identifier?: string } {
+  const identifier = safetyIdentifier || user;
+  return identifier ? { safety_identifier: identifier } : {};
 }
 
 function familyOf(task: ResultTask): string {

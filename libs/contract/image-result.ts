@@ -1,4 +1,5 @@
 import type { ErrorDetail } from './app-error.js';
+import type { ExtraValues } from './extra-fields.js';
 import type { ImageUsage } from './image-usage.js';
 import { whyIgnored } from './request-fields.js';
 
@@ -24,6 +25,9 @@ export interface ResultTask {
     readonly background: string | null;
     readonly pixels?: { readonly width: number; readonly height: number } | null;
     readonly ignored?: readonly string[];
+    readonly extra?: ExtraValues;
+    readonly user?: string | null;
+    readonly safetyIdentifier?: string | null;
   };
   readonly status: 'pending' | 'completed' | 'failed' | 'cancelled';
   readonly phase: 'queued' | 'running' | 'storing' | 'done';

@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { BASE_VALUES } from './accepted-values.js';
+import { BASE_VALUES, COMPLEXITIES } from './accepted-values.js';
+import type { ExtraField } from './extra-fields.js';
 import { MAX_REFERENCE_IMAGES } from './image-reference.js';
 import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
 
@@ -67,6 +68,28 @@ export class ModelCapabilities {
     description: 'Accepted values of `output_format`.',
   })
   output_formats?: string[];
+
+  @ApiPropertyOptional({
+    type: [String],
+    example: COMPLEXITIES,
+    description: 'Accepted values of `complexity`; absent if the model does not support it.',
+  })
+  complexities?: string[];
+
+  @ApiPropertyOptional({
+    type: [String],
+    example: BASE_VALUES.inputFidelities,
+    description: 'Values of `input_fidelity` that have an effect; absent if none has.',
+  })
+  input_fidelities?: string[];
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { seed: { type: 'integer', min: 0, max: 4294967295 } },
+    description: 'Further fields of requests for this model, with their types and bounds.',
+  })
+  extra?: Record<string, ExtraField>;
 
   @ApiPropertyOptional({ description: 'Whether the model accepts reference images.' })
   edits?: boolean;
@@ -139,6 +162,14 @@ export class ModelView {
 
   @ApiProperty()
   owned_by!: string;
+
+  @ApiProperty({
+    type: String,
+    format: 'date',
+    nullable: true,
+    description: 'First day, in UTC, on which requests for the model are refused; null if no end is known.',
+  })
+  shutdown_date!: string | null;
 
   @ApiProperty({ type: [String], example: ['image-generation'], description: '`image-generation` or `openai` (chat).' })
   supported_endpoint_types!: string[];

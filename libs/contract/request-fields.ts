@@ -20,6 +20,8 @@ export interface ReadFields<T> {
   readonly request: T;
   /** Names of the fields that the class does not declare; never their values. */
   readonly ignored: readonly string[];
+  /** The same fields with their values, for models whose catalog entries know them. Never logged. */
+  readonly unknown: ReadonlyMap<string, unknown>;
 }
 
 /**
@@ -32,13 +34,13 @@ export function readFields<T extends object>(requestClass: new () => T, body: un
   }
   const known = fieldsOf(requestClass);
   const request = new requestClass();
-  const ignored: string[] = [];
+  const unknown = new Map<string, unknown>();
   for (const [name, value] of Object.entries(body)) {
     if (value === null || value === undefined) continue;
-    if (!known.includes(name)) ignored.push(name);
+    if (!known.includes(name)) unknown.set(name, value);
     else Reflect.set(request, name, plain(value));
   }
-  return { request, ignored };
+  return { request, ignored: [...unknown.keys()], unknown };
 }
 
 /** Longer than any text field may be, in characters. */
@@ -59,6 +61,7 @@ const MAX_NAME_LENGTH = 64;
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
   resolution: 'The field resolution has no effect with a size in pixels',
   output_compression: 'The field output_compression only applies to jpeg and webp',
+  input_fidelity: 'The field input_fidelity has no effect with this model',
   callback_url: 'The field callback_url only applies to asynchronous calls',
 };
 

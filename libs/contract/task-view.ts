@@ -1,3 +1,5 @@
+import { ModerationDetails } from './moderation-details.js';
+import type { ExtraValues } from './extra-fields.js';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { costView, CostView, type ViewedCost } from './cost-view.js';
 import { measuredSize, unixSeconds, warningsOf, type ResultImage, type ResultTask } from './image-result.js';
@@ -52,6 +54,12 @@ export class TaskErrorView {
 
   @ApiProperty({ type: 'integer', description: 'Status the synchronous endpoint would have returned.' })
   http_status!: number;
+
+  @ApiPropertyOptional({
+    type: ModerationDetails,
+    description: 'Of `moderation_blocked` only: what was blocked, if the provider says so.',
+  })
+  moderation_details?: ModerationDetails;
 }
 
 /** One step in a task's timeline. Times are Unix seconds with milliseconds. */
@@ -122,6 +130,14 @@ export class TaskView {
 
   @ApiProperty({ description: '`x-request-id` of the request that created the task.' })
   request_id!: string;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { seed: 7 },
+    description: 'Fields of the request that only this model has, see `capabilities.extra` of GET /v1/models/{id}.',
+  })
+  extra?: ExtraValues;
 
   @ApiProperty({ type: 'integer' })
   created!: number;
@@ -259,6 +275,7 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     type: 'image',
     action: task.action,
     request_id: task.requestId,
+    ...(task.options.extra === undefined ? {} : { extra: task.options.extra }),
     created: unixSeconds(task.createdAt),
     ...(task.finishedAt === null ? {} : timesOf(task, task.finishedAt, completed)),
     ...expectationOf(task),

@@ -1,4 +1,5 @@
 import type { Sharp } from 'sharp';
+import { openFrames } from './sharp.js';
 import type { ImageType } from './sniff.js';
 
 const PNG_LEVEL = 6;
@@ -24,6 +25,14 @@ export function encodeAs(pipeline: Sharp, type: ImageType, compression: number |
     quality: atLeastOne(compression ?? DEFAULT_JPEG_QUALITY),
     chromaSubsampling: (compression ?? DEFAULT_JPEG_QUALITY) >= 90 ? '4:4:4' : '4:2:0',
   });
+}
+
+/** An animated GIF that repeats; frames are raw RGBA of one size. */
+export function encodeFrames(
+  frames: readonly Buffer[],
+  { width, height, delayMs }: { readonly width: number; readonly height: number; readonly delayMs: number },
+): Sharp {
+  return openFrames(frames, width, height).gif({ effort: GIF_EFFORT, delay: frames.map(() => delayMs), loop: 0 });
 }
 
 /** The contract's range starts at 0, the encoders' at 1. */

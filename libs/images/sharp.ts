@@ -49,6 +49,12 @@ export function openImage(bytes: Buffer): Sharp {
   });
 }
 
+/** Opens raw RGBA frames that this program created, all of the same size, as the pages of one image. */
+export function openFrames(frames: readonly Buffer[], width: number, height: number): Sharp {
+  const raw = { width, height: height * frames.length, channels: 4, pageHeight: height } as const;
+  return sharp(Buffer.concat(frames), { raw }).timeout({ seconds: MAX_CODEC_SECONDS });
+}
+
 /** Opens raw pixels that this program created: `width * height * channels` bytes, row by row. */
 export function openPixels(pixels: Buffer, width: number, height: number, channels: 3 | 4): Sharp {
   return sharp(pixels, { raw: { width, height, channels } }).timeout({ seconds: MAX_CODEC_SECONDS });

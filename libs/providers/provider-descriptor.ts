@@ -47,6 +47,11 @@ export interface SupportedOptions {
   readonly moderation: 'always' | 'without images' | 'never';
   readonly inputFidelity: 'always' | 'with images' | 'never';
   readonly transparency: boolean;
+  readonly complexity: boolean;
+  /** Whether it draws animated GIFs with a chosen number and duration of frames. */
+  readonly frames: boolean;
+  /** Whether fields of `extra`, which only a model's entry knows, are sent on. */
+  readonly extra: boolean;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#contract/error-codes.js';
+import type { ModerationDetails } from '#contract/moderation-details.js';
 
 /** Message for callers when a vendor blocks a prompt or an image. */
 export const BLOCKED = 'The provider’s safety system refused this request.';
@@ -20,6 +21,8 @@ interface ProviderErrorFate {
   readonly isAboutRequest?: boolean;
   /** Why it rejected the request, in its own words, for the caller: without secrets and addresses. */
   readonly reason?: string | undefined;
+  /** What its moderation blocked, for the caller. */
+  readonly moderation?: ModerationDetails | undefined;
   /** HTTP status of the vendor's response, or the one in its body; absent if it is 200 or there was no response. */
   readonly status?: number | undefined;
   /** The vendor's own message, redacted by `providerMessage`. */
@@ -42,6 +45,7 @@ export class ProviderError extends Error {
   readonly keyRefused: boolean;
   readonly isAboutRequest: boolean;
   readonly reason: string | undefined;
+  readonly moderation: ModerationDetails | undefined;
   readonly status: number | undefined;
   readonly providerMessage: string | undefined;
 
@@ -58,6 +62,7 @@ export class ProviderError extends Error {
     this.keyRefused = fate.keyRefused ?? false;
     this.isAboutRequest = fate.isAboutRequest ?? false;
     this.reason = fate.reason;
+    this.moderation = fate.moderation;
     this.status = fate.status;
     this.providerMessage = fate.providerMessage;
   }

@@ -24,7 +24,7 @@ export interface CallRejection {
  * How a call ended, as far as it affects later calls:
  * - `succeeded`: closes the breaker, and clears the key's refusals
  * - `failed`: the provider's fault, which counts toward the breaker
- * - `key_refused`: 401, 402, 403 or 429: this key cools down
+ * - `key_refused`: 401, 402, 403 or 429: this key cools down; after a call of an image job for images alone
  * - `neutral`: the caller's fault, ours, or an abort: changes nothing
  */
 export type CallOutcome = 'succeeded' | 'failed' | 'key_refused' | 'neutral';

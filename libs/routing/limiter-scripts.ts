@@ -11,13 +11,20 @@ const KEEP_MS = 86_400_000;
 /** When to ask again, in ms, if it is unknown when a slot becomes free or how a probe ends. */
 const ASK_AGAIN_MS = 1_000;
 
+/** Ends the name of a key's field that holds for images alone; no name of a key has a tab. */
+export const IMAGES_ONLY = '\timages';
+
+/** The plain name of the key in `key`, if that is one for images alone, or else nil. */
+const PLAIN_KEY = `string.match(key, '^(.*)${IMAGES_ONLY}$')`;
+
 const NOW = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
  * KEYS: calls (task -> end of its lease), owners (task -> permit), starts (permit -> time), the others of the line,
- * breaker, keys (name -> `<end of its pause> <refusals>`); ARGV: four of the line, task, permit, key, whether it resumes,
+ * breaker, keys (name -> `<end of its pause> <refusals>`); ARGV: four of the line, task, permit, key, which ends in
+ * IMAGES_ONLY for an image, so that both of its pauses count, whether it resumes,
  * lease, then who asks, if known: account, weight, key, weight, the job by which the task comes back if it waits ('' =
  * a chat), and the ms that it has left. Returns the reason of a refusal and the ms until a retry, or '' and the time;
  * then the jobs to call.
@@ -53,7 +60,10 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
       if tonumber(till) > now then return refuse('open', till - now) end
       if probe and probe ~= task and redis.call('ZSCORE', calls, probe) then return refuse('open', ${ASK_AGAIN_MS}) end
     end
-    local rested = tonumber(string.match(redis.call('HGET', keys, ARGV[7]) or '', '^%d+')) or 0
+    local key = ARGV[7]
+    local function rest_of(name) return tonumber(string.match(redis.call('HGET', keys, name) or '', '^%d+')) or 0 end
+    local plain = ${PLAIN_KEY}
+    local rested = math.max(rest_of(key), plain and rest_of(plain) or 0)
     if rested > now then return refuse('cooling', rested - now) end
     redis.call('ZREMRANGEBYSCORE', starts, '-inf', now - ${WINDOW_MS})
     local has_slot = own_or_kept_place()
@@ -114,6 +124,9 @@ export const LEAVE = new RedisScript(`${NOW}${LINE}
   end
   if outcome == 'succeeded' then
     if rested <= now then redis.call('HDEL', keys, key) end
+    local plain = ${PLAIN_KEY}
+    local all = plain and tonumber(string.match(redis.call('HGET', keys, plain) or '', '^%d+'))
+    if all and all <= now then redis.call('HDEL', keys, plain) end
     if not trips then redis.call('DEL', failures) end
     if decides then
       redis.call('DEL', breaker, failures)

@@ -4,7 +4,7 @@ import type { GatheringRedis } from '#redis/gathering-redis.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { IMAGE_QUEUE } from '#queue/job-catalog.js';
-import { ENTER, FORGET, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
+import { ENTER, FORGET, IMAGES_ONLY, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
 import type { Asking, CallOutcome, CallRejection, RefusalReason } from './call-permit.js';
 import { LINE_PARTS } from './provider-line.js';
 import { RoutingConfig } from './routing.config.js';
@@ -21,6 +21,8 @@ export interface LimitedCall {
   readonly provider: string;
   readonly keyName: string;
   readonly taskId: string;
+  /** Whether it is for an image: what such a call says of its key does not keep chats from using it. */
+  readonly isImage: boolean;
   /** Of its provider, by which places are given away. */
   readonly limits: ProviderEntry['limits'];
 }
@@ -77,9 +79,9 @@ export class LimiterState {
     call: LimitedCall,
     { resume = false, caller, jobId = '', remainingMs = LONGEST_MS }: Asking,
   ): Promise<Answer<CallRejection | { readonly startedAt: number }>> {
-    const { permit, provider, keyName, taskId } = call;
+    const { permit, provider, keyName, taskId, isImage } = call;
     const keys = this.keys(provider, ...LINE_PARTS, 'breaker', 'keys');
-    const asks = [taskId, permit, keyName, resume ? 1 : 0, this.config.slotLeaseMs];
+    const asks = [taskId, permit, isImage ? imagesOf(keyName) : keyName, resume ? 1 : 0, this.config.slotLeaseMs];
     const who = caller && [caller.accountId, caller.accountWeight, caller.originalKeyId, caller.weight];
     const values = [...this.lineOf(call), ...asks, ...(who ? [...who, jobId, wholeMs(remainingMs)] : [])];
     const [reason, ms, called] = (await ENTER.run(this.redis, keys, values)) as [RefusalReason | '', number, string[]];
@@ -92,10 +94,18 @@ export class LimiterState {
    */
   async leave(call: LimitedCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
     if (outcome === 'succeeded' && !isLimited(call)) await this.redis.company(SUCCESS_WAITS_MS);
-    const { permit, provider, keyName, taskId } = call;
+    const { permit, provider, keyName, taskId, isImage } = call;
     const { failures, pauseMs, keyPauseMs } = this.config;
     const keys = this.keys(provider, ...LINE_PARTS, 'breaker', 'keys', 'failures');
-    const report = [taskId, permit, keyName, outcome, startedAt, wholeMs(retryAfterMs), wholeMs(keepMs)];
+    const report = [
+      taskId,
+      permit,
+      isImage ? imagesOf(keyName) : keyName,
+      outcome,
+      startedAt,
+      wholeMs(retryAfterMs),
+      wholeMs(keepMs),
+    ];
     const values = [...this.lineOf(call), ...report, failures, FAILURE_WINDOW_MS, pauseMs, keyPauseMs];
     return { answer: undefined, called: (await LEAVE.run(this.redis, keys, values)) as string[] };
   }
@@ -126,9 +136,7 @@ export class LimiterState {
       starts,
       breaker: trips === 0 ? 'closed' : openMs > 0 ? 'open' : 'half-open',
       openMs,
-      cooling: new Map(
-        resting.flatMap((name, index) => (index % 2 === 0 ? [[String(name), Number(resting[index + 1])]] : [])),
-      ),
+      cooling: pausesOf(resting),
     }));
   }
 
@@ -142,6 +150,21 @@ export class LimiterState {
   private keys(provider: string, ...parts: Part[]): string[] {
     return parts.map((part) => `${this.redisConfig.redisPrefix}:gate:${provider}:${part}`);
   }
+}
+
+/** A key's field for images, beside the one for all calls, which has its plain name. */
+function imagesOf(keyName: string): string {
+  return `${keyName}${IMAGES_ONLY}`;
+}
+
+/** The longest pause of each key, whether for all calls or for images alone. */
+function pausesOf(resting: readonly (string | number)[]): Map<string, number> {
+  const pauses = new Map<string, number>();
+  for (let at = 0; at < resting.length; at += 2) {
+    const name = String(resting[at]).replace(IMAGES_ONLY, '');
+    pauses.set(name, Math.max(pauses.get(name) ?? 0, Number(resting[at + 1])));
+  }
+  return pauses;
 }
 
 function isLimited({ limits: { concurrency = 0, startsPerMinute = 0 } }: LimitedCall): boolean {

@@ -48,7 +48,8 @@ export class ProviderLimiter implements OnApplicationShutdown {
   ): Promise<CallPermit | CallRejection> {
     if (!asking.resume && !asking.evenDrained && this.drained.has(entry.name))
       return this.refuse(entry, { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
-    const call = { permit: randomUUID(), provider: entry.name, keyName, taskId, limits: entry.limits };
+    const isImage = (asking.jobId ?? '') !== '';
+    const call = { permit: randomUUID(), provider: entry.name, keyName, taskId, isImage, limits: entry.limits };
     const answer = await this.tell((state) => state.enter(call, asking));
     if (answer !== undefined && 'reason' in answer) return this.refuse(entry, answer);
     return this.permit(call, answer?.startedAt ?? 0);

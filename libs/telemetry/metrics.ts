@@ -45,6 +45,12 @@ export class Metrics {
   );
   /** `outcome`: completed, failed, cancelled; `code`: the error code of a failed task, or empty. */
   readonly tasksEnded = this.counter('tasks_ended_total', 'Tasks that reached a final state.', ['outcome', 'code']);
+  /** `stage`: input, output, unknown; `category`: one of OpenAI's, `other`, or `unknown` if the provider names none. */
+  readonly moderationBlocks = this.counter(
+    'moderation_blocks_total',
+    'Tasks that a provider’s moderation blocked, once for each category it named.',
+    ['stage', 'category'],
+  );
   readonly images = this.counter('images_total', 'Images of completed tasks.', ['model', 'provider']);
   readonly taskWait = this.histogram('task_wait_seconds', 'Time from acceptance of a task to its first start.', {
     labels: ['model', 'tier'],

@@ -11,6 +11,8 @@ interface Recorded {
   readonly version: string;
   readonly file: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What it asks for if nobody configures it; absent: its users choose. */
+  readonly model?: string;
   /** JSON bodies, without model and prompt. */
   readonly generations: readonly Fields[];
   readonly edits: readonly { readonly fields: Fields; readonly images: readonly string[]; readonly mask?: true }[];
@@ -41,6 +43,7 @@ const RECORDED: readonly Recorded[] = [
     client: 'LibreChat',
     version: 'danny-avila/LibreChat, the revision that reads IMAGE_GEN_OAI_MODEL',
     file: 'api/app/clients/tools/structured/OpenAIImageTools.js',
+    model: 'gpt-image-2.5-flare',
     headers: SDK,
     generations: [
       { n: 1, background: 'auto', output_format: 'png', quality: 'auto', size: 'auto' },
@@ -111,7 +114,7 @@ describe('recorded requests of clients', () => {
   });
   afterAll(() => platform.close());
 
-  const shared = (client: string) => ({ model: 'gpt-image-2', prompt: `a house for ${client}` });
+  const shared = ({ client, model = 'gpt-image-2' }: Recorded) => ({ model, prompt: `a house for ${client}` });
 
   async function expectImage(response: Response, { reads, loadsWithKey }: Recorded, size: unknown): Promise<void> {
     const body = (await response.json()) as { data: Partial<Record<'url' | 'b64_json', string>>[] };
@@ -131,17 +134,17 @@ describe('recorded requests of clients', () => {
   }
 
   describe.each(RECORDED)('$client ($version, $file)', (recorded) => {
-    const { client, headers = {} } = recorded;
+    const { headers = {} } = recorded;
 
     it.each(recorded.generations)('gets its image for %j', async (fields) => {
-      const body = { ...shared(client), ...fields };
+      const body = { ...shared(recorded), ...fields };
       const response = await platform.call('/v1/images/generations', { headers, body });
       await expectImage(response, recorded, fields['size']);
     });
 
     it.each(recorded.edits)('gets its edit for %j', async ({ fields, images, mask: hasMask }) => {
       const form = new FormData();
-      for (const [name, value] of Object.entries({ ...shared(client), ...fields })) form.append(name, String(value));
+      for (const [name, value] of Object.entries({ ...shared(recorded), ...fields })) form.append(name, String(value));
       const file = (bytes: Buffer): Blob => new Blob([new Uint8Array(bytes)], { type: 'image/png' });
       images.forEach((name, place) => {
         form.append(name, file(png), `${place}.png`);

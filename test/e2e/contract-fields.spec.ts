@@ -95,6 +95,14 @@ describe('fields', () => {
     ['partial_images 4', { partial_images: 4 }, bad('integer_above_max_value', 'partial_images')],
     ['user 7', { user: 7 }, bad('invalid_type', 'user')],
     ['a long name', { safety_identifier: 'a'.repeat(65) }, bad('string_above_max_length', 'safety_identifier')],
+    ['complexity', { complexity: 'high' }, bad('unsupported_parameter', 'complexity')],
+    ['complexity best', { complexity: 'best' }, bad('invalid_value', 'complexity')],
+    ['frames of a png', { frame_count: 4 }, bad('unsupported_parameter', 'frame_count')],
+    ['a duration of frames of a png', { frame_duration_ms: 90 }, bad('unsupported_parameter', 'frame_duration_ms')],
+    ['one frame', { frame_count: 1 }, bad('integer_below_min_value', 'frame_count')],
+    ['17 frames', { frame_count: 17 }, bad('integer_above_max_value', 'frame_count')],
+    ['an svg wanted', { output_format: 'svg' }, bad('invalid_value', 'output_format')],
+    ['svg', { svg: { model: 'gpt-5.5' } }, bad('unsupported_parameter', 'svg')],
     ['stream "true"', { stream: 'true' }, bad('invalid_type', 'stream')],
     ['strict "true"', { strict: 'true' }, bad('invalid_type', 'strict')],
     ['transparent jpeg', { background: 'transparent', output_format: 'jpeg' }, bad('invalid_value', 'background')],
@@ -261,6 +269,14 @@ describe('fields', () => {
     expect(response.headers.get('x-ignored-params')).toBe('seed, n___x__y, style, callback_url');
     const many = await generate(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`x${n}`, n])));
     expect(many.headers.get('x-ignored-params')).toMatch(/^x0, x1, .*, x31, \.\.\.$/);
+  });
+
+  it('tell whose image it is, as the provider was told', async () => {
+    const of = async (fields: object): Promise<unknown> =>
+      ((await (await generate(fields)).json()) as Record<string, unknown>)['safety_identifier'];
+    expect(await of({ safety_identifier: 'a1', user: 'someone' })).toBe('a1');
+    expect(await of({ safety_identifier: '', user: 'someone' })).toBe('someone');
+    expect(await of({ user: '' })).toBeUndefined();
   });
 
   it('of the answer are those of the contract, in either form', async () => {

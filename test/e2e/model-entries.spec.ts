@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import sharp from 'sharp';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -48,8 +49,17 @@ models:
       output_formats: [webp, jpeg]
       sizes: ['16:9', '1:1']
       pixel_sizes: false
+    extra:
+      seed: { type: integer, min: 0, max: 4294967295 }
+      sampler: { type: string, enum: [euler, ddim] }
+      tiling: { type: boolean }
     routes: [{ provider: vendor }]
     prices: [{ from: 2026-01-01, per_image: { 1k: { auto: 1, xhigh: 3 }, 2k: { auto: 2, xhigh: 4 }, 4k: 5 } }]
+  moving:
+    kind: image
+    accepts: { output_formats: [png, gif], complexities: [low, high] }
+    routes: [{ provider: drawn }]
+  old-8: { kind: image, shutdown_date: 2026-02-01, successors: [vivid-9], routes: [{ provider: drawn }] }
   gpt-5.5: { kind: chat, aliases: [gpt-4o], routes: [{ provider: drawn }] }
 `;
     await writeFile(join(folder, 'models.yaml'), file);
@@ -127,6 +137,12 @@ models:
       sizes: ['16:9', '1:1'],
       resolutions: ['1k', '2k', '4k'],
       edits: true,
+      extra: {
+        seed: { type: 'integer', min: 0, max: 4_294_967_295 },
+        sampler: { type: 'string', enum: ['euler', 'ddim'] },
+        tiling: { type: 'boolean' },
+      },
+      input_fidelities: ['high', 'low'],
       masks: true,
       qualities: ['low', 'xhigh', 'max'],
       edit_qualities: ['low'],
@@ -168,7 +184,7 @@ models:
     expect(await quote.json()).toMatchObject({ model: 'gpt-image-2' });
     expect(await modelNamed('dall-e-3')).toEqual(await modelNamed('gpt-image-2'));
     const list = (await (await platform.call('/v1/models')).json()) as { data: ModelAnswer[] };
-    expect(list.data.map(({ id }) => id)).toEqual(['gpt-image-2', 'vivid-9', 'gpt-5.5']);
+    expect(list.data.map(({ id }) => id)).toEqual(['gpt-image-2', 'vivid-9', 'moving', 'gpt-5.5']);
   });
 
   it('makes its other names good for chats, whose use counts as its own', async () => {
@@ -194,6 +210,8 @@ models:
 
   it('is what a key of the console is for, whichever of its names was given', async () => {
     const admin = await signInFirstAdmin(platform);
+    const { ending } = await admin.ask<{ ending: unknown }>('/catalog');
+    expect(ending).toEqual([{ name: 'old-8', shutdown_date: '2026-02-01', successors: ['vivid-9'] }]);
     const models = ['gpt-image-1', 'gpt-4o', 'gpt-image-2'];
     const { key } = await admin.ask<{ key: { id: string; models: string[] } }>('/keys', {
       body: { name: 'some models', models },
@@ -207,8 +225,80 @@ models:
   });
 
   it('does not make up names: an image request for another model names those that are served', async () => {
-    expect(await refusal(await post(GENERATIONS, { model: 'dall-e-2' }))).toBe(
-      '400 model_not_found: model: The model does not exist; available: gpt-image-2, vivid-9',
+    expect(await refusal(await post(GENERATIONS, { model: 'gpt-image-9' }))).toBe(
+      '400 model_not_found: model: The model does not exist; available: gpt-image-2, vivid-9, moving',
     );
+  });
+
+  it('may allow fields that no code knows: they are checked, sent on, and shown in the task', async () => {
+    const extra = { seed: 7, sampler: 'ddim', tiling: true };
+    const sent = await post(GENERATIONS, { model: 'vivid-9', ...extra, steps: 20 });
+    expect([sent.status, sent.headers.get('x-ignored-params')]).toEqual([200, 'steps']);
+    expect(JSON.parse(String(upstream.calls.at(-1)?.body))).toMatchObject({ ...extra, model: 'vivid-9' });
+    const task = await platform.call(`/v1/tasks/${sent.headers.get('x-task-id') ?? ''}`);
+    expect(((await task.json()) as { data: object }).data).toMatchObject({ extra });
+    const form = new FormData();
+    form.append('image', new Blob([new Uint8Array(png)]), 'a.png');
+    const texts = { model: 'vivid-9', prompt: 'a house', seed: '8', sampler: 'euler', tiling: 'false' };
+    for (const [name, value] of Object.entries(texts)) form.append(name, value);
+    const edited = await platform.call(EDITS, { body: form });
+    expect([edited.status, edited.headers.get('x-ignored-params')]).toEqual([200, null]);
+    const options = await platform.pool.query<{ options: { extra: unknown } }>(
+      'SELECT options FROM tasks WHERE id = $1',
+      [edited.headers.get('x-task-id')],
+    );
+    expect(options.rows[0]?.options.extra).toEqual({ seed: 8, sampler: 'euler', tiling: false });
+    expect(String(upstream.calls.at(-1)?.body)).toMatch(/name="seed"\r\n\r\n8\r\n/);
+    expect(await refusal(await post(GENERATIONS, { model: 'vivid-9', seed: -1 }))).toBe(
+      '400 integer_below_min_value: seed: seed must be at least 0',
+    );
+    expect(await refusal(await post(GENERATIONS, { model: 'vivid-9', sampler: 'dpm' }))).toBe(
+      '400 invalid_value: sampler: sampler must be one of euler, ddim',
+    );
+    const other = await post(GENERATIONS, { model: 'gpt-image-2', seed: 7 });
+    expect([other.status, other.headers.get('x-ignored-params')]).toEqual([200, 'seed']);
+  });
+
+  it('may draw GIFs with frames, which stay as they are', async () => {
+    const moving = { model: 'moving', output_format: 'gif', size: '1056x640', response_format: 'b64_json' };
+    const response = await post(GENERATIONS, { ...moving, frame_count: 3, frame_duration_ms: 90, complexity: 'low' });
+    const body = (await response.json()) as { data: { b64_json: string }[]; warnings?: string[] };
+    expect([response.status, body.warnings]).toEqual([200, undefined]);
+    const bytes = Buffer.from(body.data[0]?.b64_json ?? '', 'base64');
+    expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({
+      format: 'gif',
+      width: 1056,
+      pageHeight: 640,
+      pages: 3,
+      delay: [90, 90, 90],
+    });
+    expect(await refusal(await post(GENERATIONS, { ...moving, size: '320x192', frame_count: 3 }))).toMatch(
+      /^400 invalid_value: size: A GIF loses its frames when it is resized\. An image of 320x192 pixels is only possible/,
+    );
+    const mask = { image_url: uri };
+    const masked = { ...moving, images: [mask], mask, frame_count: 3 };
+    expect(await refusal(await post(EDITS, masked))).toBe(
+      "400 unsupported_parameter: frame_count: frame_count can't be combined with a mask.",
+    );
+    expect(await refusal(await post(GENERATIONS, { ...moving, complexity: 'medium' }))).toBe(
+      '400 invalid_value: complexity: complexity must be one of low, high',
+    );
+  });
+
+  it('ends on its day, and so does what OpenAI has ended; both name what replaces them', async () => {
+    expect(await refusal(await post(GENERATIONS, { model: 'dall-e-2' }))).toBe(
+      '400 model_not_found: model: The model was shut down on 2026-05-12. Use gpt-image-2. Available: gpt-image-2, vivid-9, moving',
+    );
+    expect(await refusal(await post(GENERATIONS, { model: 'old-8' }))).toBe(
+      '400 model_not_found: model: The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9, moving',
+    );
+    expect((await platform.call('/v1/models/old-8')).status).toBe(404);
+    const chat = await platform.call('/v1/chat/completions', {
+      body: { model: 'old-8', messages: [{ role: 'user', content: 'a house' }] },
+    });
+    expect([chat.status, ((await chat.json()) as Failure).error.message]).toEqual([
+      404,
+      'The model was shut down on 2026-02-01. Use vivid-9. Available: gpt-image-2, vivid-9, moving',
+    ]);
   });
 });

@@ -19,6 +19,7 @@ describe('models, health and documents', () => {
       object: 'model',
       created: expect.any(Number) as number,
       owned_by: 'darkroom',
+      shutdown_date: null,
       supported_endpoint_types: ['image-generation'],
       capabilities: {
         sizes,
@@ -29,6 +30,7 @@ describe('models, health and documents', () => {
         qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
         edit_qualities: ['standard', 'low', 'medium', 'high', 'auto'],
         output_formats: ['png', 'jpeg', 'webp'],
+        input_fidelities: ['high', 'low'],
       },
       limits: { requests_per_minute: null, images: 16, n: 1, prompt_characters: 32_000 },
     };

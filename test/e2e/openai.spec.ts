@@ -58,6 +58,71 @@ describe('images from an OpenAI-compatible server', () => {
     expect(upstream.calls.at(-1)?.headers['idempotency-key']).toBe(task['id']);
   });
 
+  it('serves the models that OpenAI has today, and says what replaces an older one', async () => {
+    const { data } = (await (await platform.call('/v1/models')).json()) as {
+      data: { id: string; shutdown_date: string | null; capabilities: object }[];
+    };
+    for (const version of ['2.5', '2.6'])
+      for (const kind of ['sunburst', 'flare'])
+        expect(data).toContainEqual(
+          expect.objectContaining({ id: `gpt-image-${version}-${kind}`, shutdown_date: null }),
+        );
+    expect(data.find(({ id }) => id === 'gpt-image-2.6-flare')?.capabilities).toMatchObject({
+      qualities: expect.arrayContaining(['xhigh', 'max']) as string[],
+      output_formats: ['png', 'jpeg', 'webp', 'gif'],
+      complexities: ['low', 'medium', 'high'],
+    });
+    upstream.script(image(png));
+    // LibreChat's default.
+    const flare = { model: 'gpt-image-2.5-flare', n: 1, background: 'auto', quality: 'auto', size: 'auto' };
+    expect((await generate({ ...flare, resolution: undefined, response_format: undefined })).status).toBe(200);
+    const sent = JSON.parse(String(upstream.calls.at(-1)?.body)) as Record<string, unknown>;
+    expect(sent).toMatchObject({ model: 'gpt-image-2.5-flare', size: 'auto', quality: 'auto', background: 'auto' });
+    const retired = await generate({ model: 'gpt-image-1' });
+    expect(retired.status).toBe(400);
+    expect(await retired.json()).toMatchObject({
+      error: {
+        code: 'model_not_found',
+        message: expect.stringMatching(
+          /^The model was shut down on 2026-10-23\. Use gpt-image-2\.5-sunburst or gpt-image-2\.5-flare\. Available: gpt-image-2, /,
+        ) as string,
+      },
+    });
+  });
+
+  it('gets no input_fidelity for models that reject the field, and the caller learns of it', async () => {
+    upstream.script(image(png));
+    const picture = `data:image/png;base64,${png.toString('base64')}`;
+    const edit = (changes: object) =>
+      platform.call('/v1/images/edits', {
+        body: { prompt: 'a pear', images: [{ image_url: picture }], input_fidelity: 'high', ...changes },
+      });
+    const response = await edit({});
+    expect([response.status, response.headers.get('x-ignored-params')]).toEqual([200, 'input_fidelity']);
+    expect(String(upstream.calls.at(-1)?.body)).not.toContain('input_fidelity');
+    expect((await edit({ strict: true, size: '1024x1024' })).status).toBe(400);
+  });
+
+  it('says what its moderation blocked: to the caller, in the task, and in an event', async () => {
+    const details = { categories: ['sexual', 'a new one'], moderation_stage: 'output' };
+    const blocked = { type: 'image_generation_user_error', code: 'moderation_blocked', moderation_details: details };
+    upstream.script(apiError(400, blocked));
+    const response = await generate();
+    const { error } = (await response.json()) as { error: Record<string, unknown> };
+    expect([response.status, error]).toEqual([
+      400,
+      expect.objectContaining({ code: 'moderation_blocked', param: 'prompt', moderation_details: details }),
+    ]);
+    const task = await taskOf(response);
+    expect(task['error']).toMatchObject({ code: 'moderation_blocked', moderation_details: details });
+    const streamed = await (await generate({ stream: true, response_format: undefined })).text();
+    expect(streamed).toContain(
+      '"moderation_details":{"categories":["sexual","a new one"],"moderation_stage":"output"}',
+    );
+    upstream.script(apiError(400, { type: 'image_generation_user_error', code: 'moderation_blocked' }));
+    expect(((await (await generate()).json()) as { error: object }).error).not.toHaveProperty('moderation_details');
+  });
+
   it('is asked for the smallest size that it can draw and that covers the pixels, and told who the end user is', async () => {
     upstream.script(image(await plainImage(816, 816)));
     const safety = { safety_identifier: 'f3a1'.repeat(16) };

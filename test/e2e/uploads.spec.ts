@@ -14,6 +14,7 @@ const UPLOADS = '/v1/uploads/images';
 const PART = 'content-disposition: form-data; name="file"; filename="a.png"';
 
 interface Answer {
+  id: string;
   url: string;
   filename: string;
   content_type: string;
@@ -84,6 +85,7 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
     expect(response.status).toBe(200);
     const answer = (await response.json()) as Answer;
     expect(answer).toEqual({
+      id: idOf(answer),
       url: expect.stringMatching(/\/u\/upload_[0-9A-Z]{26}\?exp=\d+&sig=[\w-]{22}$/) as string,
       filename: expect.stringMatching(/^ré .*1.*\.png$/) as string,
       content_type: 'image/jpeg',
@@ -99,6 +101,43 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
       idOf(answer),
     ]);
     expect(rows).toEqual([{ account_id: 'acct_default', bytes: jpeg.length, content_type: 'image/jpeg' }]);
+  });
+
+  it('is named by its id in edits of its account, and of no other', async () => {
+    const image = await upload(png);
+    const mask = await upload(await gradientImage(256, 192, 'png', 4));
+    const edit = (body: object, options: CallOptions = {}) =>
+      platform.call('/v1/images/edits', { body: { prompt: 'x', ...body }, ...options });
+    const response = await edit({
+      images: [{ file_id: image.id }, { image_url: image.url }],
+      mask: { file_id: mask.id },
+    });
+    expect(response.status).toBe(200);
+    const { rows } = await platform.pool.query<{ inputs: unknown; mask: unknown }>(
+      'SELECT inputs, mask FROM tasks WHERE id = $1',
+      [response.headers.get('x-task-id')],
+    );
+    const key = `uploads/${image.id}`;
+    const input = { kind: 'object', key, bytes: png.length, pixels: 256 * 192 };
+    expect(rows).toEqual([
+      {
+        inputs: [
+          { ...input, param: 'images[0].file_id' },
+          { ...input, param: 'images[1].image_url' },
+        ],
+        mask: expect.objectContaining({ key: `uploads/${mask.id}`, param: 'mask.file_id' }) as unknown,
+      },
+    ]);
+    const refusal = async (answer: Response): Promise<string> => {
+      const { error } = (await answer.json()) as { error: { code: string; param: string } };
+      return `${answer.status} ${error.code} ${error.param}`;
+    };
+    const stranger = await platform.newKey({}, await platform.newAccount());
+    const notFound = '400 image_file_not_found images[0].file_id';
+    expect(await refusal(await edit({ images: [{ file_id: image.id }] }, { key: stranger }))).toBe(notFound);
+    expect(await refusal(await edit({ images: [{ file_id: `upload_${'0'.repeat(26)}` }] }))).toBe(notFound);
+    const both = { file_id: image.id, image_url: image.url };
+    expect(await refusal(await edit({ images: [both] }))).toBe('400 unsupported_parameter images[0].file_id');
   });
 
   it('is taken from the store by any number of requests, though its address is one that may not be fetched', async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { doctor } from '../../apps/standalone/src/commands/doctor.js';
@@ -46,6 +46,27 @@ describe('doctor', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^fail {2}secrets .* SECRET_KEY must have at least 32/));
     expect(lines).toContainEqual(expect.stringMatching(/^fail {2}redis {2}/));
     expect(lines).toContainEqual(expect.stringMatching(/^ok {4}storage /));
+  });
+
+  it('warns of models that end soon or have ended, and says what to use instead', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
+    const file = join(folder, 'models.yaml');
+    const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const model = (end: string): string => `{ kind: image, shutdown_date: ${end}, routes: [{ provider: drawn }] }`;
+    await writeFile(
+      file,
+      `providers: { drawn: { type: sandbox } }
+models:
+  soon: ${model(day(29))}
+  later: ${model(day(40))}
+  gone: { kind: image, shutdown_date: 2026-02-01, successors: [soon, later], routes: [{ provider: drawn }] }
+`,
+    );
+    const lines = await report({ MODELS_FILE: file, DATA_DIR: folder });
+    expect(lines.filter((line) => /^\w+ +models /.test(line))).toEqual([
+      `warn  models              3 in ${file}; soon ends on ${day(29)}; gone ended on 2026-02-01 (use soon or later)`,
+    ]);
+    await rm(folder, { recursive: true });
   });
 
   it('goes on with the other checks when the state of a running product can’t be read', async () => {

@@ -12,6 +12,7 @@ import {
 
 const WAIT = { timeoutMs: 30_000 };
 type Answer = CallPermit | CallRejection;
+const CALLER = { accountId: 'acct_1', accountWeight: 1, originalKeyId: 'key_1', weight: 1 };
 
 /** Of a time that Redis counts down, in ms: it rounds to whole ones. */
 const elapsedSince = (began: number): number => performance.now() - began + 2;
@@ -143,6 +144,20 @@ describe('a provider in trouble, at several processes', () => {
     expect(refusal.retryAfterMs).toBeGreaterThan(20_000 - elapsedSince(began));
     expect(refusal.retryAfterMs).toBeLessThanOrEqual(20_000);
     expect(reasonOf(await ask(2, 'b'))).toBeUndefined();
+  });
+
+  it('keeps a key that an image was refused with back for images, and for chats only one that a chat was', async () => {
+    const forImage = (index: number, key = 'a') =>
+      at(index).enter(entry, key, `task-${tasks++}`, { caller: CALLER, jobId: `job-${tasks}` });
+    passed(await forImage(0)).end('key_refused', 20_000);
+    expect(await waitUntil(async () => (await look()).cooling.has('a'), WAIT)).toBe(true);
+    expect(reasonOf(await forImage(1))).toBe('cooling');
+    expect(reasonOf(await forImage(1, 'b'))).toBeUndefined();
+    const chat = passed(await at(2).enter(entry, 'a', `task-${tasks++}`, { caller: CALLER }));
+    chat.end('key_refused', 40_000);
+    expect(await waitUntil(async () => ((await look()).cooling.get('a') ?? 0) > 20_000, WAIT)).toBe(true);
+    expect(reasonOf(await at(0).enter(entry, 'a', `task-${tasks++}`, { caller: CALLER }))).toBe('cooling');
+    expect(((await forImage(1)) as CallRejection).retryAfterMs).toBeGreaterThan(20_000);
   });
 
   it('keeps a key back twice as long each time it is refused, until it is taken', async () => {

@@ -156,6 +156,29 @@ describe('running one task', () => {
     });
   });
 
+  it('keeps and counts what moderation blocked, by known categories alone', async () => {
+    const details = { categories: ['violence', 'a new one', 'another'], moderation_stage: 'output' as const };
+    const blocked = new ProviderError('moderation_blocked', 'Blocked.', {
+      retryable: false,
+      charged: 'no',
+      moderation: details,
+    });
+    const one = worker(vendor(() => Promise.reject(blocked)));
+    const id = await accepted();
+    await one.run(id);
+    expect(await read(id)).toMatchObject({ error: { code: 'moderation_blocked', moderation_details: details } });
+    const counted = (await one.metrics.text()).split('\n').filter((line) => line.includes('moderation_blocks_total{'));
+    expect(counted.sort()).toEqual([
+      'darkroom_moderation_blocks_total{stage="output",category="other"} 1',
+      'darkroom_moderation_blocks_total{stage="output",category="violence"} 1',
+    ]);
+    const other = worker();
+    await other.run(await accepted({ prompt: 'x [[fault=moderation]]' }));
+    expect(await other.metrics.text()).toContain(
+      'darkroom_moderation_blocks_total{stage="unknown",category="unknown"} 1',
+    );
+  });
+
   it('does not buy a second time when the outcome of the first call is unknown', async () => {
     const id = await accepted();
     const claim = await room.transitions.claim(id, 'lost-worker', 1);

@@ -73,7 +73,7 @@ export function imageWorker(
   const drop = new DropInputs(room.database, store, logger);
   const settle = new SettleAttempt(transitions, ends, queue, events, drop, config, logger);
   const run = new RunTask(leases, starts, orders, images, settle, events, meter, logger);
-  return { leases, run: (id: string) => run.run(id).finally(() => leases.close()) };
+  return { leases, metrics, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }
 
 type Generate = ImageProvider['generate'];

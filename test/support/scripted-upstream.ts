@@ -116,7 +116,7 @@ export function image(bytes: Buffer, more: Readonly<Record<string, unknown>> = {
 /** OpenAI's error response. */
 export function apiError(
   status: number,
-  error: { type?: string; code?: string | null; param?: string | null; message?: string } = {},
+  error: { type?: string; code?: string | null; param?: string | null; message?: string; [more: string]: unknown } = {},
   headers: Readonly<Record<string, string>> = {},
 ): Script {
   const body = { error: { message: 'No.', type: 'server_error', code: null, param: null, ...error } };

@@ -10,6 +10,9 @@ const takes: SupportedOptions = {
   moderation: 'never',
   inputFidelity: 'never',
   transparency: false,
+  complexity: false,
+  frames: false,
+  extra: false,
 };
 
 async function load(): Promise<MakeAdapter> {

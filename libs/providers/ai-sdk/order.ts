@@ -1,5 +1,5 @@
 import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
-import { warnIgnored, NO_PARTIALS } from '../ignored-options.js';
+import { warnExtra, warnIgnored, warnUnsupported, NO_PARTIALS } from '../ignored-options.js';
 import type { Size } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 import type { LibraryCall } from './library-vendor.js';
@@ -22,6 +22,8 @@ export function warnIgnoredOptions(request: ProviderImageRequest, warnings: stri
   warnIgnored('quality', request.quality, warnings);
   warnIgnored('moderation', request.moderation, warnings);
   warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  warnUnsupported(request, warnings);
+  warnExtra(request, warnings);
   if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
 }

@@ -1,6 +1,6 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { warnIgnored } from '../ignored-options.js';
+import { warnExtra, warnIgnored, warnUnsupported } from '../ignored-options.js';
 import { gridSize, LATENT_SIZES, offeredSize, sizeOf, textOfSize, type Size } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
 import type { Workflow } from './workflow.js';
@@ -30,6 +30,8 @@ export function orderFor(request: ProviderImageRequest, workflows: Workflows): O
   warnIgnored('quality', knownQuality(request.quality, []), warnings);
   warnIgnored('moderation', request.moderation, warnings);
   warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  warnUnsupported(request, warnings);
+  warnExtra(request, warnings);
   if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   const { images } = request;
   if (images.length > 0 && images.length < workflow.takesImages) {

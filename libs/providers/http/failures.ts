@@ -1,4 +1,5 @@
 import type { ErrorCode } from '#contract/error-codes.js';
+import { readModerationDetails, type ModerationDetails } from '#contract/moderation-details.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
 import { errorWords, fieldsOf, unwrapped, type ErrorFields, type ErrorWords } from './error-body.js';
 import { valueAt } from './json-value.js';
@@ -71,7 +72,8 @@ export function refusal(facts: RefusalDetails): ProviderError {
     return make('upstream_error', 'The provider is not accepting requests from this service right now.', false);
   }
   if (isBlocked(status, named, words)) {
-    const blocked = { charged: facts.blockedCharge ?? 'no', param: 'prompt', keyRefused: false } as const;
+    const moderation = moderationIn(facts.body);
+    const blocked = { charged: facts.blockedCharge ?? 'no', param: 'prompt', keyRefused: false, moderation } as const;
     return make('moderation_blocked', BLOCKED, false, blocked);
   }
   if (status >= 500) {
@@ -96,6 +98,15 @@ export function refusal(facts: RefusalDetails): ProviderError {
   }
   if (status >= 400) return badRequest(named, fields?.param, status, said?.reason, make);
   return make('upstream_error', `The provider returned an unexpected response (${status}).`, false);
+}
+
+/** OpenAI's details, in the error or beside it. */
+function moderationIn(body: unknown): ModerationDetails | undefined {
+  const value = unwrapped(body);
+  return (
+    readModerationDetails(valueAt(value, 'error', 'moderation_details')) ??
+    readModerationDetails(valueAt(value, 'moderation_details'))
+  );
 }
 
 type Make = (

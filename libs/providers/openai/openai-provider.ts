@@ -48,7 +48,8 @@ export class OpenAiProvider implements ImageProvider {
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     const wantsPartials = request.partialImages > 0;
     // Partial images are optional: after any failure, the next start omits them.
-    const streamed = wantsPartials && this.settings.stream && !this.rejectsStreams && context.startNumber === 1;
+    const canStream = this.settings.stream && !this.rejectsStreams && request.outputFormat !== 'gif';
+    const streamed = wantsPartials && canStream && context.startNumber === 1;
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
     let partials = 0;

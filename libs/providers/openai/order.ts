@@ -36,6 +36,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   const isEdit = request.images.length > 0;
   const size = sizeFor(request, request.sizes ?? settings.imageSizes);
   const fields = {
+    ...request.extra,
     model: settings.imageModel ?? request.model,
     prompt: cleanPrompt(request.prompt, warnings),
     n: request.n,
@@ -45,6 +46,9 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     moderation: isEdit ? warnIgnored('moderation', request.moderation, warnings) : request.moderation,
     input_fidelity: isEdit ? request.inputFidelity : undefined,
     output_format: request.outputFormat === 'png' ? undefined : request.outputFormat,
+    complexity: request.complexity,
+    frame_count: request.frameCount,
+    frame_duration_ms: request.frameDurationMs,
     output_compression: COMPRESSED.includes(request.outputFormat) ? request.outputCompression : undefined,
     user: request.user,
     safety_identifier: request.safetyIdentifier,

@@ -3,6 +3,7 @@ import { encodeAs } from '#images/encode.js';
 import { registerFonts } from '#images/drawing.js';
 import { withImageSlot, openImage } from '#images/sharp.js';
 import type { ProviderImageRequest } from '../image-provider.js';
+import { animate } from './animate.js';
 import { drawEdit } from './draw-edit.js';
 import { drawGeneration } from './draw-generation.js';
 import { drawMasked } from './draw-masked.js';
@@ -38,9 +39,11 @@ export async function drawImage(
   const warnings: string[] = [];
   const pipeline = await openStoredImage(request, { prompt, variation, width, height, signal, warnings });
   signal.throwIfAborted();
-  const bytes = await withImageSlot(() =>
-    encodeAs(pipeline, request.outputFormat, request.outputCompression).toBuffer(),
-  );
+  const { outputFormat, outputCompression, frameCount, frameDurationMs } = request;
+  const moves = outputFormat === 'gif' && (frameCount ?? frameDurationMs) !== undefined;
+  const bytes = moves
+    ? await animate(pipeline, { frameCount, frameDurationMs }, warnings)
+    : await withImageSlot(() => encodeAs(pipeline, outputFormat, outputCompression).toBuffer());
   return { bytes, width, height, warnings };
 }
 

@@ -50,6 +50,29 @@ test('the same request gives the same bytes, another prompt or reference another
   expect(new Set(images.map((bytes) => bytes.toString('base64'))).size).toBe(3);
 });
 
+test('a GIF moves if frames are asked for, and has fewer of them if they are large', async () => {
+  const gif = { outputFormat: 'gif', frameCount: 4, frameDurationMs: 123 } as const;
+  const moving = await draw(gif);
+  expect(await sharp(moving, { animated: true }).metadata()).toMatchObject({
+    format: 'gif',
+    width: 320,
+    pageHeight: 192,
+    pages: 4,
+    delay: [120, 120, 120, 120],
+    loop: 0,
+  });
+  const pixels = await sharp(moving, { animated: true }).removeAlpha().raw().toBuffer();
+  const frames = [0, 1, 2, 3].map((at) => pixels.subarray((at * pixels.length) / 4, ((at + 1) * pixels.length) / 4));
+  expect(new Set(frames.map((frame) => frame.toString('base64'))).size).toBe(4);
+  expect((await sharp(await draw({ outputFormat: 'gif' })).metadata()).pages ?? 1).toBe(1);
+  const usual = await draw({ outputFormat: 'gif', frameDurationMs: 50 });
+  expect((await sharp(usual, { animated: true }).metadata()).pages).toBe(9);
+  const large = resultOf(
+    await sandbox.generate(requestOf({ ...gif, frameCount: 16, width: 1920, height: 1920 }), contextOf()),
+  );
+  expect(large.warnings).toEqual(['The sandbox drew 6 of 16 frames, because they are large.']);
+});
+
 test('families of prompts look different', async () => {
   const prompts = [
     'a cat',

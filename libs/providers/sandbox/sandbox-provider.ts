@@ -6,6 +6,7 @@ import type {
   ProviderImageResult,
   ProviderPending,
 } from '../image-provider.js';
+import { warnExtra } from '../ignored-options.js';
 import { gridSize, textOfSize, type SizeGrid } from '../offered-size.js';
 import { readDirectives, type Directives } from './directives.js';
 import { simulateFault } from './faults.js';
@@ -90,11 +91,13 @@ export class SandboxProvider implements ImageProvider {
       if (index !== undefined) context.onPartial(await drawPartial(first.bytes, index, request.outputFormat), index);
     });
     context.onProgress(100);
+    const warnings = [...first.warnings];
+    warnExtra(request, warnings);
     return {
       images: images.map(({ bytes }) => bytes),
       usage: countUsage(request, directives.prompt, first),
       warnings: [
-        ...first.warnings,
+        ...warnings,
         ...directives.unknown.map((text) => `The sandbox does not know the directive [[${text}]].`),
       ],
     };

@@ -11,6 +11,9 @@ const takes: SupportedOptions = {
   moderation: 'always',
   inputFidelity: 'never',
   transparency: false,
+  complexity: false,
+  frames: false,
+  extra: true,
 };
 
 async function load(): Promise<MakeAdapter> {

@@ -1,6 +1,6 @@
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
-import { warnIgnored, NO_PARTIALS } from '../ignored-options.js';
+import { warnIgnored, warnUnsupported, NO_PARTIALS } from '../ignored-options.js';
 import { ProviderError } from '../provider-error.js';
 import type { Dialect, ModelOption } from './dialect.js';
 
@@ -28,11 +28,19 @@ export function orderFor(request: ProviderImageRequest, dialect: Dialect, accept
       : warnIgnored('moderation', request.moderation, warnings),
   };
   warnIgnored('input_fidelity', request.inputFidelity, warnings);
+  warnUnsupported(request, warnings);
   if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   if (request.partialImages > 0) warnings.push(NO_PARTIALS);
   const given = Object.entries(optional).filter(([, value]) => value !== undefined);
   return {
-    fields: { model: request.model, prompt: request.prompt, n: request.n, ...fields, ...Object.fromEntries(given) },
+    fields: {
+      ...request.extra,
+      model: request.model,
+      prompt: request.prompt,
+      n: request.n,
+      ...fields,
+      ...Object.fromEntries(given),
+    },
     size,
     warnings,
   };

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { MODERATION_CATEGORIES, type ModerationDetails } from '#contract/moderation-details.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { LostCallers } from '../intake/lost-callers.js';
@@ -9,6 +10,8 @@ import type { Completion } from './task-transitions.js';
 import type { TaskOutcome } from '../row/task.js';
 
 type EndedTask = Pick<SlotTaker, 'id' | 'accountId' | 'originalKeyId'>;
+
+const UNTOLD: ModerationDetails = { categories: [], moderation_stage: 'unknown' };
 
 /** The connection for what is told of a task's end, which nothing waits for. */
 export const ENDS_REDIS = Symbol('ends redis');
@@ -35,8 +38,10 @@ export class TaskEnds {
     if (row?.waiter && !asynchronous) this.lost.markCompleted(task.id, row.waiter, this.connected);
   }
 
-  failed(task: EndedTask, asynchronous: boolean, code: string): void {
+  /** `moderation`: what the provider said of a blocked request. */
+  failed(task: EndedTask, asynchronous: boolean, code: string, moderation?: ModerationDetails): void {
     this.metrics.tasksEnded.inc({ outcome: 'failed', code });
+    if (code === 'moderation_blocked') this.countBlock(moderation);
     this.tell(task, asynchronous);
   }
 
@@ -45,6 +50,13 @@ export class TaskEnds {
     this.metrics.tasksEnded.inc({ outcome: 'cancelled', code: '' });
     this.tell(task, true);
     this.events.publishCancelled(task.id);
+  }
+
+  /** Providers may name any category, so only known ones become labels. */
+  private countBlock({ categories, moderation_stage: stage }: ModerationDetails = UNTOLD): void {
+    const known = categories.map((name) => (MODERATION_CATEGORIES.includes(name) ? name : 'other'));
+    for (const category of new Set(known.length === 0 ? ['unknown'] : known))
+      this.metrics.moderationBlocks.inc({ stage, category });
   }
 
   /** Only asynchronous tasks have webhooks, so it looks for none of a task that is known to be another. */

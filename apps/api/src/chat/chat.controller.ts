@@ -2,6 +2,7 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { endedText } from '#catalog/ending-models.js';
 import { findModel } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { chatPrices } from '#billing/quote.js';
@@ -51,6 +52,8 @@ export class ChatController {
         param: 'model',
       });
     }
+    const ended = endedText(catalog, model.kind, chat.model, new Date());
+    if (ended !== undefined) throw new AppError('unknown_model', ended, { param: 'model' });
     if (model.kind === 'image') return this.images.draw(request, reply, chat);
     assertNoUploadLinks(chat.body, this.signer);
     const prices = chatPrices(catalog, model, new Date());

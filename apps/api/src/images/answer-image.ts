@@ -134,13 +134,20 @@ export function failureOf(task: TaskSummary): AppError {
   if (task.status === 'cancelled') {
     return new AppError('task_cancelled', 'The task was cancelled.', { taskId: task.id });
   }
-  const { code, message, param } = task.error ?? {
+  const {
+    code,
+    message,
+    param,
+    moderation_details: moderation,
+  } = task.error ?? {
     code: null,
     message: 'The image could not be generated.',
     param: null,
+    moderation_details: undefined,
   };
   return new AppError(isErrorCode(code) ? code : 'internal_error', message, {
     taskId: task.id,
     ...(param === null ? {} : { param }),
+    moderation,
   });
 }

@@ -10,6 +10,8 @@ export type ImageFields = ImageOptions & {
   prompt: string;
   size?: string;
   quality?: string;
+  /** Of edits. */
+  input_fidelity?: string | null;
   callback_url?: string;
   /** Of generations. */
   image_urls?: readonly Text[];
@@ -31,6 +33,8 @@ export interface Asked {
   readonly fields: ImageFields;
   /** Names of what was sent besides, and has no effect. */
   readonly ignored: readonly string[];
+  /** Their values, of which a model's catalog entry may know some. */
+  readonly unknown: ReadonlyMap<string, unknown>;
   /** Undefined: the images are in the fields. */
   readonly files: StoredFiles | undefined;
   /** What the request's fingerprint covers. */

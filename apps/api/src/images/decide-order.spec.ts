@@ -54,6 +54,7 @@ function asked(changes: Partial<Asked>): Asked {
     action: 'generation',
     fields: new ImageGenerationRequest(),
     ignored: [],
+    unknown: new Map(),
     files: undefined,
     body: {},
     mark: { kind: 'unkeyed', retry: 0, counted: true },

@@ -9,9 +9,10 @@ import {
   type OutputFormat,
 } from '#contract/accepted-values.js';
 import { AppError } from '#contract/app-error.js';
+import { extraFromText, extraProblem, type ExtraField, type ExtraValues } from '#contract/extra-fields.js';
 import { assertFields } from '#contract/field-rule.js';
 import { optionsOf, wellFormed } from '#contract/image-options.js';
-import { DEFAULT_IMAGE_MODEL, type ImageOptions } from '#contract/image-request.js';
+import { DEFAULT_IMAGE_MODEL, type ImageOptions, type ImageReference } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
 import {
   DEFAULT_RESOLUTION,
@@ -33,10 +34,11 @@ import { namedModel, servedModel } from './image-models.js';
 import { plainName } from './image-query.js';
 
 /** An image that a request refers to, and the field that does so, for errors. */
-export interface Reference {
-  readonly reference: Text;
-  readonly param: string;
-}
+export type Reference = { readonly param: string } & (
+  | { readonly reference: Text; readonly fileId?: undefined }
+  /** The id of an upload. */
+  | { readonly fileId: string; readonly reference?: undefined }
+);
 
 /** A request that breaks no rule, with everything that the model and the API key say in place of what it leaves open. */
 export interface Order extends Pick<TaskCommand, 'action' | 'model' | 'prompt' | 'options' | 'callbackUrl'> {
@@ -65,10 +67,28 @@ interface Draft {
   /** Undefined for an unknown one, until a rule has refused that. */
   readonly model: ModelEntry | undefined;
   readonly accepts: AcceptedValues;
+  /** Fields that only the model's entry knows, with what it allows. */
+  readonly extras: readonly Extra[];
   /** As asked for, or what is usual for the model. */
   readonly size: string;
   readonly outputFormat: OutputFormat;
 }
+
+interface Extra {
+  readonly name: string;
+  readonly field: ExtraField;
+  readonly value: unknown;
+}
+
+/** A request without options, to find out what a route can draw. */
+const NOTHING_ASKED = {
+  quality: null,
+  moderation: null,
+  inputFidelity: null,
+  background: null,
+  images: 0,
+  mask: false,
+} as const;
 
 /** Throws AppError for a draft that breaks it. */
 type Rule = (draft: Draft) => void;
@@ -83,8 +103,10 @@ const RULES: readonly Rule[] = [
   pixelSizesWhereAllowed,
   servedModelOnly,
   validFields,
+  validExtras,
   modelOfTheKey,
   transparencyInItsFormats,
+  framesOfGifs,
   noStreamOfTasks,
   streamsInBase64,
   tasksInLinks,
@@ -100,9 +122,11 @@ export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
   const usual = usualValues(accepts, action);
   const size = fields.size ?? usual.size;
   const outputFormat = fields.output_format ?? usual.outputFormat;
-  const draft: Draft = { asked, caller, terms, model, accepts, size, outputFormat };
+  const extras = extrasOf(asked, model);
+  const draft: Draft = { asked, caller, terms, model, accepts, extras, size, outputFormat };
   for (const rule of RULES) rule(draft);
-  const ignored = [...asked.ignored, ...withoutEffect(draft)];
+  const unknown = asked.ignored.filter((name) => !extras.some((extra) => extra.name === name));
+  const ignored = [...unknown, ...withoutEffect(draft)];
   return {
     action,
     model: model?.name ?? DEFAULT_IMAGE_MODEL,
@@ -149,13 +173,15 @@ export function assertExact(
  */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
   markup: 'markup is not supported yet, and ignoring it would change the image.',
+  svg: 'svg needs output_format svg, which is not supported.',
   dryrun: 'dry_run belongs in the query: add ?dry_run=true to the URL.',
   strict: 'Unknown field. Did you mean strict?',
 };
 
 function nothingIgnoredThatChangesTheImage({ asked }: Draft): void {
   for (const param of asked.ignored) {
-    const name = plainName(param);
+    // A form sends the members of an object as svg[model].
+    const name = plainName(param.replace(/\[.*/s, ''));
     const text = Object.hasOwn(NOT_TO_IGNORE, name) ? NOT_TO_IGNORE[name] : undefined;
     if (text !== undefined) throw new AppError('unsupported_parameter', text, { param });
   }
@@ -178,6 +204,23 @@ function validFields({ asked: { action, fields }, accepts }: Draft): void {
   assertFields(fields, (field, value) => valueProblem(accepts, action, field, value));
 }
 
+/** The unknown fields that the model's entry allows; a form sends numbers and flags as texts. */
+function extrasOf({ unknown, files }: Asked, model: ModelEntry | undefined): Extra[] {
+  return [...unknown].flatMap(([name, sent]) => {
+    const field = model?.extra.get(name);
+    if (field === undefined) return [];
+    const value = files !== undefined && typeof sent === 'string' ? extraFromText(field, sent) : sent;
+    return [{ name, field, value }];
+  });
+}
+
+function validExtras({ extras }: Draft): void {
+  for (const { name, field, value } of extras) {
+    const problem = extraProblem(field, name, value);
+    if (problem) throw new AppError(problem.code, problem.message, { param: name });
+  }
+}
+
 function modelOfTheKey({ caller, model }: Draft): void {
   if (model === undefined || mayUseModel(caller, model)) return;
   throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
@@ -186,6 +229,25 @@ function modelOfTheKey({ caller, model }: Draft): void {
 function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): void {
   if (fields.background !== 'transparent' || outputFormat !== 'jpeg') return;
   throw invalid('background', 'background transparent needs output_format png or webp.');
+}
+
+/**
+ * Whoever asks for frames must not get a still image, which is all that is left of a GIF of another size, nor a whole
+ * new one where a mask leaves most of it alone.
+ */
+function framesOfGifs({ asked: { action, fields, files }, model, terms, size, outputFormat }: Draft): void {
+  const param = (['frame_count', 'frame_duration_ms'] as const).find((name) => fields[name] !== undefined);
+  if (param === undefined) return;
+  if (outputFormat !== 'gif') throw unsupported(param, `${param} needs output_format gif.`);
+  if (fields.mask !== undefined || (files?.mask ?? null) !== null)
+    throw unsupported(param, `${param} can't be combined with a mask.`);
+  const ask = { ...NOTHING_ASKED, action, pixels: frameOf(size, fields).pixels };
+  const problems = (model?.ranks.flat() ?? []).map((route) =>
+    adaptationsFor(route, terms.catalog.providers.get(route.provider), ask).find((found) => found.param === 'size'),
+  );
+  const [first] = problems;
+  if (first === undefined || problems.includes(undefined)) return;
+  throw invalid('size', `A GIF loses its frames when it is resized. ${first.what}`);
 }
 
 function noStreamOfTasks({ asked: { fields, asksForTask } }: Draft): void {
@@ -217,21 +279,33 @@ function editsHaveAnImage({ asked: { files } }: Draft): void {
 /** Formats to which `output_compression` applies. */
 const COMPRESSED: readonly OutputFormat[] = ['jpeg', 'webp'];
 
-/** Names of valid fields that have no effect together with the others. */
-function withoutEffect({ asked: { fields }, outputFormat }: Draft): string[] {
-  const isLost = fields.output_compression !== undefined && !COMPRESSED.includes(outputFormat);
-  return isLost ? ['output_compression'] : [];
+/** Names of valid fields that have no effect together with the others, or with the model. */
+function withoutEffect({ asked: { fields }, accepts, outputFormat }: Draft): string[] {
+  return [
+    ...(fields.output_compression === undefined || COMPRESSED.includes(outputFormat) ? [] : ['output_compression']),
+    ...(fields.input_fidelity === undefined || accepts.inputFidelities.length > 0 ? [] : ['input_fidelity']),
+  ];
 }
 
-function taskOptions({ asked: { fields }, size, outputFormat }: Draft, ignored: readonly string[]): TaskOptions {
+function taskOptions(
+  { asked: { fields }, extras, size, outputFormat }: Draft,
+  ignored: readonly string[],
+): TaskOptions {
+  const effective = ignored.includes('input_fidelity') ? { ...fields, input_fidelity: null } : fields;
   return {
     ...frameOf(size, fields),
-    ...optionsOf({ ...fields, output_format: outputFormat }),
+    ...optionsOf({ ...effective, output_format: outputFormat }),
+    ...(extras.length === 0 ? {} : { extra: extraValues(extras) }),
     ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
     ...(ignored.length === 0 ? {} : { ignored: shownNames(ignored) }),
   };
+}
+
+/** Of valid ones. */
+function extraValues(extras: readonly Extra[]): ExtraValues {
+  return Object.fromEntries(extras.map(({ name, value }) => [name, wellFormed(value) as ExtraValues[string]]));
 }
 
 type Frame = Pick<TaskOptions, 'size' | 'resolution'> & { pixels: Pixels | null };
@@ -247,13 +321,23 @@ export function frameOf(size: string, fields: Pick<ImageOptions, 'resolution'>):
 function referencesIn({ image_urls: urls, images = [], mask }: ImageFields): Exclude<Order['images'], StoredFiles> {
   const references =
     urls?.map((reference, index) => ({ reference, param: `image_urls[${index}]` })) ??
-    images.map(({ image_url: reference }, index) => ({ reference, param: `images[${index}].image_url` }));
-  return { references, mask: mask && { reference: mask.image_url, param: 'mask.image_url' } };
+    images.map((image, index) => referenceIn(image, `images[${index}]`));
+  return { references, mask: mask && referenceIn(mask, 'mask') };
+}
+
+/** Of a valid item, which has either. */
+function referenceIn({ image_url: reference = '', file_id: fileId }: ImageReference, place: string): Reference {
+  if (fileId) return { fileId, param: `${place}.file_id` };
+  return { reference, param: `${place}.image_url` };
 }
 
 function notExact(what: string, param: string): AppError {
   const text = `${what} With strict: true, nothing is adapted or ignored: change the field, or omit strict.`;
   return new AppError(param === 'size' ? 'invalid_value' : 'unsupported_parameter', text, { param });
+}
+
+function unsupported(param: string, text: string): AppError {
+  return new AppError('unsupported_parameter', text, { param });
 }
 
 function invalid(param: string, text: string): AppError {

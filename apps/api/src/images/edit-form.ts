@@ -193,7 +193,7 @@ function paramOf(index: number, count: number): string {
   return count === 1 ? 'image' : `image[${index}]`;
 }
 
-const NUMBERS = ['n', 'output_compression', 'partial_images'];
+const NUMBERS = ['n', 'output_compression', 'partial_images', 'frame_count', 'frame_duration_ms'];
 const FLAGS = ['stream', 'strict'];
 
 /** Parses text parts as JSON values; a text that can't be parsed stays a string and fails validation. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogSource } from '#catalog/catalog-source.js';
-import { findModel, imageModelsOf, modelOf, type Catalog, type ModelEntry } from '#catalog/catalog.js';
+import { findModel, hasEnded, modelOf, servedNames, type Catalog, type ModelEntry } from '#catalog/catalog.js';
+import { endedText } from '#catalog/ending-models.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_IMAGE_MODEL } from '#contract/image-request.js';
 import { quoteImage, type PricedOptions, type TaskCost } from '#billing/quote.js';
@@ -35,14 +36,15 @@ export function namedModel(catalog: Catalog, name: unknown = DEFAULT_IMAGE_MODEL
   return typeof name === 'string' ? modelOf(catalog, 'image', name) : undefined;
 }
 
-/** Like `namedModel`; throws AppError `model_not_found` for a name that no image model has. */
+/** Like `namedModel`; throws AppError `model_not_found` for a name that no image model has, and for one that has ended. */
 export function servedModel(catalog: Catalog, name: unknown = DEFAULT_IMAGE_MODEL): ModelEntry | undefined {
+  const now = new Date();
   const model = namedModel(catalog, name);
-  if (model !== undefined || typeof name !== 'string') return model;
-  const served = imageModelsOf(catalog).join(', ');
+  if (typeof name !== 'string' || (model !== undefined && !hasEnded(model.end, now))) return model;
+  const served = servedNames(catalog, 'image', now).join(', ');
   const text =
     modelOf(catalog, 'chat', name) === undefined
-      ? `The model does not exist; available: ${served}`
+      ? (endedText(catalog, 'image', name, now) ?? `The model does not exist; available: ${served}`)
       : `The model only supports chats (/v1/chat/completions); image models: ${served}`;
   throw new AppError('model_not_found', text, { param: 'model' });
 }

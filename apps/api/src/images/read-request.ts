@@ -68,7 +68,7 @@ export class ReadRequest {
   }
 }
 
-type Read = Pick<Asked, 'fields' | 'ignored'>;
+type Read = Pick<Asked, 'fields' | 'ignored' | 'unknown'>;
 
 /** Throws AppError when the body is not a JSON object, or has an image in an unknown field. */
 function readJson(requestClass: new () => ImageFields, body: unknown): Read & Pick<Asked, 'files' | 'body'> {
@@ -77,11 +77,11 @@ function readJson(requestClass: new () => ImageFields, body: unknown): Read & Pi
 
 /** Accepted spellings become ours, and a resolution beside a size in pixels is ignored. */
 function readNamed(requestClass: new () => ImageFields, body: unknown): Read {
-  const { request: fields, ignored } = readFields(requestClass, body);
+  const { request: fields, ignored, unknown } = readFields(requestClass, body);
   if (typeof fields.resolution === 'string') fields.resolution = fields.resolution.toLowerCase();
-  if (fields.resolution === undefined || !isPixelSize(fields.size)) return { fields, ignored };
+  if (fields.resolution === undefined || !isPixelSize(fields.size)) return { fields, ignored, unknown };
   delete fields.resolution;
-  return { fields, ignored: [...ignored, 'resolution'] };
+  return { fields, ignored: [...ignored, 'resolution'], unknown };
 }
 
 function isPixelSize(size: unknown): boolean {

@@ -61,18 +61,21 @@ export class ReferenceImages {
   /**
    * Resolves each reference. External URLs get only a cheap check; the download checks again what their host resolves
    * to. Throws AppError: `invalid_image_url`, or `failed_to_download_image` for anything wrong with one of our links,
-   * so that it reveals nothing about other accounts' images.
+   * and `image_file_not_found` with an id, so that they reveal nothing about other accounts' images.
    */
   private async find(references: readonly Reference[], accountId: string): Promise<FoundReference[]> {
     const addresses = references.map(({ reference }) =>
-      dataUriStart(reference) === undefined ? addressOf(reference) : undefined,
+      reference !== undefined && dataUriStart(reference) === undefined ? addressOf(reference) : undefined,
     );
-    const named = addresses.map((address) => (address === undefined ? undefined : this.signer.uploadNamedBy(address)));
+    const named = addresses.map((address, index) =>
+      address === undefined ? references[index]?.fileId : this.signer.uploadNamedBy(address),
+    );
     const ids = named.filter((id) => typeof id === 'string');
     const kept = ids.length === 0 ? undefined : await this.uploads.find(accountId, ids);
-    return references.map(({ reference, param }, index) => {
+    return references.map(({ reference, param, fileId }, index) => {
       const address = addresses[index];
       const id = named[index];
+      if (fileId !== undefined) return { param, input: keptInput(fileId, kept, param, noSuchFile) };
       if (address === undefined) return { param, open: () => decodeDataUri(reference, param) };
       if (id !== undefined) return { param, input: keptInput(id, kept, param) };
       const result = this.signer.resultNamedBy(address);
@@ -117,9 +120,14 @@ async function storeReferences(
 }
 
 /** Reads an upload from the store instead of its URL, because egress rules often forbid the API's own address. */
-function keptInput(id: string | null, kept: ReadonlyMap<string, KnownUpload> | undefined, param: string): TaskInput {
+function keptInput(
+  id: string | null,
+  kept: ReadonlyMap<string, KnownUpload> | undefined,
+  param: string,
+  gone: (param: string) => AppError = goneImage,
+): TaskInput {
   const known = id === null ? undefined : kept?.get(id);
-  if (id === null || known === undefined) throw goneImage(param);
+  if (id === null || known === undefined) throw gone(param);
   const { bytes, pixels, contentType } = known;
   const convert = CONVERTED_TYPES.find((type) => contentTypeOf(type) === contentType);
   return {
@@ -130,6 +138,11 @@ function keptInput(id: string | null, kept: ReadonlyMap<string, KnownUpload> | u
     ...(pixels !== null && { pixels }),
     ...(convert && { convert }),
   };
+}
+
+function noSuchFile(param: string): AppError {
+  const text = 'There is no uploaded image with this id, or it has expired.';
+  return new AppError('image_file_not_found', text, { param });
 }
 
 function goneImage(param: string): AppError {

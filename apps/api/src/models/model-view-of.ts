@@ -24,6 +24,7 @@ export function modelViewOf(model: ModelEntry, catalog: Catalog, terms: KeyTerms
     object: 'model',
     created: CREATED,
     owned_by: model.ownedBy,
+    shutdown_date: model.end?.shutdownDate ?? null,
     supported_endpoint_types: [model.kind === 'image' ? 'image-generation' : 'openai'],
     capabilities: capabilitiesOf(model, terms),
     limits: limitsOf(model, terms),
@@ -36,7 +37,7 @@ function capabilitiesOf(model: ModelEntry, { pixelSizes: generations }: KeyTerms
   if (model.kind === 'chat') return { streaming: true };
   const routes = model.ranks.flat();
   const edits = routes.some((route) => route.edits);
-  const { sizes, pixelSizes, qualities, editQualities, outputFormats } = model.accepts;
+  const { sizes, pixelSizes, qualities, editQualities, outputFormats, complexities, inputFidelities } = model.accepts;
   return {
     sizes: [...sizes],
     ...(pixelSizes && { pixel_sizes: { generations, ...PIXEL_LIMITS } }),
@@ -44,6 +45,9 @@ function capabilitiesOf(model: ModelEntry, { pixelSizes: generations }: KeyTerms
     qualities: [...qualities],
     ...(edits && { edit_qualities: [...editQualities] }),
     output_formats: [...outputFormats],
+    ...(complexities.length > 0 && { complexities: [...complexities] }),
+    ...(edits && inputFidelities.length > 0 && { input_fidelities: [...inputFidelities] }),
+    ...(model.extra.size > 0 && { extra: Object.fromEntries(model.extra) }),
     edits,
     masks: routes.some(({ masks }) => masks),
   };

@@ -1,7 +1,7 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
-import { findModel } from '#catalog/catalog.js';
+import { findModel, hasEnded } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import type { ModelListResponse, ModelView } from '#contract/model-view.js';
@@ -44,10 +44,13 @@ export class ModelsController {
 
   private modelsOf(caller: Caller): ModelView[] {
     const catalog = this.source.current;
-    const models = [...catalog.models.values()].filter((model) => mayUseModel(caller, model));
+    const now = new Date();
+    const models = [...catalog.models.values()].filter(
+      (model) => mayUseModel(caller, model) && !hasEnded(model.end, now),
+    );
     const { submitsPerMinute, chatsPerMinute } = this.limits;
     const pixelSizes = caller.allowPixelSize ?? this.config.allowPixelSize;
     const terms = { submitsPerMinute, chatsPerMinute, pixelSizes };
-    return models.map((model) => modelViewOf(model, catalog, terms, new Date()));
+    return models.map((model) => modelViewOf(model, catalog, terms, now));
   }
 }

@@ -73,6 +73,7 @@ export class KeepImage {
         this.config,
       );
       const answer = {
+        id,
         url: this.signer.signUpload(id, Math.floor(expiresAt.getTime() / 1_000)),
         filename: fileName,
         content_type: contentType,

@@ -50,12 +50,17 @@ export interface ModelSource {
   readonly kind: 'image' | 'chat';
   readonly aliases?: readonly string[];
   readonly owned_by?: string;
+  readonly shutdown_date?: string;
+  readonly successors?: readonly string[];
+  readonly extra?: Readonly<Record<string, object>>;
   readonly accepts?: {
     readonly qualities?: readonly string[];
     readonly edit_qualities?: readonly string[];
     readonly output_formats?: readonly string[];
     readonly sizes?: readonly string[];
     readonly pixel_sizes?: boolean;
+    readonly complexities?: readonly string[];
+    readonly input_fidelities?: readonly string[];
     readonly max_n?: number;
   };
   readonly routes: readonly RouteSource[];

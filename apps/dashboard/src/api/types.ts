@@ -40,6 +40,9 @@ export type Model = Schema['PlaygroundModelView'];
 export type ImageOrder = Readonly<Record<'model' | 'prompt' | 'size' | 'quality' | 'output_format', string>> & {
   readonly resolution?: string;
   readonly background?: string;
+  readonly complexity?: string;
+  readonly frame_count?: number;
+  readonly frame_duration_ms?: number;
   readonly n: number;
 };
 

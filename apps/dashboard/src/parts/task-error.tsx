@@ -4,6 +4,8 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import { reasonOf } from './failure-words.ts';
 import { TaskLink } from './task-link.tsx';
 
+type Moderation = NonNullable<NonNullable<TaskDetail['error']>['moderation_details']>;
+
 /** Why there is no image. */
 export function TaskError({ task }: { readonly task: TaskDetail }) {
   if (task.status === 'cancelled')
@@ -15,6 +17,11 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} title={titleOf(task)} role="alert">
       <Text size="sm">{task.error?.message ?? 'The task failed for an unknown reason.'}</Text>
+      {task.error?.moderation_details !== undefined && (
+        <Text size="sm" mt={6}>
+          {blockedText(task.error.moderation_details)}
+        </Text>
+      )}
       {task.error?.code !== undefined && task.error.code !== null && (
         <Text size="xs" mt={6}>
           <Code>{task.error.code}</Code> · request <Code>{task.request_id}</Code>
@@ -27,6 +34,14 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       )}
     </Alert>
   );
+}
+
+/** "Blocked in the request: sexual, violence" */
+function blockedText({ categories, moderation_stage: stage }: Moderation): string {
+  const where = { input: 'Blocked in the request', output: 'Blocked in the generated image', unknown: 'Blocked' }[
+    stage
+  ];
+  return categories.length === 0 ? `${where}.` : `${where}: ${categories.join(', ')}.`;
 }
 
 /** "No image: the provider failed" */

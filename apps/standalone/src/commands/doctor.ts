@@ -9,6 +9,7 @@ import { isLoopback } from '#accounts/loopback.js';
 import { OpenIdProvider, type OpenIdRefusal } from '#accounts/openid-provider.js';
 import { CatalogConfig } from '#catalog/catalog.config.js';
 import { readCatalog } from '#catalog/catalog-source.js';
+import { endingModels, endingText } from '#catalog/ending-models.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 import { NO_CLUSTER, QueueHealth } from '#queue/queue-health.js';
 import type { GatheringRedis } from '#redis/gathering-redis.js';
@@ -16,6 +17,7 @@ import { RedisConfig } from '#redis/redis.config.js';
 import { createObjectStore, missingS3Rights } from '#storage/create-object-store.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { DataFolder } from '../platform/data-folder.js';
+import { catalogInForce } from './catalog-in-force.js';
 import { clockSkew } from './clock-skew.js';
 import {
   connectionBudget,
@@ -105,7 +107,7 @@ function checksOf(env: Environment, config: StandaloneConfig, running: Running, 
     ...possible('secret rotation', () => secretChecks(config, running)),
     ...possible('redis', () => redisChecks(env, config, running)),
     ['storage', () => storage(env, config)],
-    ['models', () => models(env, running)],
+    ['models', () => models(env, config, running)],
     ...graceChecks(env, config, running),
     ['public url', () => publicUrl(config, running)],
   ];
@@ -309,10 +311,18 @@ async function requireRights(config: StorageConfig): Promise<void> {
   throw new Inconclusive(`${lacks(useful)}; images work, but nobody finds objects and parts that nothing refers to`);
 }
 
-function models(env: Environment, { modelsFile }: Running): string {
-  const [config] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: modelsFile });
-  const { models } = readCatalog(config, env);
-  return `${models.size} in ${modelsFile ?? 'the built-in catalog'}`;
+/** Warns of models that end soon, also of the console's, unless the database can't be read: its own check says so. */
+async function models(env: Environment, config: StandaloneConfig, running: Running): Promise<string> {
+  const { modelsFile, databaseUrl } = running;
+  const [file] = loadConfig([CatalogConfig], { ...env, MODELS_FILE: modelsFile });
+  const own = readCatalog(file, env);
+  const all =
+    databaseUrl && (await withDatabase(databaseUrl, (one) => catalogInForce(config, env, one)).catch(() => own));
+  const now = new Date();
+  const found = `${own.models.size} in ${modelsFile ?? 'the built-in catalog'}`;
+  const ending = endingModels(all || own, now).map((model) => endingText(model, now));
+  if (ending.length > 0) throw new Inconclusive(`${found}; ${ending.join('; ')}`);
+  return found;
 }
 
 async function publicUrl(config: StandaloneConfig, { url }: Running): Promise<string> {

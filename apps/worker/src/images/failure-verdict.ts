@@ -133,6 +133,7 @@ function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
     new AppError(error.code, messageFor(error, facts.prompt), {
       cause: error,
       ...(error.param === undefined ? {} : { param: error.param }),
+      moderation: error.moderation,
     }),
   );
 }

@@ -114,7 +114,7 @@ export class SettleAttempt {
         if (!(await this.transitions.fail(lease, taskError(verdict.error), end))) break;
         span.fail(verdict.error);
         span.set({ outcome: 'failed' });
-        this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code);
+        this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code, verdict.error.moderation);
         this.logger.warn('task.failed', {
           ...line,
           code: verdict.error.code,

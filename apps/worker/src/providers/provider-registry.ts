@@ -79,7 +79,9 @@ function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
     aliases: [],
     kind: 'image',
     ownedBy: 'darkroom',
+    end: undefined,
     accepts: BASE_VALUES,
+    extra: new Map(),
     ranks: [[{ ...route, sizes: undefined }]],
     prices: [],
   };

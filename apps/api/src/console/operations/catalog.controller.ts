@@ -42,7 +42,7 @@ export class CatalogController {
   @Get()
   @ApiResponse({ status: 200, type: CatalogView })
   show(): CatalogView {
-    return catalogView(this.added, this.source.current.currency);
+    return catalogView(this.added, this.source.current);
   }
 
   @Put('providers/:name')

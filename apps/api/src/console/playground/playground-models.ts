@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
-import type { Catalog, ModelEntry } from '#catalog/catalog.js';
+import { hasEnded, type Catalog, type ModelEntry } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
 import { modelViewOf } from '../../models/model-view-of.js';
 import type { PlaygroundModelView } from './dto/playground-views.dto.js';
 
-/** A generation that only requests a transparent background. */
-const TRANSPARENT: RequestedImage = {
+/** A generation that requests nothing in particular. */
+const PLAIN: RequestedImage = {
   action: 'generation',
   pixels: null,
   quality: null,
   moderation: null,
   inputFidelity: null,
-  background: 'transparent',
+  background: null,
   images: 0,
   mask: false,
 };
@@ -29,19 +29,31 @@ export class PlaygroundModels {
   list(): PlaygroundModelView[] {
     const catalog = this.source.current;
     const { submitsPerMinute, chatsPerMinute } = this.limits;
+    const now = new Date();
     const terms = { submitsPerMinute, chatsPerMinute, pixelSizes: true };
     return [...catalog.models.values()]
-      .filter(({ kind }) => kind === 'image')
-      .map((model) => ({ ...modelViewOf(model, catalog, terms, new Date()), ...traitsOf(model, catalog) }));
+      .filter(({ kind, end }) => kind === 'image' && !hasEnded(end, now))
+      .map((model) => ({ ...modelViewOf(model, catalog, terms, now), ...traitsOf(model, catalog) }));
   }
 }
 
-function traitsOf({ ranks }: ModelEntry, { providers }: Catalog) {
+/** Something that a route may do unchanged, and the field that asks for it. */
+const TRAITS = {
+  transparency: ['background', { background: 'transparent' }],
+  frames: ['frame_count', { frameCount: 2 }],
+} as const;
+
+function traitsOf({ ranks, accepts }: ModelEntry, { providers }: Catalog) {
   const routes = ranks.flat().map((route) => ({ route, provider: providers.get(route.provider) }));
+  const can = (trait: keyof typeof TRAITS): boolean => {
+    const [param, asks] = TRAITS[trait];
+    return routes.some(({ route, provider }) =>
+      adaptationsFor(route, provider, { ...PLAIN, ...asks }).every((found) => found.param !== param),
+    );
+  };
   return {
     sandbox: routes.every(({ provider }) => provider?.type === 'sandbox'),
-    transparency: routes.some(({ route, provider }) =>
-      adaptationsFor(route, provider, TRANSPARENT).every(({ param }) => param !== 'background'),
-    ),
+    transparency: can('transparency'),
+    frames: accepts.outputFormats.includes('gif') && can('frames'),
   };
 }

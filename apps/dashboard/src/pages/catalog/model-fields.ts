@@ -132,15 +132,26 @@ export function tierPrice(text: string): TierPrice | undefined {
 /** The model as in models.yaml; settings without a field are copied from `before`. */
 export function modelEntry(fields: ModelFields, before: ModelSource | undefined): ModelSource {
   const { kind, aliases, pixel_sizes: pixelSizes } = fields;
+  const {
+    owned_by: owner,
+    shutdown_date: end,
+    successors,
+    accepts: { complexities, input_fidelities: fidelities } = {},
+  } = before ?? {};
   const accepts = {
     ...listed(fields, 'qualities', 'edit_qualities', 'output_formats', 'sizes'),
     ...(pixelSizes === '' ? {} : { pixel_sizes: pixelSizes === 'yes' }),
     ...numbers(fields, 'max_n'),
+    ...(complexities === undefined ? {} : { complexities }),
+    ...(fidelities === undefined ? {} : { input_fidelities: fidelities }),
   };
   return {
     kind,
     ...(aliases.length === 0 ? {} : { aliases }),
-    ...(before?.owned_by === undefined ? {} : { owned_by: before.owned_by }),
+    ...(owner === undefined ? {} : { owned_by: owner }),
+    ...(end === undefined ? {} : { shutdown_date: end }),
+    ...(successors === undefined ? {} : { successors }),
+    ...(before?.extra === undefined || kind === 'chat' ? {} : { extra: before.extra }),
     ...(kind === 'chat' || Object.keys(accepts).length === 0 ? {} : { accepts }),
     routes: fields.routes.map((route) => routeSource(route, kind)),
     ...(fields.prices.length === 0 ? {} : { prices: fields.prices.map((price) => priceSource(price, kind)) }),

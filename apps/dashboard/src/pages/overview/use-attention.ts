@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
 import { firingQuery, type Alert } from '../../api/alerts.ts';
+import { catalogQuery, type ReadCatalog } from '../../api/catalog.ts';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
 import { keysQuery, openFailuresQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
@@ -43,14 +44,16 @@ export function useAttention(): Notice[] | undefined {
   const account = useQuery({ ...ownAccountQuery, ...often, enabled: may('budgets.read') });
   const providers = useQuery({ ...providersQuery, ...often, enabled: operator });
   const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
+  const catalog = useQuery({ ...catalogQuery, enabled: operator });
   const alerts = useQuery({ ...firingQuery, enabled: may('alerts.manage') });
-  if ([failures, keys, endpoints, account, providers, queue, alerts].some(({ isLoading }) => isLoading))
+  if ([failures, keys, endpoints, account, providers, queue, catalog, alerts].some(({ isLoading }) => isLoading))
     return undefined;
   const firing = (alerts.data?.data ?? []).map(alertNotice);
   const told = new Set(firing.map(({ about }) => about));
   const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
+    ...(catalog.data?.ending ?? []).map(endingNotice),
     ...failureNotices(failures.data?.count ?? 0),
     ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
@@ -81,6 +84,13 @@ function providerNotices(provider: Provider): Notice[] {
     text: `${provider.name} rejected its key${key === '' ? '' : ` ${key}`}.`,
     link: OPERATION,
   }));
+}
+
+/** A model that its vendor shuts down, while there is time to move its callers. */
+function endingNotice({ name, shutdown_date: day, successors }: ReadCatalog['ending'][number]): Notice {
+  const verb = Date.parse(day) <= Date.now() ? 'ended' : 'ends';
+  const instead = successors.length === 0 ? '' : ` Use ${successors.join(' or ')}.`;
+  return { text: `The model ${name} ${verb} on ${day}.${instead}`, link: { to: '/catalog' } };
 }
 
 /** The count stops here; there may be more. */

@@ -9,6 +9,15 @@ const FORMATS: Readonly<Record<string, string>> = { png: 'PNG', jpeg: 'JPEG', we
 const BACKGROUNDS: Readonly<Record<string, string>> = { auto: 'Auto', opaque: 'Opaque', transparent: 'Transparent' };
 const QUALITIES: Readonly<Record<string, string>> = { auto: 'Auto', low: 'Low', medium: 'Medium', high: 'High' };
 
+const FRAME_TIMES: Readonly<Record<string, string>> = {
+  auto: 'Auto',
+  '50': '0.05 s',
+  '100': '0.1 s',
+  '200': '0.2 s',
+  '500': '0.5 s',
+  '1000': '1 s',
+};
+
 interface ModelFieldProps {
   readonly models: readonly Model[];
   readonly value: string;
@@ -32,7 +41,10 @@ interface SettingsFieldsProps {
 /** The settings of the image. */
 export function SettingsFields({ choices, settings, like, onChange }: SettingsFieldsProps) {
   const pick = (name: Exclude<keyof ImageSettings, 'n'>) => (value: string) => onChange({ [name]: value });
-  const bound = (name: 'quality' | 'output_format' | 'background') => ({ value: settings[name], onChange: pick(name) });
+  const bound = (name: Exclude<keyof ImageSettings, 'n' | 'model' | 'size' | 'resolution'>) => ({
+    value: settings[name],
+    onChange: pick(name),
+  });
   return (
     <Stack gap="md">
       <div>
@@ -46,6 +58,9 @@ export function SettingsFields({ choices, settings, like, onChange }: SettingsFi
       <Group grow align="flex-start">
         <TierPicker tiers={choices.tiers} value={settings.resolution} onChange={pick('resolution')} />
         <Choice label="Quality" values={choices.qualities} names={QUALITIES} {...bound('quality')} />
+        {choices.complexities.length > 1 && (
+          <Choice label="Complexity" values={choices.complexities} names={QUALITIES} {...bound('complexity')} />
+        )}
       </Group>
       <Group grow align="flex-end">
         <Choice label="Format" values={choices.formats} names={FORMATS} {...bound('output_format')} />
@@ -59,6 +74,17 @@ export function SettingsFields({ choices, settings, like, onChange }: SettingsFi
           />
         )}
       </Group>
+      {choices.frameCounts.length > 1 && (
+        <Group grow align="flex-end">
+          <Choice label="Frames" values={choices.frameCounts} names={QUALITIES} {...bound('frame_count')} />
+          <Choice
+            label="Time per frame"
+            values={choices.frameTimes}
+            names={FRAME_TIMES}
+            {...bound('frame_duration_ms')}
+          />
+        </Group>
+      )}
     </Stack>
   );
 }

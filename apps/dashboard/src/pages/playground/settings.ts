@@ -3,9 +3,23 @@ import type { ImageOrder, Model, TaskDetail } from '../../api/types.ts';
 import { quotedTier } from '../../parts/quote.ts';
 import { NO_CHOICE, shapeOf, sizeLike, type LikeSize, type Pixels } from './reference-shape.ts';
 
+/** Leaves a choice to the provider. */
+const AUTO = 'auto';
+
 /** Values of the form, named as in the API. */
 export type ImageSettings = Readonly<
-  Record<'model' | 'size' | 'resolution' | 'quality' | 'output_format' | 'background', string>
+  Record<
+    | 'model'
+    | 'size'
+    | 'resolution'
+    | 'quality'
+    | 'output_format'
+    | 'background'
+    | 'complexity'
+    | 'frame_count'
+    | 'frame_duration_ms',
+    string
+  >
 > & { readonly n: number };
 
 /** Without a model: the default depends on the available ones. */
@@ -16,6 +30,9 @@ export const START: ImageSettings = {
   quality: 'auto',
   output_format: 'png',
   background: 'auto',
+  complexity: AUTO,
+  frame_count: AUTO,
+  frame_duration_ms: AUTO,
   n: 1,
 };
 
@@ -36,6 +53,8 @@ const TIERS = ['1k', '2k', '4k'];
 const QUALITIES = ['auto', 'low', 'medium', 'high'];
 /** Formats without transparency. */
 const OPAQUE_FORMATS = ['jpeg', 'gif'];
+const FRAME_COUNTS = ['2', '4', '6', '9', '12', '16'];
+const FRAME_TIMES = ['50', '100', '200', '500', '1000'];
 
 /** The choices that a model accepts. */
 export interface Choices {
@@ -44,6 +63,11 @@ export interface Choices {
   readonly qualities: readonly string[];
   readonly formats: readonly string[];
   readonly backgrounds: readonly string[];
+  /** `auto` alone: the model has none. */
+  readonly complexities: readonly string[];
+  /** Of a GIF; `auto` alone: the image is not one that moves. */
+  readonly frameCounts: readonly string[];
+  readonly frameTimes: readonly string[];
   /** Maximum images per order. */
   readonly mostImages: number;
   /** Maximum reference images; 0: not accepted. */
@@ -58,14 +82,18 @@ export function mostReferencesOf(model: Model | undefined): number {
 
 /** `chosen` decides between choices that exclude each other. */
 export function choicesOf(model: Model | undefined, isEdit: boolean, chosen: ImageSettings): Choices {
-  const { capabilities, limits, transparency = true } = model ?? {};
+  const { capabilities, limits, transparency = true, frames = false } = model ?? {};
   const { sizes = SIZES, resolutions: tiers = TIERS, output_formats: formats = ['png'] } = capabilities ?? {};
+  const moves = frames && chosen.output_format === 'gif';
   const isOpaque = !transparency || OPAQUE_FORMATS.includes(chosen.output_format);
   return {
     sizes: isEdit ? [REFERENCE_SHAPE, ...sizes] : sizes,
     tiers,
     formats,
     qualities: qualitiesOf(model, isEdit, chosen.quality),
+    complexities: [AUTO, ...(capabilities?.complexities ?? [])],
+    frameCounts: moves ? [AUTO, ...FRAME_COUNTS] : [AUTO],
+    frameTimes: moves ? [AUTO, ...FRAME_TIMES] : [AUTO],
     backgrounds: isOpaque ? ['auto', 'opaque'] : ['auto', 'opaque', 'transparent'],
     mostImages: limits?.n ?? 1,
     mostReferences: mostReferencesOf(model),
@@ -83,6 +111,9 @@ export function fitted(settings: ImageSettings, choices: Choices): ImageSettings
     quality: ifListed(choices.qualities, settings.quality),
     output_format: ifListed(choices.formats, settings.output_format),
     background: ifListed(choices.backgrounds, settings.background),
+    complexity: ifListed(choices.complexities, settings.complexity),
+    frame_count: ifListed(choices.frameCounts, settings.frame_count),
+    frame_duration_ms: ifListed(choices.frameTimes, settings.frame_duration_ms),
     n: Math.min(settings.n, choices.mostImages),
   };
 }
@@ -95,7 +126,7 @@ export function likeOf(settings: ImageSettings, model: Model | undefined, refere
 
 /** The order for adjusted settings; `like` as above. */
 export function orderOf(prompt: string, settings: ImageSettings, like: LikeSize | undefined): ImageOrder {
-  const { resolution, background, n, ...rest } = settings;
+  const { resolution, background, complexity, frame_count: frames, frame_duration_ms: frameMs, n, ...rest } = settings;
   const size = like?.size ?? settings.size;
   return {
     ...rest,
@@ -105,6 +136,9 @@ export function orderOf(prompt: string, settings: ImageSettings, like: LikeSize 
     // The tier has no meaning with a size in pixels.
     ...(size.includes('x') ? {} : { resolution }),
     ...(background === 'auto' ? {} : { background }),
+    ...(complexity === AUTO ? {} : { complexity }),
+    ...(frames === AUTO ? {} : { frame_count: Number(frames) }),
+    ...(frameMs === AUTO ? {} : { frame_duration_ms: Number(frameMs) }),
   };
 }
 
@@ -115,7 +149,8 @@ export function quotedOf({ model, size, quality, n, resolution }: ImageOrder, is
 
 /** The settings of a task. */
 export function settingsOf(task: TaskDetail, before: ImageSettings): ImageSettings {
-  const { quality, n, output_format: format, background } = task.options;
+  const { quality, n, output_format: format, background, complexity } = task.options;
+  const { frame_count: frames, frame_duration_ms: frameMs } = task.options;
   // Most clients send pixels, which have no field in the form.
   const shape = shapeOf(task.size, SIZES);
   return {
@@ -126,6 +161,9 @@ export function settingsOf(task: TaskDetail, before: ImageSettings): ImageSettin
     quality: typeof quality === 'string' ? quality : 'auto',
     output_format: typeof format === 'string' ? format : before.output_format,
     background: typeof background === 'string' ? background : 'auto',
+    complexity: typeof complexity === 'string' ? complexity : AUTO,
+    frame_count: typeof frames === 'number' ? String(frames) : AUTO,
+    frame_duration_ms: typeof frameMs === 'number' ? String(frameMs) : AUTO,
   };
 }
 

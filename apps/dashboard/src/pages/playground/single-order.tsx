@@ -153,10 +153,14 @@ function labelOf(files: readonly File[], varied: File | null, n: number): string
 }
 
 /** Options for the code sample, without those that have their default value. */
-function optionsOf({ output_format: format, background }: ReturnType<typeof orderOf>): Record<string, string> {
+function optionsOf(order: ReturnType<typeof orderOf>): Record<string, string | number> {
+  const { output_format: format, background, complexity, frame_count: frames, frame_duration_ms: frameMs } = order;
   return {
     ...(format === 'png' ? {} : { output_format: format }),
     ...(background === undefined ? {} : { background }),
+    ...(complexity === undefined ? {} : { complexity }),
+    ...(frames === undefined ? {} : { frame_count: frames }),
+    ...(frameMs === undefined ? {} : { frame_duration_ms: frameMs }),
   };
 }
 

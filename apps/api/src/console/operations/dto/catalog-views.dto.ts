@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { auditSentence } from '#accounts/audit-actions.js';
+import type { Catalog } from '#catalog/catalog.js';
 import type { ConsoleCatalog } from '#catalog/console-catalog.js';
+import { endingModels } from '#catalog/ending-models.js';
 import type { RevisionSummary } from '#catalog/revision.repository.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { ListOf } from '../../dto/list-views.dto.js';
@@ -55,6 +57,17 @@ class ProviderEntryView extends EntryView {
   keys!: string[];
 }
 
+class EndingModelView {
+  @ApiProperty()
+  name!: string;
+
+  @ApiProperty({ format: 'date', description: 'First day without the model, in UTC.' })
+  shutdown_date!: string;
+
+  @ApiProperty({ type: [String], description: 'Models to use instead.' })
+  successors!: string[];
+}
+
 /** The whole catalog, of models.yaml and the console. */
 export class CatalogView {
   @ApiProperty({ type: 'integer', description: 'Current revision of the console’s catalog; 0 = no changes yet.' })
@@ -71,10 +84,13 @@ export class CatalogView {
 
   @ApiProperty({ type: [EntryView] })
   models!: EntryView[];
+
+  @ApiProperty({ type: [EndingModelView], description: 'Models that end within 30 days, or have ended.' })
+  ending!: EndingModelView[];
 }
 
-/** `currency`: the currency of all prices. */
-export function catalogView(added: ConsoleCatalog, currency: string): CatalogView {
+/** `catalog`: what is in force. */
+export function catalogView(added: ConsoleCatalog, catalog: Catalog): CatalogView {
   const types = Object.entries(DESCRIPTORS).map(
     ([type, { title, baseUrl, needs, free, chat, loadModels, options }]) => ({
       type,
@@ -90,10 +106,15 @@ export function catalogView(added: ConsoleCatalog, currency: string): CatalogVie
   const { providers, models } = added.list();
   return {
     revision: added.revision.number,
-    currency,
+    currency: catalog.currency,
     types,
     providers: providers.map(entryView),
     models: models.map(entryView),
+    ending: endingModels(catalog, new Date()).map(({ name, shutdownDate, successors }) => ({
+      name,
+      shutdown_date: shutdownDate,
+      successors: [...successors],
+    })),
   };
 }
 

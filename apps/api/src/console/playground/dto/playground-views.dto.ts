@@ -19,6 +19,9 @@ export class PlaygroundModelView extends ModelView {
 
   @ApiProperty({ description: 'Whether at least one route supports `background: transparent`.' })
   transparency!: boolean;
+
+  @ApiProperty({ description: 'Whether at least one route draws GIFs with `frame_count` frames.' })
+  frames!: boolean;
 }
 
 /** The image models, in the order of the catalog. */

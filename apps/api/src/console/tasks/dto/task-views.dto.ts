@@ -390,6 +390,10 @@ export function optionsView(options: TaskOptions): ConsoleTaskView['options'] {
     user: options.user,
     partial_images: options.partialImages,
     n: options.n,
+    complexity: options.complexity,
+    frame_count: options.frameCount,
+    frame_duration_ms: options.frameDurationMs,
+    ...options.extra,
     strict: options.strict,
   };
   return Object.fromEntries(

@@ -1,0 +1,50 @@
+import type { Model, TaskDetail } from '../../api/types.ts';
+import { choicesOf, fitted, orderOf, settingsOf, START } from './settings.ts';
+
+const MOVING = {
+  id: 'moving',
+  frames: true,
+  transparency: true,
+  capabilities: { sizes: ['1:1'], output_formats: ['png', 'gif'], complexities: ['low', 'high'] },
+  limits: {},
+} as unknown as Model;
+const STILL = { ...MOVING, id: 'still', frames: false, capabilities: { output_formats: ['png', 'gif'] } } as Model;
+
+describe('the settings of an order', () => {
+  const chosen = { ...START, output_format: 'gif', complexity: 'high', frame_count: '4', frame_duration_ms: '100' };
+
+  it('have frames for a GIF of a model that draws them, and a complexity for one that plans', () => {
+    const settings = fitted(chosen, choicesOf(MOVING, false, chosen));
+    expect(orderOf('a fox', settings, undefined)).toMatchObject({
+      output_format: 'gif',
+      complexity: 'high',
+      frame_count: 4,
+      frame_duration_ms: 100,
+    });
+  });
+
+  it.each([
+    ['another format', MOVING, { ...chosen, output_format: 'png' }],
+    ['another model', STILL, chosen],
+  ])('have no frames for %s', (_name, model, wanted) => {
+    const order = orderOf('a fox', fitted(wanted, choicesOf(model, false, wanted)), undefined);
+    expect(order).not.toHaveProperty('frame_count');
+    expect(order).not.toHaveProperty('frame_duration_ms');
+  });
+
+  it('leave to the provider what nobody chose', () => {
+    const order = orderOf('a fox', fitted(START, choicesOf(MOVING, false, START)), undefined);
+    expect(order).not.toHaveProperty('complexity');
+  });
+
+  it('are those of a task that is opened again', () => {
+    const options = { output_format: 'gif', complexity: 'low', frame_count: 9, frame_duration_ms: 200 };
+    const task = { model: 'moving', size: '1:1', resolution: '1k', options } as unknown as TaskDetail;
+    expect(settingsOf(task, START)).toMatchObject({
+      output_format: 'gif',
+      complexity: 'low',
+      frame_count: '9',
+      frame_duration_ms: '200',
+    });
+  });
+});
