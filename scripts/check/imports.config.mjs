@@ -16,7 +16,7 @@ const mayImport = {
   redis: below,
   queue: [...below, 'redis'],
   limits: [...below, 'redis'],
-  storage: below,
+  storage: [...below, 'bytes'],
   egress: [...below, 'bytes'],
   catalog: [...below, 'providers', 'database', 'secrets'],
   providers: [...below, 'bytes', 'egress'],
