@@ -16,6 +16,8 @@ import { startWorker, type TestProcess } from '../support/processes.js';
 import { apiError, image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
 const NAME = '<img src=x onerror="alert(1)"><script>alert(2)</script>';
+/** Within the 30 days in which operators are warned. */
+const SOON = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10);
 const MODELS = `
 currency: USD
 providers:
@@ -27,7 +29,7 @@ models:
     routes: [{ provider: house }, { provider: broken }]
     prices: [{ from: 2026-01-01, per_image: { 1k: 0.02, 2k: 0.04, 4k: 0.16 } }]
   small-image: { kind: image, routes: [{ provider: broken }] }
-  draft: { kind: image, routes: [{ provider: house }] }
+  draft: { kind: image, shutdown_date: ${SOON}, successors: [small-image], routes: [{ provider: house }] }
 `;
 
 describe('providers and queue in a browser', () => {
@@ -459,6 +461,7 @@ describe('providers and queue in a browser', () => {
     const failed = notices.getByRole('link', { name: /^[1-9] tasks? failed today and can be retried\./ });
     await page().goto('/console/');
     await failed.waitFor();
+    await notices.getByRole('link', { name: `The model draft ends on ${SOON}. Use small-image.` }).waitFor();
     await context.addCookies(mine.map((cookie) => ({ ...cookie, value: member.cookie!.split('=')[1]! })));
     // The overview says whose figures these are, and asks nobody to attend to tasks that they can't see.
     await page().goto('/console/');

@@ -1,5 +1,14 @@
 import type { ModelSource, ProviderSource } from '../../api/catalog.ts';
-import { modelEntry, modelFields, newModelFields, newPrice, newRoute, tierPrice, tierText } from './model-fields.ts';
+import {
+  keptOf,
+  modelEntry,
+  modelFields,
+  newModelFields,
+  newPrice,
+  newRoute,
+  tierPrice,
+  tierText,
+} from './model-fields.ts';
 import { optionFields } from './options.ts';
 import { needsKeysAgain, providerChange, providerFields } from './provider-fields.ts';
 
@@ -82,7 +91,13 @@ describe('the form of a model', () => {
         kind: 'image',
         aliases: ['photo'],
         owned_by: 'acme',
-        accepts: { qualities: ['low'], output_formats: ['png'], sizes: ['1:1'], pixel_sizes: false, max_n: 2 },
+        shutdown_date: '2027-01-01',
+        successors: ['n'],
+        extra: { seed: { type: 'integer', min: 0, max: 9 } },
+        accepts: {
+          ...{ qualities: ['low'], output_formats: ['png'], sizes: ['1:1'], pixel_sizes: false, max_n: 2 },
+          ...{ complexities: ['low'], input_fidelities: [] },
+        },
         routes: [
           { provider: 'a', weight: 3, capabilities: { edits: false, sizes: ['512x512'] } },
           { provider: 'b', model: 'theirs', weight: 1, capabilities: { masks: false, images: 2, max_n: 2 } },
@@ -116,6 +131,24 @@ describe('the form of a model', () => {
       prices: [{ from: '2026-01-01', cancelled: 0.07 }],
     } as const;
     expect(modelFields({ name: 'm', entry }).prices[0]?.cancelled_percent).toBe(7);
+  });
+
+  it('replaces a model of the installation without its other names and its end, which are of its provider', () => {
+    const entry = {
+      kind: 'image',
+      aliases: ['other'],
+      shutdown_date: '2026-12-01',
+      successors: ['n'],
+      accepts: { input_fidelities: [] },
+      routes: [{ provider: 'openai' }],
+    } as const;
+    const replaced = { name: 'm', owner: 'built-in', entry, problems: [], replaces_built_in: false } as const;
+    const fields = newModelFields('main', { ...replaced, problems: [] });
+    expect(modelEntry(fields, keptOf({ ...replaced, problems: [] }))).toEqual({
+      kind: 'image',
+      accepts: { input_fidelities: [] },
+      routes: [{ provider: 'main' }],
+    });
   });
 
   it('begins with one route, and adds rows with places of their own', () => {

@@ -56,10 +56,20 @@ export function newPrice(): PriceFields {
   return priceFields({ from: new Date().toISOString().slice(0, 10) });
 }
 
-/** Fields of a new model: like `replaced`, if given, but with a route only to `provider`. */
+/**
+ * Fields of a new model: like `replaced`, if given, but with a route only to `provider`, and without other names: the
+ * sandbox draws the same for all of them, but a provider sells different models under these.
+ */
 export function newModelFields(provider: string, replaced?: CatalogModel): ModelFields {
   const { name = '', entry } = replaced ?? {};
-  return modelFields({ name, entry: { ...(entry ?? { kind: 'image' }), routes: [{ provider }] } });
+  return modelFields({ name, entry: { ...(entry ?? { kind: 'image' }), aliases: [], routes: [{ provider }] } });
+}
+
+/** What a model keeps with another provider: not when its own provider ends it. */
+export function keptOf(replaced: CatalogModel | undefined): ModelSource | undefined {
+  if (replaced === undefined) return undefined;
+  const { shutdown_date: _end, successors: _successors, ...kept } = replaced.entry;
+  return kept;
 }
 
 export function modelFields({ name, entry }: Pick<CatalogModel, 'name' | 'entry'>): ModelFields {

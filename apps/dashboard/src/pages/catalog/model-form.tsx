@@ -4,7 +4,7 @@ import { CATALOG_VIEWS, type CatalogModel, type ReadCatalog } from '../../api/ca
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
-import { modelEntry, modelFields, newModelFields, tierPrice, type ModelFields } from './model-fields.ts';
+import { keptOf, modelEntry, modelFields, newModelFields, tierPrice, type ModelFields } from './model-fields.ts';
 import { PriceInputs } from './price-inputs.tsx';
 import { RouteInputs } from './route-inputs.tsx';
 import { useSave } from '../../parts/use-save.ts';
@@ -42,7 +42,7 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
     send: (fields: ModelFields) =>
       send('PUT', `/catalog/models/${encodeURIComponent(fields.name.trim())}`, {
         revision: catalog.revision,
-        entry: modelEntry(fields, (existing ?? replaced)?.entry),
+        entry: modelEntry(fields, existing?.entry ?? keptOf(replaced)),
       }),
     stale: CATALOG_VIEWS,
     done: (_, { name }) => (existing ? UPDATED : savedMessage(catalog, name)),
