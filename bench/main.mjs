@@ -20,6 +20,7 @@ const NAMES = [
   'large-results',
   'backlog',
   'worker-memory',
+  'idle-memory',
   'image-part',
   'images',
   'start-up',

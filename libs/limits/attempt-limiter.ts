@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { createHash } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
+import { atMost } from './at-most.js';
 import { RateCounter } from './rate-counter.js';
 
 /** Injection token: the length of a window, in seconds. */
@@ -22,7 +23,7 @@ export class AttemptLimiter {
     private readonly counter: RateCounter,
     @Inject(ATTEMPT_WINDOW_SECONDS) private readonly windowSeconds: number,
   ) {
-    this.alone = new LRUCache<string, number>({ max: MAX_NAMES, ttl: windowSeconds * 1_000 });
+    this.alone = new LRUCache<string, number>({ ...atMost(MAX_NAMES), ttl: windowSeconds * 1_000 });
   }
 
   /**

@@ -9,6 +9,8 @@ import { Script } from 'node:vm';
 /** Loaded modules, by path. */
 const modules = new Map();
 const require = createRequire(import.meta.url);
+/** WebAssembly as 2.3 MB of text: it is decoded once, so that neither the text nor a code cache of it is worth keeping. */
+const PASSING = /\.wasm-base64-/;
 
 /** Runs a file of this folder with everything it requires. */
 export function loadBundle(name) {
@@ -30,7 +32,7 @@ function load(path) {
   if (loaded !== undefined) return loaded.exports;
   const script = new Script(readFileSync(path, 'latin1'), { filename: path, cachedData: read(cacheOf(path)) });
   const module = { exports: {}, script };
-  modules.set(path, module);
+  if (!PASSING.test(path)) modules.set(path, module);
   const folder = dirname(path);
   const requireFrom = (id) => (id.startsWith('.') ? load(join(folder, id)) : require(id));
   script.runInThisContext()(module.exports, requireFrom, module, path, folder);

@@ -7,6 +7,7 @@ import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/ap
 import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
+import { atMost } from '#limits/at-most.js';
 import { accountShare, invalidKey, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
@@ -32,7 +33,7 @@ interface KnownKey {
  */
 @Injectable()
 export class ApiKeyCache {
-  private readonly found = new LRUCache<string, KnownKey>({ max: MAX_KEYS, ttl: KEY_TTL_MS });
+  private readonly found = new LRUCache<string, KnownKey>({ ...atMost(MAX_KEYS), ttl: KEY_TTL_MS });
   private readonly lookUps: SecretLookUps;
   private readonly asking = new Map<string, Promise<KnownKey | undefined>>();
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '#limits/at-most.js';
 import type { FirstLookUpLimiter } from './first-look-up-limiter.js';
 
 /** How long an unknown secret is rejected without another lookup, in ms. */
@@ -10,8 +11,8 @@ const MAX_SECRETS = 10_000;
  * through the limiter, and unknown ones not again for a few seconds. So invented secrets cost the database little.
  */
 export class SecretLookUps {
-  private readonly known = new LRUCache<string, true>({ max: MAX_SECRETS });
-  private readonly unknown = new LRUCache<string, true>({ max: MAX_SECRETS, ttl: UNKNOWN_TTL_MS });
+  private readonly known = new LRUCache<string, true>(atMost(MAX_SECRETS));
+  private readonly unknown = new LRUCache<string, true>({ ...atMost(MAX_SECRETS), ttl: UNKNOWN_TTL_MS });
 
   constructor(private readonly limiter: FirstLookUpLimiter) {}
 

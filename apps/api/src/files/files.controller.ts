@@ -15,7 +15,7 @@ import { DescribeFile } from './files.openapi.js';
 import { LinkReads } from './link-reads.js';
 
 /** Bytes of an image that are read and sent at a time. */
-const PIECE_BYTES = 196_608;
+const PIECE_BYTES = 393_216;
 
 /** The raw signature parameters of a link; the signer validates them. */
 class SignatureQuery {

@@ -73,8 +73,11 @@ export interface Base64Body {
 }
 
 const PLACE = '@@image@@';
-/** Bytes read at a time: whole groups of three, so that no padding appears in between. */
-const READ_BYTES = 196_608;
+/**
+ * Bytes read at a time: whole groups of three, so that no padding appears in between. Each read wakes a thread: with reads
+ * of half the size, an image takes a fifth more CPU time.
+ */
+const READ_BYTES = 393_216;
 /** Bytes encoded at a time: V8 keeps larger strings apart, and spends most of the time on that. */
 const ENCODED_BYTES = 49_152;
 
