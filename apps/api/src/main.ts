@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import { reportSettings, startFailure, unknownSettings } from '#config/load-config.js';
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { releaseIdleMemory } from '#telemetry/idle-memory.js';
 import { Logger } from '#telemetry/logger.js';
 import { API_CONFIGS } from './api-configs.js';
 import { createApi } from './create-api.js';
@@ -24,7 +23,6 @@ async function main(): Promise<void> {
   void app.get(PrismaService).warm();
   const { port, host } = app.get(ApiConfig);
   await app.listen({ port, host });
-  releaseIdleMemory();
   logger.info('api.started', { pid: process.pid, port });
 }
 

@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { reportSettings, startFailure, unknownSettings } from '#config/load-config.js';
 import { deferStopSignals, STOP_SIGNALS } from '#config/stop-signals.js';
-import { releaseIdleMemory } from '#telemetry/idle-memory.js';
 import { Logger, NestLogger, START_OPTIONS } from '#telemetry/logger.js';
 import { Leases } from './images/leases.js';
 import { DeliverWebhook } from './webhooks/deliver-webhook.js';
@@ -30,7 +29,7 @@ async function main(): Promise<void> {
       ...(setting.now !== undefined && { reason: `removed: it is ${setting.now}` }),
     });
   }
-  releaseIdleMemory();
+
   logger.info('worker.started', { pid: process.pid, port: app.get(WorkerConfig).healthPort });
 }
 

@@ -74,8 +74,8 @@ export interface Base64Body {
 
 const PLACE = '@@image@@';
 /**
- * Bytes read at a time: whole groups of three, so that no padding appears in between. Each read wakes a thread: with reads
- * of half the size, an image takes a fifth more CPU time.
+ * Bytes read at a time: whole groups of three, so that no padding appears in between. Each read wakes a thread, so they
+ * are few.
  */
 const READ_BYTES = 393_216;
 /** Bytes encoded at a time: V8 keeps larger strings apart, and spends most of the time on that. */
