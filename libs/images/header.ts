@@ -7,7 +7,7 @@ import { withImageSlot, openImage } from './sharp.js';
 import { sniffImageType, sniffInputType, unsupportedText, type ImageType, type InputType } from './sniff.js';
 
 /** What an image file declares before any pixel is decoded. */
-export interface ImageHeader<Type extends InputType = ImageType> {
+interface ImageHeader<Type extends InputType = ImageType> {
   readonly type: Type;
   /** In pixels, after applying the orientation. */
   readonly width: number;

@@ -231,15 +231,15 @@ describe('the ComfyUI adapter', () => {
 
   it('works without a socket: refused, and dropped in the middle', async () => {
     comfy.refusesSockets = true;
-    expect((await bytesOf(await generate())).equals(png)).toBe(true);
+    expect(bytesOf(await generate()).equals(png)).toBe(true);
     comfy.refusesSockets = false;
     comfy.drawing = { files: [png], dropsSockets: true };
-    expect((await bytesOf(await generate())).equals(png)).toBe(true);
+    expect(bytesOf(await generate()).equals(png)).toBe(true);
     comfy.drawing = { files: [png], dropsSockets: true, endless: true };
     const call = generate();
     await waitUntil(() => callsOf('GET', '/queue').length >= 2, { timeoutMs: 10_000 });
     comfy.finish();
-    expect((await bytesOf(await call)).equals(png)).toBe(true);
+    expect(bytesOf(await call).equals(png)).toBe(true);
   });
 
   it('keeps no connection, even to a server that never says goodbye', async () => {
@@ -263,7 +263,7 @@ describe('the ComfyUI adapter', () => {
   it('takes the image of the node that is named as its output', async () => {
     const error = await failureOf(generate({}, contextOf(), { ...PLAIN, output: '8' }));
     expect(error.code).toBe('upstream_invalid_response');
-    expect((await bytesOf(await generate({}, contextOf(), { ...PLAIN, output: '9' }))).equals(png)).toBe(true);
+    expect(bytesOf(await generate({}, contextOf(), { ...PLAIN, output: '9' })).equals(png)).toBe(true);
   });
 
   it('resumes a job that waits, runs or has ended, and orders nothing', async () => {
@@ -289,8 +289,8 @@ describe('the ComfyUI adapter', () => {
     comfy.finish();
     await waitUntil(() => comfy.runningId === waiting, { timeoutMs: 10_000 });
     comfy.finish();
-    for (const call of resumed) expect((await bytesOf(await call)).equals(png)).toBe(true);
-    expect((await bytesOf(await generate({}, contextOf({ resumeJobId: running })))).equals(png)).toBe(true);
+    for (const call of resumed) expect(bytesOf(await call).equals(png)).toBe(true);
+    expect(bytesOf(await generate({}, contextOf({ resumeJobId: running }))).equals(png)).toBe(true);
     expect(callsOf('POST', '/prompt')).toHaveLength(2);
     comfy.forget();
     const lost = await failureOf(generate({}, contextOf({ resumeJobId: running })));
@@ -301,7 +301,7 @@ describe('the ComfyUI adapter', () => {
     let named = '';
     await generate({}, contextOf({ onAccepted: (jobId) => Promise.resolve(void (named = jobId)) }));
     comfy.faults.set('GET /history', [status(200)]);
-    expect((await bytesOf(await generate({}, contextOf({ resumeJobId: named })))).equals(png)).toBe(true);
+    expect(bytesOf(await generate({}, contextOf({ resumeJobId: named }))).equals(png)).toBe(true);
   });
 
   it('stops a running job and takes a waiting one out of the queue when it is aborted', async () => {
@@ -403,7 +403,7 @@ describe('the ComfyUI adapter', () => {
   it('bears a server that is away for a moment, and the image’s way failing', async () => {
     comfy.faults.set('GET /history', [cut, status(500), status(200, '<html>')]);
     comfy.faults.set('GET /view', [cut, status(500)]);
-    expect((await bytesOf(await generate())).equals(png)).toBe(true);
+    expect(bytesOf(await generate()).equals(png)).toBe(true);
   });
 
   it('keeps a job that it may not ask for, or whose image it does not get, and orders nothing more', async () => {
@@ -415,7 +415,7 @@ describe('the ComfyUI adapter', () => {
     comfy.faults.set('GET /view', [cut, status(404), status(503, '', { 'retry-after': '40' })]);
     const context = contextOf({ resumeJobId: named });
     expect(await unchecked(context)).toMatchObject({ checkAfterMs: 40_000, problem: { status: 503 } });
-    expect((await bytesOf(await generate({}, context))).equals(png)).toBe(true);
+    expect(bytesOf(await generate({}, context)).equals(png)).toBe(true);
     comfy.faults.set('GET /view', [status(200, Buffer.alloc(MAX_IMAGE_BYTES + 1))]);
     expect(await failureOf(generate({}, context))).toMatchObject({ code: 'upstream_invalid_response', charged: 'yes' });
     expect(callsOf('POST', '/prompt')).toHaveLength(1);
@@ -441,7 +441,7 @@ describe('the ComfyUI adapter', () => {
     it('reads workflows from files', async () => {
       const path = join(folder, 'flux.json');
       writeFileSync(path, JSON.stringify(GENERATION));
-      expect((await bytesOf(await generate({}, contextOf(), { workflow: path, slots: SLOTS }))).equals(png)).toBe(true);
+      expect(bytesOf(await generate({}, contextOf(), { workflow: path, slots: SLOTS })).equals(png)).toBe(true);
     });
 
     it('names everything that is wrong', () => {

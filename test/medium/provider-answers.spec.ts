@@ -110,7 +110,7 @@ describe('answers of servers that speak OpenAI’s API in their own way', () => 
     upstream.script(script);
     const { provider, orders } = open();
     const result = await provider.generate(orderOf(), contextOf());
-    expect([(await bytesOf(result)).equals(png), orders()]).toEqual([true, 1]);
+    expect([bytesOf(result).equals(png), orders()]).toEqual([true, 1]);
   });
 
   it('V4: waits for a link that does not work yet, in whatever way', async () => {
@@ -125,7 +125,7 @@ describe('answers of servers that speak OpenAI’s API in their own way', () => 
     });
     const { provider, orders } = open();
     const result = await provider.generate(orderOf(), contextOf());
-    expect([(await bytesOf(result)).equals(png), orders(), links]).toEqual([true, 1, 6]);
+    expect([bytesOf(result).equals(png), orders(), links]).toEqual([true, 1, 6]);
   });
 
   it.each<[string, Script, object]>([

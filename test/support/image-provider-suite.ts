@@ -93,9 +93,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
   it('brings an image that can be decoded, its usage, and tells of its progress', async () => {
     const progress: number[] = [];
     const result = await generate('image', {}, contextOf({ onProgress: (percent) => progress.push(percent) }));
-    const { data, info } = await sharp(await bytesOf(result))
-      .raw()
-      .toBuffer({ resolveWithObject: true });
+    const { data, info } = await sharp(bytesOf(result)).raw().toBuffer({ resolveWithObject: true });
     expect(data.length).toBe(info.width * info.height * info.channels);
     expect([info.width, info.height]).toEqual([1536, 864]);
     const { input_tokens, output_tokens, total_tokens } = result.usage ?? {};
@@ -110,7 +108,7 @@ export function describeImageProvider({ provider, behave, begun, lacks = [], not
     const image = { bytes, contentType: 'image/png', width: 128, height: 128 } as const;
     const mask = { ...image, bytes: await plainImage(128, 128, '#00000000') };
     const result = await generate('image', { action: 'edit', images: [image, image], mask });
-    expect((await sharp(await bytesOf(result)).metadata()).width).toBe(1536);
+    expect((await sharp(bytesOf(result)).metadata()).width).toBe(1536);
   });
 
   it('sends partial images in order when they are wanted and it can, and none otherwise', async () => {
