@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 
-/** One chat completion to send to a provider. */
+/** One chat to send to a provider. */
 export interface ChatCall {
+  /** The API's path below the provider's base URL, such as `/chat/completions`. */
+  readonly path: string;
   /** The JSON body, in consecutive pieces. */
   readonly body: readonly Buffer[];
   /**

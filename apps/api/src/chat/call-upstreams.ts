@@ -158,10 +158,11 @@ export class CallUpstreams {
   }
 
   private async send({ provider, key, model }: Attempt, { chat, signal }: ChatToSend): Promise<Opened> {
-    const protocol = this.protocols.of(provider.type);
-    if (protocol === undefined) throw new ChatNotSent(`${provider.type} does not support chats`);
+    const protocol = this.protocols.of(provider.type, chat.api);
+    if (protocol === undefined) throw new ChatNotSent(`${provider.type} does not support ${chat.api.path}`);
     const askUsage = provider.options['stream_usage'] !== false;
     const answer = await protocol.call(provider, {
+      path: chat.api.path,
       body: bodyFor(chat, model, askUsage),
       value: () => valueFor(chat, model, askUsage),
       key,

@@ -74,7 +74,7 @@ export class PassChat {
     if (this.draining.started) reply.raw.shouldKeepAlive = false;
     const hideUsage = !chat.wantsUsage;
     const afterHangupBytes = prices ? AFTER_HANGUP_BYTES : 0;
-    const relayed = await relayAnswer(reply, answer, { hideUsage, afterHangupBytes, memory });
+    const relayed = await relayAnswer(reply, answer, { api: chat.api, hideUsage, afterHangupBytes, memory });
     const { error } = relayed;
     if (error === undefined) return { ...relayed, firstByteMs, end: 'completed' };
     if (gone.aborted) return { ...relayed, firstByteMs, end: 'left' };

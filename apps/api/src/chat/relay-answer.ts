@@ -7,16 +7,16 @@ import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { beginAnswer } from './answer-headers.js';
 import { OutputMeter } from './chat-estimate.js';
-import { usageOfCompletion, tokenUsage, type TokenUsage } from './token-usage.js';
+import type { ChatApi } from './chat-api.js';
+import { usageOfCompletion, type TokenUsage } from './token-usage.js';
 import { UsageFilter } from './usage-filter.js';
+import { Tail, usageInTail } from './usage-tail.js';
 
 /**
  * Bytes of a non-streamed response that are held back until it is complete, so that a broken one can still be reported
  * as an error; fewer when the memory for bodies is used up.
  */
 const MAX_HELD = 1_048_576;
-/** Bytes at the end of a longer response that are searched for its usage. */
-const TAIL = 16_384;
 
 /** What was seen of a response on its way to the caller. */
 interface Seen {
@@ -36,6 +36,7 @@ export interface Relayed extends Readonly<Seen> {
 }
 
 interface Relaying {
+  readonly api: ChatApi;
   readonly hideUsage: boolean;
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
@@ -48,7 +49,7 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
   // `pump` finds an error of the moment between `hold` and itself, which would otherwise end the process.
   answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
-  const seen: Seen = { usage: undefined, whole: false, output: new OutputMeter(streamed) };
+  const seen: Seen = { usage: undefined, whole: false, output: new OutputMeter(streamed, relaying.api) };
   try {
     await (streamed ? relayEvents : relayWhole)(reply, answer, relaying, seen);
     return { ...seen, error: undefined };
@@ -116,29 +117,9 @@ async function relayWhole(
     return chunk;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
-  seen.usage = usageInTail(tail.text());
+  seen.usage = usageInTail(tail.last);
   seen.whole = true;
   endAnswer(reply);
-}
-
-/** The last bytes of a response, copied a constant number of times however small its pieces are. */
-class Tail {
-  private readonly buffer = Buffer.allocUnsafe(2 * TAIL);
-  private bytes = 0;
-
-  add(chunk: Buffer): void {
-    const piece = chunk.subarray(-TAIL);
-    if (this.bytes + piece.length > this.buffer.length) {
-      this.buffer.copyWithin(0, this.bytes - TAIL, this.bytes);
-      this.bytes = TAIL;
-    }
-    piece.copy(this.buffer, this.bytes);
-    this.bytes += piece.length;
-  }
-
-  text(): string {
-    return this.buffer.toString('utf8', Math.max(0, this.bytes - TAIL), this.bytes);
-  }
 }
 
 /** Throws when the caller has disconnected. */
@@ -240,14 +221,4 @@ function pump(
 
 function callerGone(): Error {
   return new Error('the caller disconnected');
-}
-
-/** Usage is near the end of a completion; inside the model's text its quotes would be escaped. */
-function usageInTail(tail: string): TokenUsage | undefined {
-  const match = /[^\\]"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/.exec(tail);
-  try {
-    return match ? tokenUsage(JSON.parse(match[1] ?? '')) : undefined;
-  } catch {
-    return undefined;
-  }
 }
