@@ -39,17 +39,18 @@ export class OpenAiChat implements ChatProvider {
     const { statusCode, headers, body } = await this.agent
       .request({
         ...this.endpointOf(provider, call.path),
-        method: 'POST',
+        method: call.method,
         headers: {
-          'content-type': 'application/json',
-          'content-length': String(lengthOf(call.body)),
+          ...(call.body.length === 0
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': String(lengthOf(call.body)) }),
           accept: call.streamed ? 'text/event-stream' : 'application/json',
           // The body is passed on unchanged, so the caller must be able to read it, and so must we for its usage.
           'accept-encoding': 'identity',
           'user-agent': 'darkroom',
           ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key.secret}` }),
         },
-        body: bodyOf(call.body),
+        body: call.body.length === 0 ? null : bodyOf(call.body),
         headersTimeout: call.firstByteMs,
         signal: call.signal,
       })

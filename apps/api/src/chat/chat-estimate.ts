@@ -26,12 +26,15 @@ const LF = 0x0a;
 /** Bytes before a URL that are searched for its member name, and of a line that are searched for its event's. */
 const MAX_NAME = 64;
 
-/** Estimates a request's tokens from its bytes; large images in its messages count as images. */
-export function estimatedInput({ api, bytes, body, members }: ChatRequest): number {
+/**
+ * Estimates a request's tokens from its bytes; large images in its messages count as images, and a
+ * response that it continues by its tokens.
+ */
+export function estimatedInput({ api, bytes, body, members, earlierTokens }: ChatRequest): number {
   const { start: first, end: last } = members.get(api.input) ?? { start: 0, end: 0 };
   const images = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
   const length = images.reduce((left, { start, end }) => left - (end - start), bytes.length);
-  return Math.ceil(length / BYTES_PER_TOKEN) + images.length * TOKENS_PER_IMAGE;
+  return Math.min(Math.ceil(length / BYTES_PER_TOKEN) + images.length * TOKENS_PER_IMAGE + earlierTokens, MAX_COUNT);
 }
 
 /** Whether the text at `at` is an image URL; any other text is counted by its bytes. */

@@ -25,6 +25,12 @@ export interface ChatRequest {
   /** Whether the caller expects usage at the end of the stream. */
   readonly wantsUsage: boolean;
   readonly members: ReadonlyMap<string, Span>;
+  /** Whether its provider stores the response, so that callers can use its id. */
+  readonly isStored: boolean;
+  /** The response that it continues. */
+  readonly previousId: string | undefined;
+  /** Tokens of that response, which the provider adds to the input. */
+  readonly earlierTokens: number;
 }
 
 /**
@@ -54,6 +60,9 @@ export function readChatRequest(body: unknown, api: ChatApi = CHAT_COMPLETIONS):
     inBackground: api === RESPONSES && read(bytes, members, 'background') === true,
     wantsUsage: !api.usageOnRequest || (isObject(options) && options['include_usage'] === true),
     members,
+    isStored: api === RESPONSES && read(bytes, members, 'store') !== false,
+    previousId: api === RESPONSES ? textOf(bytes, members, 'previous_response_id') : undefined,
+    earlierTokens: 0,
   };
 }
 
@@ -120,6 +129,13 @@ function checkMessages(bytes: Buffer, members: ReadonlyMap<string, Span>): void 
   if (span.isEmpty === true) {
     throw new AppError('array_below_min_length', 'messages must have at least 1 item', { param: 'messages' });
   }
+}
+
+/** Throws AppError `invalid_type`. */
+function textOf(bytes: Buffer, members: ReadonlyMap<string, Span>, name: string): string | undefined {
+  const value = read(bytes, members, name);
+  if (value !== undefined && typeof value !== 'string') throw wrongType(name, 'a string');
+  return value;
 }
 
 /** `null` counts as absent. */

@@ -21,6 +21,7 @@ import { ChatController } from './chat.controller.js';
 import { GenerateInChat } from './generate-in-chat.js';
 import { OpenChats } from './open-chats.js';
 import { PassChat } from './pass-chat.js';
+import { ResponseLog } from './response-log.js';
 import { ResponsesController } from './responses.controller.js';
 import { WatchChat } from './watch-chat.js';
 
@@ -57,6 +58,7 @@ const sandbox = {
     sandbox,
     ChatBudget,
     ChatUsageLog,
+    ResponseLog,
     GenerateInChat,
     OpenChats,
     AnswerInChat,

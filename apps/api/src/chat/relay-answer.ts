@@ -8,6 +8,7 @@ import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { beginAnswer } from './answer-headers.js';
 import { OutputMeter } from './chat-estimate.js';
 import type { ChatApi } from './chat-api.js';
+import { responseIdIn, StreamedResponseId } from './response-id.js';
 import { usageOfCompletion, type TokenUsage } from './token-usage.js';
 import { UsageFilter } from './usage-filter.js';
 import { Tail, usageInTail } from './usage-tail.js';
@@ -35,11 +36,17 @@ export interface Relayed extends Readonly<Seen> {
   readonly error: Error | undefined;
 }
 
-interface Relaying {
+/** How a response is passed on. */
+export interface Relaying {
   readonly api: ChatApi;
   readonly hideUsage: boolean;
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
+  /**
+   * Called with the id of a response that its provider stores, as soon as it is seen; the end of the response waits for
+   * it. Again when the usage of a stream is known. Must not fail.
+   */
+  readonly stored?: (id: string, usage: TokenUsage | undefined) => Promise<void>;
   /** Counts what is held back, until the caller has read the response. */
   readonly memory: BodyReservation;
 }
@@ -65,7 +72,7 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
 async function relayEvents(
   reply: FastifyReply,
   answer: ChatResponse,
-  { hideUsage, afterHangupBytes }: Relaying,
+  { hideUsage, afterHangupBytes, stored }: Relaying,
   seen: Seen,
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
@@ -74,8 +81,13 @@ async function relayEvents(
     beginAnswer(reply, answer, { 'x-accel-buffering': 'no' });
     reply.raw.flushHeaders();
   }
+  const ids = stored && new StreamedResponseId();
+  let id: string | undefined;
+  let storing: Promise<void> | undefined;
   const map = (chunk: Buffer): Buffer => {
     seen.output.push(chunk);
+    id ??= ids?.push(chunk);
+    if (id !== undefined) storing ??= stored?.(id, undefined);
     const kept = filter.push(chunk);
     seen.usage = filter.usage;
     return kept;
@@ -84,26 +96,34 @@ async function relayEvents(
   const rest = filter.end();
   seen.usage = filter.usage;
   seen.whole = true;
+  if (id !== undefined && seen.usage !== undefined) void stored?.(id, seen.usage);
+  await storing;
   endAnswer(reply, rest);
 }
 
 async function relayWhole(
   reply: FastifyReply,
   answer: ChatResponse,
-  { afterHangupBytes, memory }: Relaying,
+  { afterHangupBytes, stored, memory }: Relaying,
   seen: Seen,
 ): Promise<void> {
   const held = await hold(answer.body, memory, seen.output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
+  const store = async (bytes: Buffer, usage?: TokenUsage): Promise<void> => {
+    const id = stored && responseIdIn(bytes);
+    if (id !== undefined) await stored?.(id, usage);
+  };
   if (held.whole) {
     seen.usage = usageOfCompletion(held.bytes);
     seen.whole = true;
+    await store(held.bytes, seen.usage);
     if (reply.raw.destroyed) throw callerGone();
     beginAnswer(reply, answer, { 'content-length': String(held.bytes.length) });
     reply.raw.end(held.bytes);
     return;
   }
+  const storing = store(held.bytes);
   const length = answer.headers['content-length'];
   const tail = new Tail();
   tail.add(held.bytes);
@@ -119,6 +139,7 @@ async function relayWhole(
   await pump(answer.body, reply.raw, map, afterHangupBytes);
   seen.usage = usageInTail(tail.last);
   seen.whole = true;
+  await storing;
   endAnswer(reply);
 }
 

@@ -65,10 +65,13 @@ export async function openAnswer(
   return { answer: { ...answer, body: Readable.from([whole], { objectMode: false }) } };
 }
 
+/** Types of what calls about Responses return. */
+const OBJECTS: ReadonlySet<unknown> = new Set(['response', 'response.deleted', 'list']);
+
 /** A chat completion, or a response, which reports the failure of the model in an `error` of its own. */
 function isAnswer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return 'choices' in value || ('object' in value && value.object === 'response');
+  return 'choices' in value || ('object' in value && OBJECTS.has(value.object));
 }
 
 /** Statuses of a proxy that gave up on the server behind it; GATEWAY_TIMEOUT whatever the body. */
