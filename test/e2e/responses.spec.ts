@@ -19,6 +19,46 @@ const ANSWER = `{"id":"resp_1", "object":"response","error":null,"status":"compl
 const FUNCTION = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true };
 const STORE_OFF = { store: false };
 
+/**
+ * What Codex sends: `ResponsesApiRequest` and `ToolSpec` of openai/codex at 5c159cd93372b0a6a60addeea96ead0b889599e8 and
+ * 46a03873c104801867d0892e7e047ed6e26bbb02.
+ */
+const CODEX = {
+  model: 'gpt-5.5',
+  instructions: 'You are a coding agent.',
+  input: [
+    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Sandbox: read-only.' }] },
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'List the files.' }] },
+    { type: 'reasoning', summary: [], content: null, encrypted_content: 'gAAAA' },
+    { type: 'function_call', name: 'exec_command', arguments: '{"cmd":"ls"}', call_id: 'call_1' },
+    { type: 'function_call_output', call_id: 'call_1', output: 'README.md' },
+  ],
+  tools: [
+    { type: 'function', name: 'exec_command', description: 'Runs.', strict: false, parameters: { type: 'object' } },
+    {
+      type: 'custom',
+      name: 'apply_patch',
+      description: 'Edits.',
+      format: { type: 'grammar', syntax: 'lark', definition: 'start: "x"' },
+    },
+    {
+      type: 'namespace',
+      name: 'mcp__docs',
+      description: 'Docs.',
+      tools: [{ type: 'function', name: 'find', description: 'Finds.', strict: false, parameters: { type: 'object' } }],
+    },
+    { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters: { type: 'object' } },
+  ] as readonly object[],
+  tool_choice: 'auto',
+  parallel_tool_calls: true,
+  reasoning: { effort: 'medium', summary: 'auto' },
+  store: false,
+  stream: true,
+  include: ['reasoning.encrypted_content'],
+  prompt_cache_key: '0199a213-81c0-7800-8aa1-bbab2a035a53',
+  text: { verbosity: 'low' },
+};
+
 describe('a response through a real provider', () => {
   let platform: ApiPlatform;
   let upstream: ChatUpstream;
@@ -196,6 +236,26 @@ models:
     expect([refused.status, upstream.received.length]).toEqual([403, 0]);
     const narrow = await platform.newKey({ models: ['renamed'] });
     expect((await send(ask(), narrow)).status).toBe(404);
+  });
+
+  it('serves Codex: its request as its source builds it, and the events that it reads', async () => {
+    const events = responseEvents(responseOf({ id: 'resp_codex' })).join('');
+    upstream.answer = pieces([events]);
+    const headers = { accept: 'text/event-stream', 'content-type': 'application/json', originator: 'codex_exec' };
+    for (const [model, hosted] of [
+      ['gpt-5.5', [{ type: 'web_search', external_web_access: false }]],
+      ['priced', []],
+    ] as const) {
+      const body = JSON.stringify({ ...CODEX, model, tools: [...CODEX.tools, ...hosted] });
+      const response = await platform.call(RESPONSES, { body, headers });
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+      expect(await response.text()).toBe(events);
+      expect(upstream.received.at(-1)?.body).toBe(body);
+      expect(await usageOf(response)).toMatchObject({ streamed: true, input_tokens: 11, cached_tokens: 4 });
+    }
+    // Nothing is stored, so nothing is kept of it.
+    const kept = `SELECT 1 FROM stored_responses WHERE id = 'resp_codex'`;
+    expect((await platform.pool.query(kept)).rows).toHaveLength(0);
   });
 
   const CASES: readonly [string, object | string, number, string | null, string | null][] = [

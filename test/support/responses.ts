@@ -72,7 +72,7 @@ export function responseEvents(response: object = responseOf()): string[] {
 function textEvents(part: { readonly text: string }, place: object): string[] {
   return [
     namedEvent('response.content_part.added', { ...place, part: { ...part, text: '' } }),
-    ...part.text.split(' ').map((delta) => namedEvent('response.output_text.delta', { ...place, delta })),
+    ...part.text.split(/(?<= )/).map((delta) => namedEvent('response.output_text.delta', { ...place, delta })),
     namedEvent('response.output_text.done', { ...place, text: part.text }),
     namedEvent('response.content_part.done', { ...place, part }),
   ];
