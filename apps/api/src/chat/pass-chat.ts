@@ -117,8 +117,8 @@ export class PassChat {
 
   /** Records who holds the response: at first with an estimate of its tokens. */
   private storing({ chat, model, caller }: ActiveChat, { provider, key }: Attempt): NonNullable<Relaying['stored']> {
-    return (id, usage) =>
-      this.responses.record({
+    return (id, usage, later) => {
+      const row = {
         account_id: caller.accountId,
         id,
         api_key_id: caller.apiKeyId,
@@ -126,7 +126,9 @@ export class PassChat {
         provider: provider.name,
         provider_key: key?.name ?? null,
         tokens: Math.min((usage?.input ?? estimatedInput(chat)) + (usage?.output ?? 0), MAX_TOKENS),
-      });
+      };
+      return this.responses.record(row, later);
+    };
   }
 
   private async passOn(

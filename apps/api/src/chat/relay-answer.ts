@@ -44,9 +44,9 @@ export interface Relaying {
   readonly afterHangupBytes: number;
   /**
    * Called with the id of a response that its provider stores, as soon as it is seen; the end of the response waits for
-   * it. Again when the usage of a stream is known. Must not fail.
+   * it. Again when the usage of a stream is known, for which nothing waits (`later`). Must not fail.
    */
-  readonly stored?: (id: string, usage: TokenUsage | undefined) => Promise<void>;
+  readonly stored?: (id: string, usage: TokenUsage | undefined, later?: boolean) => Promise<void>;
   /** Counts what is held back, until the caller has read the response. */
   readonly memory: BodyReservation;
 }
@@ -96,7 +96,7 @@ async function relayEvents(
   const rest = filter.end();
   seen.usage = filter.usage;
   seen.whole = true;
-  if (id !== undefined && seen.usage !== undefined) void stored?.(id, seen.usage);
+  if (id !== undefined && seen.usage !== undefined) void stored?.(id, seen.usage, true);
   await storing;
   endAnswer(reply, rest);
 }

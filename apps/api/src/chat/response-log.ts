@@ -18,9 +18,16 @@ export class ResponseLog implements OnApplicationShutdown {
     this.rows = new WaitingRows({ name: 'chat.responses', write, everyMs: TICK_MS }, logger);
   }
 
-  /** Resolves once the row is written, so that a caller can use the response's id, or after two seconds. */
-  record(row: Omit<StoredResponseRow, 'expires_at'>): Promise<void> {
+  /**
+   * Resolves once the row is written, so that a caller can use the response's id, or after two seconds. With `later`, it
+   * resolves at once, and the row is written together with all others of the second.
+   */
+  record(row: Omit<StoredResponseRow, 'expires_at'>, later = false): Promise<void> {
     const expires_at = new Date(Date.now() + RESPONSE_DAYS * DAY_MS).toISOString();
+    if (later) {
+      this.rows.add({ ...row, expires_at });
+      return Promise.resolve();
+    }
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, WAIT_MS).unref();
       this.rows.add({ ...row, expires_at }, () => {
