@@ -38,6 +38,8 @@ export const CHAT_EXTRAS = [
   'performance_config',
   'inference_geo',
   'deferred',
+  'background',
+  'prompt',
 ];
 
 /** One provider that can serve a model. */

@@ -6,11 +6,20 @@ import { LimiterGauges } from './limiter-gauges.js';
 import { LimiterState } from './limiter-state.js';
 import { ProviderLimiter } from './provider-limiter.js';
 import { SharedLimiter } from './shared-limiter.js';
+import { StoredResponses } from './stored-responses.js';
 
 /** Decides which provider calls may begin, for all processes together. Needs the CatalogModule and RoutingConfig. */
 @Module({
   imports: [DatabaseModule, QueueModule],
-  providers: [LimiterState, SharedLimiter, ProviderSwitches, DrainedProviders, ProviderLimiter, LimiterGauges],
-  exports: [ProviderLimiter, LimiterState, DrainedProviders, ProviderSwitches],
+  providers: [
+    LimiterState,
+    SharedLimiter,
+    ProviderSwitches,
+    DrainedProviders,
+    ProviderLimiter,
+    LimiterGauges,
+    StoredResponses,
+  ],
+  exports: [ProviderLimiter, LimiterState, DrainedProviders, ProviderSwitches, StoredResponses],
 })
 export class RoutingModule {}

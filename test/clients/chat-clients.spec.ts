@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+import { responseEvents, responseOf } from '../support/responses.js';
 import { inFolder, installedPythons, runScript, type Outcome } from './clients.js';
 import { makeSampleFiles } from './sample-files.js';
 
@@ -11,6 +13,31 @@ import { makeSampleFiles } from './sample-files.js';
 const SAID = 'Here you are.';
 const IMAGE = expect.stringMatching(/^png /) as string;
 const USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+
+/** A response that calls its tool once, with the prompt it was given, or says something. */
+function responseTo(body: string): ChatUpstream['answer'] {
+  const { input, tools = [], stream } = JSON.parse(body) as ResponseBody;
+  const last = [input].flat().at(-1);
+  const isCall = tools.length > 0 && (typeof last === 'string' || last?.type !== 'function_call_output');
+  const prompt = typeof last === 'string' ? last : [last?.content].flat().map((part) => textOf(part))[0];
+  const call = { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 'call_1', name: 'draw' };
+  const output = [{ ...call, arguments: JSON.stringify({ prompt }) }];
+  const response = responseOf({ id: `resp_${randomUUID()}`, ...(isCall ? { output } : {}) });
+  return stream === true ? pieces(responseEvents(response)) : json(response);
+}
+
+const textOf = (part: string | { readonly text?: string } | undefined): string | undefined =>
+  typeof part === 'string' ? part : part?.text;
+
+interface ResponseItem {
+  readonly type?: string;
+  readonly content?: string | readonly { readonly text?: string }[];
+}
+interface ResponseBody {
+  readonly input: string | readonly ResponseItem[];
+  readonly tools?: readonly unknown[];
+  readonly stream?: boolean;
+}
 
 interface ChatBody {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
@@ -50,6 +77,16 @@ const CLIENTS = [
       reference: { link: IMAGE },
     },
   },
+  {
+    name: '@openai/agents, Responses',
+    command: inFolder('agents', 'responses'),
+    outcomes: { tool: { text: SAID, link: IMAGE, base64: IMAGE }, ask: { text: SAID }, askStream: { text: SAID } },
+  },
+  ...['5', '6', '7'].map((version) => ({
+    name: `AI SDK ${version}, Responses`,
+    command: inFolder(`ai-${version}`, 'responses'),
+    outcomes: { ask: { text: SAID }, askStream: { text: SAID } },
+  })),
   ...Object.entries(installedPythons())
     .filter(([name]) => name.startsWith('llm-'))
     .map(([name, interpreter]) => ({
@@ -74,7 +111,8 @@ describe('clients that chat', () => {
 
   beforeAll(async () => {
     [provider, upstream, files] = await Promise.all([LedgerProvider.start(), startChatUpstream(), makeSampleFiles()]);
-    upstream.answer = (response, call) => answerTo(call.body)(response, call);
+    upstream.answer = (response, call) =>
+      (call.path === '/v1/responses' ? responseTo : answerTo)(call.body)(response, call);
     const models = join(dirname(files.mask), 'models.yaml');
     await writeFile(
       models,

@@ -5,7 +5,7 @@ import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 const UNKNOWN = [
   '/v1/images/variations',
   '/v1/files',
-  '/v1/responses',
+  '/v1/conversations',
   '/v1/nothing',
   '/files',
   '//',

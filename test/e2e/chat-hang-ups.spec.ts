@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
 import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { openHangUpRoom, type HangUpRoom, type Payer } from '../support/hang-ups.js';
+import { responseEvents, responseOf } from '../support/responses.js';
 
 const CHATS = '/v1/chat/completions';
 const USAGE = { prompt_tokens: 500, completion_tokens: 300, total_tokens: 800 };
@@ -67,10 +68,10 @@ describe('hanging up on a chat', () => {
   };
 
   /** Leaves as soon as this has been read of the answer, or when the upstream has the call. */
-  async function leave({ key }: Payer, body: object, until?: string): Promise<void> {
+  async function leave({ key }: Payer, body: object, until?: string, path = CHATS): Promise<void> {
     const calls = upstream.received.length;
     const gone = new AbortController();
-    const call = room.platform.call(CHATS, { key, body, signal: gone.signal });
+    const call = room.platform.call(path, { key, body, signal: gone.signal });
     if (until === undefined) {
       await waitUntil(() => upstream.received.length > calls, { timeoutMs: 30_000 });
     } else {
@@ -109,6 +110,20 @@ describe('hanging up on a chat', () => {
       expect(await payer.spends(price)).toBe(price);
       expect(await writtenOf(payer)).toMatchObject({ outcome: 'left', output_tokens: 300, cost_micros: String(price) });
     }
+  });
+
+  it('H4: a stream of a response closed after its text costs what its provider counts afterwards', async () => {
+    const events = responseEvents(responseOf({ usage: { input_tokens: 500, output_tokens: 300, total_tokens: 800 } }));
+    upstream.answer = async (response) => {
+      const before = departures();
+      response.writeHead(200, HEAD).write(events.slice(0, -1).join(''));
+      await callerGone(before);
+      response.end(events.at(-1));
+    };
+    const payer = await room.newPayer(10_000_000);
+    await leave(payer, { model: 'talk', input: 'hello', stream: true }, 'response.output_text.done', '/v1/responses');
+    expect(await payer.spends(BILL)).toBe(BILL);
+    expect(await writtenOf(payer)).toMatchObject({ outcome: 'left', output_tokens: 300 });
   });
 
   it('H4: an answer in one piece whose caller left before it came costs what its provider counted', async () => {

@@ -119,7 +119,8 @@ describe('errors', () => {
   });
 
   it.each([
-    '/v1/responses',
+    '/v1/responses/compact',
+    '/v1/conversations',
     '/v1/files',
     '/v1/batches',
     '/v1/audio/speech',
@@ -129,7 +130,7 @@ describe('errors', () => {
     const response = await platform.call(path, { body: {} });
     const { error } = (await response.json()) as { error: { code: string; message: string } };
     expect([response.status, error.code]).toEqual([404, 'unknown_url']);
-    expect(error.message).toMatch(/^This service does not offer \/v1\/[a-z]+\. /);
+    expect(error.message).toMatch(/^This service does not offer \/v1\/[a-z/]+\. /);
   });
 
   it.each([

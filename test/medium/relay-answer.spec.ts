@@ -2,6 +2,7 @@ import { fastify, type FastifyInstance } from 'fastify';
 import { Readable } from 'node:stream';
 import { waitUntil } from '#embedded/wait-until.js';
 import { timeLimit } from '#egress/time-limit.js';
+import { CHAT_COMPLETIONS } from '../../apps/api/src/chat/chat-api.js';
 import { relayAnswer, type Relayed } from '../../apps/api/src/chat/relay-answer.js';
 import { ApiConfig } from '../../apps/api/src/common/api.config.js';
 import { BodyMemory, BodyReservation } from '../../apps/api/src/common/fastify/body-memory.js';
@@ -22,7 +23,12 @@ describe('a response that is passed on', () => {
     server.get('/', async (_request, reply) => {
       reply.hijack();
       const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
-      const relaying = { hideUsage: false, afterHangupBytes: 0, memory: new BodyReservation(memory, 'one') };
+      const relaying = {
+        api: CHAT_COMPLETIONS,
+        hideUsage: false,
+        afterHangupBytes: 0,
+        memory: new BodyReservation(memory, 'one'),
+      };
       relayed = await relayAnswer(reply, answer, relaying);
     });
     url = await server.listen({ port: 0, host: '127.0.0.1' });

@@ -14,6 +14,7 @@ import { ExpireLedger, USAGE_DAY_DAYS, USAGE_HOUR_DAYS } from '#billing/expire-l
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
+import { StoredResponses } from '#routing/stored-responses.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { DiskStore } from '#storage/disk-store.js';
 import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
@@ -332,6 +333,35 @@ describe('retention', () => {
     await fill('201, 201');
     const some = await failed.groups(new Date(0));
     expect([some.groups.length, some.hasMore]).toEqual([200, true]);
+  });
+
+  it('removes which provider holds a response once it has expired, in batches', async () => {
+    const responses = new StoredResponses(room.database, room.logger);
+    const row = (id: string, days: number) => ({
+      account_id: 'acct_default',
+      id,
+      api_key_id: 'key_1',
+      model: 'm',
+      provider: 'p',
+      provider_key: null,
+      tokens: 1,
+      expires_at: new Date(Date.now() + days * DAY_MS).toISOString(),
+    });
+    const expired = Array.from({ length: 2_001 }, (_, n) => row(`resp_${n}`, -1 - n));
+    // Of rows of the same response, the last one counts.
+    await responses.put([row('resp_kept', -5), ...expired, { ...row('resp_kept', 1), provider: 'q' }]);
+    await responses.put([{ ...row('resp_kept', 1), provider: 'r', tokens: 2 }]);
+    expect((await responses.dueSince())?.getTime()).toBeLessThan(Date.now() - 2_000 * DAY_MS);
+    expect(await responses.find({ accountId: 'acct_default' }, 'resp_0')).toBeUndefined();
+    await responses.expire();
+    expect(await responses.dueSince()).toBeUndefined();
+    expect((await room.sql('SELECT id FROM stored_responses')).rows).toEqual([{ id: 'resp_kept' }]);
+    const kept = { model: 'm', provider: 'r', providerKey: null, tokens: 2 };
+    expect(await responses.find({ accountId: 'acct_default' }, 'resp_kept')).toEqual(kept);
+    const own = (keyId: string) => ({ accountId: 'acct_default', own: { keyIds: [keyId] } });
+    expect(await responses.find(own('key_1'), 'resp_kept')).toEqual(kept);
+    expect(await responses.find(own('key_2'), 'resp_kept')).toBeUndefined();
+    expect(await responses.find({ accountId: 'acct_other' }, 'resp_kept')).toBeUndefined();
   });
 
   it('removes images and uploads first, the task later, and nothing before its time', async () => {

@@ -37,6 +37,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'accounts/SessionStore.discard',
     'billing/ChatReserves.releaseDoubtful',
     'notifications/DeliveryLog.existing',
+    'routing/upsertResponses',
     'tasks/TaskStore.callbackUrls',
     'tasks/TaskStore.existing',
     'tasks/DropInputs.delete',

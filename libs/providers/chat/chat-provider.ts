@@ -1,9 +1,12 @@
 import type { Readable } from 'node:stream';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 
-/** One chat completion to send to a provider. */
+/** One chat to send to a provider, or a call about a response that it stores. */
 export interface ChatCall {
-  /** The JSON body, in consecutive pieces. */
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  /** Below the provider's base URL, such as `/chat/completions`. */
+  readonly path: string;
+  /** The JSON body, in consecutive pieces; none for a call without a body. */
   readonly body: readonly Buffer[];
   /**
    * The parsed body, for providers that generate responses themselves. Throws AppError when it is too large to parse at

@@ -23,11 +23,11 @@ interface Endpoint {
   readonly path: string;
 }
 
-/** Chat completions of OpenAI and every compatible server. */
+/** Chat completions and Responses of OpenAI and every compatible server. */
 export class OpenAiChat implements ChatProvider {
   private readonly agent: Dispatcher;
   /** Weak, because entries live only as long as their catalog. */
-  private readonly endpoints = new WeakMap<ProviderEntry, Endpoint>();
+  private readonly bases = new WeakMap<ProviderEntry, Endpoint>();
 
   /** `connectMs`: time limit for connecting. */
   constructor(connectMs: number, proxy?: ProviderProxyConfig) {
@@ -38,18 +38,19 @@ export class OpenAiChat implements ChatProvider {
   async call(provider: ProviderEntry, call: ChatCall): Promise<ChatResponse> {
     const { statusCode, headers, body } = await this.agent
       .request({
-        ...this.endpointOf(provider),
-        method: 'POST',
+        ...this.endpointOf(provider, call.path),
+        method: call.method,
         headers: {
-          'content-type': 'application/json',
-          'content-length': String(lengthOf(call.body)),
+          ...(call.body.length === 0
+            ? {}
+            : { 'content-type': 'application/json', 'content-length': String(lengthOf(call.body)) }),
           accept: call.streamed ? 'text/event-stream' : 'application/json',
           // The body is passed on unchanged, so the caller must be able to read it, and so must we for its usage.
           'accept-encoding': 'identity',
           'user-agent': 'darkroom',
           ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key.secret}` }),
         },
-        body: bodyOf(call.body),
+        body: call.body.length === 0 ? null : bodyOf(call.body),
         headersTimeout: call.firstByteMs,
         signal: call.signal,
       })
@@ -68,14 +69,14 @@ export class OpenAiChat implements ChatProvider {
     await this.agent.destroy();
   }
 
-  private endpointOf(provider: ProviderEntry): Endpoint {
-    let endpoint = this.endpoints.get(provider);
-    if (endpoint === undefined) {
-      const url = new URL(`${provider.baseUrl ?? ''}/chat/completions`);
-      endpoint = { origin: url.origin, path: url.pathname };
-      this.endpoints.set(provider, endpoint);
+  private endpointOf(provider: ProviderEntry, path: string): Endpoint {
+    let base = this.bases.get(provider);
+    if (base === undefined) {
+      const url = new URL(provider.baseUrl ?? '');
+      base = { origin: url.origin, path: url.pathname.replace(/\/$/, '') };
+      this.bases.set(provider, base);
     }
-    return endpoint;
+    return { origin: base.origin, path: base.path + path };
   }
 }
 

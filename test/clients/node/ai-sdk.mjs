@@ -1,4 +1,4 @@
-// The AI SDK, whose versions 5, 6 and 7 differ in names: node ai-7/client.mjs <openai|openai-compatible> <job>
+// The AI SDK, whose versions 5, 6 and 7 differ in names: node ai-7/client.mjs <openai|openai-compatible|responses> <job>
 import { readFileSync } from 'node:fs';
 import { insist, job, report, sizeOf, variant } from './report.mjs';
 
@@ -31,5 +31,14 @@ export async function runAiSdk(version, { generateImage, createOpenAI, createOpe
     cut: () => generate(job.prompts.cut, { size }),
     badGateway: () => generate(job.prompts.badGateway, { size }),
     patience: () => insist(() => generate(job.prompts.patience, { size })),
+  });
+}
+
+/** Chats in the SDK's default mode, which is Responses. */
+export async function chatWithAiSdk(version, { generateText, streamText, createOpenAI }) {
+  const model = createOpenAI({ apiKey: job.key, baseURL: job.url })('gpt-5.5');
+  await report(version, {
+    ask: async () => ({ text: (await generateText({ model, prompt: job.prompts.ask })).text }),
+    askStream: async () => ({ text: await streamText({ model, prompt: job.prompts.askStream }).text }),
   });
 }

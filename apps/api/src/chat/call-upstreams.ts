@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
-import { ChatNotSent, type ChatResponse } from '#providers/chat/chat-provider.js';
+import { ChatNotSent, type ChatCall, type ChatResponse } from '#providers/chat/chat-provider.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import type { CallPermit } from '#routing/call-permit.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
-import { ChatLimiter } from './chat-limiter.js';
+import type { ChatApi } from './chat-api.js';
+import { ChatLimiter, UNCOUNTED } from './chat-limiter.js';
 import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { ChatConfig } from './chat.config.js';
-import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
 import type { Relayed } from './relay-answer.js';
 import { isOurFault, mayAskAnother, openAnswer, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
 import type { ChatSignals } from './watch-chat.js';
@@ -25,11 +24,26 @@ const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** Retry delay in ms when all providers are drained. */
 const CLOSED_MS = 5_000;
 
-/** A chat to send to a provider. */
+/** What a provider is called with. */
+export interface UpstreamCall {
+  readonly api: ChatApi;
+  readonly method: ChatCall['method'];
+  /** Below the provider's base URL, with its query. */
+  readonly path: string;
+  /** Whether the caller requested server-sent events. */
+  readonly streamed: boolean;
+  /** The body for a provider that calls the model so, and whether to ask it for usage. */
+  readonly bodyFor: (model: string, askUsage: boolean) => readonly Buffer[];
+  readonly valueFor: (model: string, askUsage: boolean) => unknown;
+  /** Whether it makes the provider generate something, and so counts in its limits. */
+  readonly isChat: boolean;
+  /** The calls to make, in order, as long as nothing can have been generated. */
+  readonly attempts: (plan: ChatPlan, isDrained: (provider: string) => boolean) => readonly Attempt[];
+}
+
+/** A call to send to a provider. */
 export interface ChatToSend extends ChatSignals {
-  readonly chat: ChatRequest;
-  readonly model: ModelEntry;
-  readonly catalog: Catalog;
+  readonly call: UpstreamCall;
   readonly requestId: string;
   readonly caller: QueueCaller;
 }
@@ -97,15 +111,16 @@ export class CallUpstreams {
     sent: ChatToSend,
     passOn: (answer: ChatResponse, attempt: Attempt) => Promise<PassedOn>,
   ): Promise<Outcome> {
-    const { model, catalog, caller, gone } = sent;
+    const { call, caller, gone } = sent;
     const callId = randomUUID();
     let retryAfterMs = CLOSED_MS;
     let last: Called | undefined;
     let refused: Refused | undefined;
     let lastFailure: unknown;
-    for (const attempt of this.plan.attempts(model, catalog, this.limiter.isDrained)) {
+    for (const attempt of call.attempts(this.plan, this.limiter.isDrained)) {
       if (gone.aborted) break;
-      const permit = await this.limiter.enter(attempt.provider, attempt.key?.name ?? '', callId, caller);
+      const { provider, key } = attempt;
+      const permit = call.isChat ? await this.limiter.enter(provider, key?.name ?? '', callId, caller) : UNCOUNTED;
       if ('reason' in permit) {
         retryAfterMs = Math.min(retryAfterMs, permit.retryAfterMs);
         continue;
@@ -157,15 +172,18 @@ export class CallUpstreams {
     });
   }
 
-  private async send({ provider, key, model }: Attempt, { chat, signal }: ChatToSend): Promise<Opened> {
-    const protocol = this.protocols.of(provider.type);
-    if (protocol === undefined) throw new ChatNotSent(`${provider.type} does not support chats`);
+  private async send({ provider, key, model }: Attempt, { call, signal }: ChatToSend): Promise<Opened> {
+    const { api, method, path, streamed } = call;
+    const protocol = this.protocols.of(provider.type, api);
+    if (protocol === undefined) throw new ChatNotSent(`${provider.type} does not support ${api.path}`);
     const askUsage = provider.options['stream_usage'] !== false;
     const answer = await protocol.call(provider, {
-      body: bodyFor(chat, model, askUsage),
-      value: () => valueFor(chat, model, askUsage),
+      method,
+      path,
+      body: call.bodyFor(model, askUsage),
+      value: () => call.valueFor(model, askUsage),
       key,
-      streamed: chat.streamed,
+      streamed,
       firstByteMs: this.config.firstByteMs,
       signal,
     });

@@ -1,10 +1,11 @@
 import { costOfChat, estimatedInput, expectedOutput, OutputMeter, reserveOf } from './chat-estimate.js';
+import { CHAT_COMPLETIONS, RESPONSES } from './chat-api.js';
 import { readChatRequest } from './chat-request.js';
 
 const PRICES = { input: 1_000_000, cachedInput: 100_000, output: 1_000_000 };
 const chat = (fields = '') => readChatRequest(Buffer.from(`{"model":"m","messages":["abcdefgh"]${fields}}`));
 const ofStream = (...texts: string[]): number => {
-  const meter = new OutputMeter(true);
+  const meter = new OutputMeter(true, CHAT_COMPLETIONS);
   for (const text of texts) meter.push(Buffer.from(text));
   return meter.tokens;
 };
@@ -45,6 +46,37 @@ describe('the estimate of a chat', () => {
     expect(ofStream(line(''), line('x'.repeat(400)))).toBe(100);
     expect(ofStream(line(''), line('x'.repeat(4_000_000)))).toBe(4_096);
     expect(ofStream()).toBe(0);
+  });
+
+  it('takes each event with new text of a response for a token, and none of those that repeat it', () => {
+    const named = (type: string, fields: object): string =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, item_id: 'msg_1', output_index: 0, ...fields })}\n\n`;
+    const text = [
+      named('response.created', { response: { instructions: 'x'.repeat(4_000) } }),
+      named('response.output_text.delta', { delta: 'a' }),
+      named('response.output_text.delta', { delta: 'b' }),
+      named('response.refusal.delta', { delta: 'c' }),
+      named('response.output_text.done', { text: 'ab'.repeat(1_000) }),
+      named('response.completed', { response: { output: ['ab'.repeat(4_000)] } }),
+    ].join('');
+    for (const size of [1, 9, text.length]) {
+      const meter = new OutputMeter(true, RESPONSES);
+      for (let at = 0; at < text.length; at += size) meter.push(Buffer.from(text.slice(at, at + size)));
+      expect(meter.tokens).toBe(3);
+    }
+    const unnamed = new OutputMeter(true, RESPONSES);
+    unnamed.push(Buffer.from(text.replace(/^event:.*\n/gm, '')));
+    expect(unnamed.tokens).toBeGreaterThan(3);
+  });
+
+  it('expects of a response what its own limit allows, and counts images in its input', () => {
+    const read = (fields: string) => readChatRequest(Buffer.from(`{"model":"m"${fields}}`), RESPONSES);
+    expect(expectedOutput(read(',"max_output_tokens":10,"max_tokens":1'))).toBe(10);
+    expect(expectedOutput(read(',"max_tokens":1'))).toBe(4_096);
+    expect(expectedOutput(chat(',"max_output_tokens":10'))).toBe(4_096);
+    const image = `{"type":"input_image","image_url":"data:image/png;base64,${'A'.repeat(100_000)}"}`;
+    const asked = read(`,"input":[{"role":"user","content":[${image}]}]`);
+    expect(estimatedInput(asked)).toBe(1_500 + Math.ceil((asked.bytes.length - 100_024) / 4));
   });
 
   it('expects what the request allows, for all its choices', () => {

@@ -1,5 +1,6 @@
 import type { TokenPrices } from '#catalog/catalog.js';
 import { tokenCost } from '#billing/quote.js';
+import { RESPONSES, type ChatApi } from './chat-api.js';
 import { valueAt } from './json-members.js';
 import type { ChatRequest } from './chat-request.js';
 import type { TokenUsage } from './token-usage.js';
@@ -22,15 +23,18 @@ const MAX_COUNT = 2_147_483_647;
 /** Longest number, in bytes. */
 const MAX_NUMBER = 20;
 const LF = 0x0a;
-/** Bytes before a URL that are searched for its member name. */
+/** Bytes before a URL that are searched for its member name, and of a line that are searched for its event's. */
 const MAX_NAME = 64;
 
-/** Estimates a request's tokens from its bytes; large images in its messages count as images. */
-export function estimatedInput({ bytes, body, members }: Pick<ChatRequest, 'bytes' | 'body' | 'members'>): number {
-  const { start: first, end: last } = members.get('messages') ?? { start: 0, end: 0 };
+/**
+ * Estimates a request's tokens from its bytes; large images in its messages count as images, and a
+ * response that it continues by its tokens.
+ */
+export function estimatedInput({ api, bytes, body, members, earlierTokens }: ChatRequest): number {
+  const { start: first, end: last } = members.get(api.input) ?? { start: 0, end: 0 };
   const images = body.scan.images.filter(({ start }) => start > first && start < last && isAddress(bytes, start));
   const length = images.reduce((left, { start, end }) => left - (end - start), bytes.length);
-  return Math.ceil(length / BYTES_PER_TOKEN) + images.length * TOKENS_PER_IMAGE;
+  return Math.min(Math.ceil(length / BYTES_PER_TOKEN) + images.length * TOKENS_PER_IMAGE + earlierTokens, MAX_COUNT);
 }
 
 /** Whether the text at `at` is an image URL; any other text is counted by its bytes. */
@@ -45,8 +49,16 @@ export class OutputMeter {
   private shortest = Infinity;
   private line = 0;
 
+  /** The beginning of the current line, where events have names. */
+  private lineStart = '';
+  /** Whether the current event has new text: Responses repeat it in others at its end. */
+  private hasText = true;
+
   /** `streamed`: the response consists of events with at least one token each; otherwise it is a single text. */
-  constructor(private readonly streamed: boolean) {}
+  constructor(
+    private readonly streamed: boolean,
+    private readonly api: ChatApi,
+  ) {}
 
   push(chunk: Buffer): void {
     if (!this.streamed) {
@@ -55,9 +67,11 @@ export class OutputMeter {
     }
     let start = 0;
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, start)) {
+      this.beginLine(chunk, start, at);
       this.endLine(at - start);
       start = at + 1;
     }
+    this.beginLine(chunk, start, chunk.length);
     this.line += chunk.length - start;
   }
 
@@ -70,16 +84,32 @@ export class OutputMeter {
   private endLine(rest: number): void {
     const length = this.line + rest;
     this.line = 0;
+    if (!this.isText()) return;
     if (length < SHORTEST_LINE) return;
     this.lines++;
     this.shortest = Math.min(this.shortest, length);
     this.bytes += Math.min(length, this.shortest + MAX_PIECE_TOKENS * BYTES_PER_TOKEN);
   }
+
+  private beginLine(chunk: Buffer, start: number, end: number): void {
+    if (this.api !== RESPONSES || this.lineStart.length >= MAX_NAME) return;
+    this.lineStart += chunk.toString('latin1', start, Math.min(end, start + MAX_NAME - this.lineStart.length));
+  }
+
+  /** Whether the line that has just ended may hold new text of the model. */
+  private isText(): boolean {
+    if (this.api !== RESPONSES) return true;
+    const line = this.lineStart;
+    this.lineStart = '';
+    if (line.startsWith('event:')) this.hasText = line.trimEnd().endsWith('.delta');
+    return line.startsWith('data:') && this.hasText;
+  }
 }
 
 /** The largest expected response in tokens: the request's limit, for all of its choices. */
 export function expectedOutput(chat: ChatRequest): number {
-  const limit = numberOf(chat, 'max_completion_tokens') ?? numberOf(chat, 'max_tokens') ?? USUAL_OUTPUT;
+  const limits = chat.api.outputLimits.map((name) => numberOf(chat, name));
+  const limit = limits.find((one) => one !== undefined) ?? USUAL_OUTPUT;
   const choices = Math.min(numberOf(chat, 'n') ?? 1, MAX_CHOICES);
   return Math.min(limit * choices, MAX_OUTPUT);
 }
@@ -104,7 +134,7 @@ export interface FinishedChat {
 
 /**
  * The cost of a chat in millionths: by the provider's usage, or by the estimate where that is missing or may be too
- * low.
+ * low. In the background, most of the response is never seen here: then it is at least what was reserved.
  */
 export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: FinishedChat): number {
   const { usage, whole } = seen;
@@ -114,7 +144,8 @@ export function costOfChat(chat: ChatRequest, prices: TokenPrices, seen: Finishe
   const unseen = Math.min(Math.ceil(seen.unseenSeconds * TOKENS_PER_SECOND), expectedOutput(chat));
   const output = Math.max(seen.output, unseen, usage?.output ?? 0);
   const input = usage?.input ?? estimatedInput(chat);
-  return tokenCost(prices, { input, output: Math.min(output, MAX_COUNT), cached: usage?.cached ?? null }) ?? 0;
+  const cost = tokenCost(prices, { input, output: Math.min(output, MAX_COUNT), cached: usage?.cached ?? null }) ?? 0;
+  return chat.inBackground ? Math.max(cost, reserveOf(chat, prices)) : cost;
 }
 
 /** A positive integer among the request's members. */

@@ -5,8 +5,8 @@ import { DrainedProviders } from '#routing/provider-switches.js';
 import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 
-/** A permit for a provider without limits. */
-const UNCOUNTED: CallPermit = { end: () => undefined, park: () => undefined };
+/** A permit for a provider without limits, or for a call that does not count in them. */
+export const UNCOUNTED: CallPermit = { end: () => undefined, park: () => undefined };
 
 /**
  * Decides which chats may start: none at a drained provider, and within a provider's limits, which its images share. A

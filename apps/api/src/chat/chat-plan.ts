@@ -1,5 +1,6 @@
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { candidatesOf, type Candidate } from '#routing/route-plan.js';
+import type { ResponseHolder } from '#routing/stored-responses.js';
 
 /** A provider, one of its keys, and the model there. */
 export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
@@ -26,11 +27,20 @@ export class ChatPlan {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Ranks in order, routes of a rank by weight, a provider's keys in rotation; avoided keys come last. */
-  attempts(model: ModelEntry, catalog: Catalog, isDrained: (provider: string) => boolean = () => false): Attempt[] {
+  /**
+   * Ranks in order, routes of a rank by weight, a provider's keys in rotation; avoided keys come last. With `holder`,
+   * only its provider, and only its key as long as there is one.
+   */
+  attempts(
+    model: ModelEntry,
+    catalog: Catalog,
+    isDrained: (provider: string) => boolean = () => false,
+    holder?: ResponseHolder,
+  ): Attempt[] {
     const rotation = this.rotation++;
     const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => rotation });
-    const all = planned.filter(({ provider }) => !isDrained(provider.name));
+    const open = planned.filter(({ provider }) => !isDrained(provider.name));
+    const all = holder === undefined ? open : heldBy(holder, open);
     if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
     const ready = all.filter((one) => !this.isCoolingDown(one));
     const resting = all.filter((one) => this.isCoolingDown(one));
@@ -50,6 +60,23 @@ export class ChatPlan {
     this.coolingDown.delete(name);
     return false;
   }
+}
+
+/** The provider that holds a response, with its key, or with all of them once that is gone. */
+export function attemptsAt(holder: ResponseHolder, { providers }: Catalog): Attempt[] {
+  const provider = providers.get(holder.provider);
+  if (provider === undefined) return [];
+  const keys = provider.keys.length === 0 ? [undefined] : provider.keys;
+  return heldBy(
+    holder,
+    keys.map((key) => ({ provider, key, model: '' })),
+  );
+}
+
+function heldBy<One extends Attempt>({ provider: name, providerKey }: ResponseHolder, all: readonly One[]): One[] {
+  const there = all.filter(({ provider }) => provider.name === name);
+  const exact = there.filter(({ key }) => (key?.name ?? null) === providerKey);
+  return exact.length > 0 ? exact : there;
 }
 
 function nameOf({ provider, key }: Attempt): string {

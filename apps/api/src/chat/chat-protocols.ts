@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { ChatProvider } from '#providers/chat/chat-provider.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
+import { CHAT_COMPLETIONS, type ChatApi } from './chat-api.js';
 
 /** How each type of provider is called for a chat. */
 @Injectable()
@@ -11,10 +12,10 @@ export class ChatProtocols implements OnApplicationShutdown {
     private readonly sandbox: SandboxChat,
   ) {}
 
-  /** Undefined for a type without chat. */
-  of(type: string): ChatProvider | undefined {
+  /** Undefined for a type without this API. */
+  of(type: string, api: ChatApi): ChatProvider | undefined {
     if (type === 'openai') return this.openai;
-    return type === 'sandbox' ? this.sandbox : undefined;
+    return type === 'sandbox' && api === CHAT_COMPLETIONS ? this.sandbox : undefined;
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,6 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import { ScannedBody } from '../common/fastify/json-body.js';
 import type { ScanLimits } from '../common/fastify/json-scan.js';
+import { CHAT_COMPLETIONS, RESPONSES, type ChatApi } from './chat-api.js';
 import { assertMemberNames, assertStreamOptions } from './refuse-options.js';
 import { valueAt, type Span } from './json-members.js';
 
@@ -14,20 +15,29 @@ const OPEN_ARRAY = 0x5b;
 
 /** A chat as it was sent, with the fields needed to pass it on. */
 export interface ChatRequest {
+  readonly api: ChatApi;
   readonly bytes: Buffer;
   readonly body: ScannedBody;
   readonly model: string;
   readonly streamed: boolean;
-  /** Whether the caller asked for usage at the end of the stream. */
+  /** Whether the provider goes on without the caller, which reads the response later. */
+  readonly inBackground: boolean;
+  /** Whether the caller expects usage at the end of the stream. */
   readonly wantsUsage: boolean;
   readonly members: ReadonlyMap<string, Span>;
+  /** Whether its provider stores the response, so that callers can use its id. */
+  readonly isStored: boolean;
+  /** The response that it continues. */
+  readonly previousId: string | undefined;
+  /** Tokens of that response, which the provider adds to the input. */
+  readonly earlierTokens: number;
 }
 
 /**
  * Checks the parts of a chat that the contract defines; the provider checks the rest. Throws AppError (invalid_json,
  * missing_required_parameter, invalid_type, array_below_min_length, string_above_max_length, unsupported_parameter).
  */
-export function readChatRequest(body: unknown): ChatRequest {
+export function readChatRequest(body: unknown, api: ChatApi = CHAT_COMPLETIONS): ChatRequest {
   const whole = body instanceof ScannedBody ? body : ScannedBody.of(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
   const { bytes } = whole;
   const { members, start } = whole.scan;
@@ -38,16 +48,21 @@ export function readChatRequest(body: unknown): ChatRequest {
   const model = read(bytes, members, 'model');
   if (model === undefined) throw missing('model');
   if (typeof model !== 'string') throw wrongType('model', 'a string');
-  checkMessages(bytes, members);
+  if (api === CHAT_COMPLETIONS) checkMessages(bytes, members);
   const options = read(bytes, members, 'stream_options');
   assertStreamOptions({ bytes, members });
   return {
+    api,
     bytes,
     body: whole,
     model,
     streamed: read(bytes, members, 'stream') === true,
-    wantsUsage: isObject(options) && options['include_usage'] === true,
+    inBackground: api === RESPONSES && read(bytes, members, 'background') === true,
+    wantsUsage: !api.usageOnRequest || (isObject(options) && options['include_usage'] === true),
     members,
+    isStored: api === RESPONSES && read(bytes, members, 'store') !== false,
+    previousId: api === RESPONSES ? textOf(bytes, members, 'previous_response_id') : undefined,
+    earlierTokens: 0,
   };
 }
 
@@ -60,7 +75,11 @@ export function valueOf({ body }: Pick<ChatRequest, 'body'>): Readonly<Record<st
 export function valueFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): unknown {
   const value = valueOf(chat);
   const { stream_options: options } = value;
-  const wishes = askUsage && chat.streamed && (options === undefined || options === null || isObject(options));
+  const wishes =
+    askUsage &&
+    chat.api.usageOnRequest &&
+    chat.streamed &&
+    (options === undefined || options === null || isObject(options));
   return {
     ...value,
     model: upstreamModel,
@@ -110,6 +129,13 @@ function checkMessages(bytes: Buffer, members: ReadonlyMap<string, Span>): void 
   if (span.isEmpty === true) {
     throw new AppError('array_below_min_length', 'messages must have at least 1 item', { param: 'messages' });
   }
+}
+
+/** Throws AppError `invalid_type`. */
+function textOf(bytes: Buffer, members: ReadonlyMap<string, Span>, name: string): string | undefined {
+  const value = read(bytes, members, name);
+  if (value !== undefined && typeof value !== 'string') throw wrongType(name, 'a string');
+  return value;
 }
 
 /** `null` counts as absent. */

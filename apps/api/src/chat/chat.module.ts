@@ -9,6 +9,7 @@ import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { ImagesModule } from '../images/images.module.js';
 import { LimitsModule } from '../limits/limits.module.js';
+import { AdmitChat } from './admit-chat.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import { CallUpstreams } from './call-upstreams.js';
 import { ChatBudget } from './chat-budget.js';
@@ -20,6 +21,8 @@ import { ChatController } from './chat.controller.js';
 import { GenerateInChat } from './generate-in-chat.js';
 import { OpenChats } from './open-chats.js';
 import { PassChat } from './pass-chat.js';
+import { ResponseLog } from './response-log.js';
+import { ResponsesController } from './responses.controller.js';
 import { WatchChat } from './watch-chat.js';
 
 /** A provider that is up accepts a connection long before this, and a chat that is not connected can go to the next one. */
@@ -37,12 +40,14 @@ const sandbox = {
 };
 
 /**
- * `/v1/chat/completions`: passes chats on to their provider, and handles chats with an image model as image requests.
+ * `/v1/chat/completions` and `/v1/responses`: passes chats on to their provider, and handles chat completions with an
+ * image model as image requests.
  */
 @Module({
   imports: [BillingModule, CommonModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
-  controllers: [ChatController],
+  controllers: [ChatController, ResponsesController],
   providers: [
+    AdmitChat,
     PassChat,
     WatchChat,
     CallUpstreams,
@@ -53,6 +58,7 @@ const sandbox = {
     sandbox,
     ChatBudget,
     ChatUsageLog,
+    ResponseLog,
     GenerateInChat,
     OpenChats,
     AnswerInChat,

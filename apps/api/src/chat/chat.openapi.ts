@@ -3,6 +3,15 @@ import { ApiBody, ApiExtraModels, ApiOperation, ApiResponse, getSchemaPath } fro
 import { ChatCompletionBody, ChatCompletionView } from '#contract/chat-request-view.js';
 import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 
+/** Headers of a provider's response, plain or streamed. */
+export const PASSED_HEADERS = {
+  ...REQUEST_ID_HEADER,
+  'openai-processing-ms': {
+    description: 'Processing time reported by the provider.',
+    schema: { type: 'integer' as const },
+  },
+};
+
 /** Documents only the fields that this service reads or returns; the others are the provider's. */
 export function DescribeChat(): MethodDecorator {
   return applyDecorators(
@@ -20,13 +29,7 @@ export function DescribeChat(): MethodDecorator {
       description:
         "The provider's response. With `stream: true`, OpenAI's server-sent events, ending with `data: [DONE]`. Provider errors " +
         'keep their status and message, in the error format of this API.',
-      headers: {
-        ...REQUEST_ID_HEADER,
-        'openai-processing-ms': {
-          description: 'Processing time reported by the provider.',
-          schema: { type: 'integer' },
-        },
-      },
+      headers: PASSED_HEADERS,
       content: {
         'application/json': { schema: { $ref: getSchemaPath(ChatCompletionView) } },
         'text/event-stream': { schema: { type: 'string' } },

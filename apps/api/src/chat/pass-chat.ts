@@ -2,16 +2,20 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
+import type { ResponseHolder } from '#routing/stored-responses.js';
 import { Logger } from '#telemetry/logger.js';
-import { callerOf, taskOwnerOf } from '../auth/caller.js';
+import { callerOf, taskOwnerOf, type TaskOwner } from '../auth/caller.js';
 import { Draining } from '../common/draining.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
-import { CallUpstreams, type ChatToSend, type PassedOn } from './call-upstreams.js';
-import type { Attempt } from './chat-plan.js';
-import type { ChatRequest } from './chat-request.js';
+import { RESPONSES } from './chat-api.js';
+import { CallUpstreams, type ChatToSend, type PassedOn, type UpstreamCall } from './call-upstreams.js';
+import { attemptsAt, type Attempt } from './chat-plan.js';
+import { estimatedInput } from './chat-estimate.js';
+import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
 import { ChatUsageLog } from './chat-usage-log.js';
 import { usageRow, type ChatPrices } from './chat-usage-row.js';
-import { relayAnswer } from './relay-answer.js';
+import { relayAnswer, type Relaying } from './relay-answer.js';
+import { ResponseLog } from './response-log.js';
 import { sendRefusal } from './upstream-refusal.js';
 import { WatchChat } from './watch-chat.js';
 
@@ -24,10 +28,23 @@ interface ChatService {
   readonly unused: () => void;
   /** Counts what is held of the response. */
   readonly memory: BodyReservation;
+  /** The provider that holds the response which the chat continues. */
+  readonly holder: ResponseHolder | undefined;
+}
+
+/** A call about a response that a provider stores. */
+export interface StoredResponseCall {
+  readonly method: UpstreamCall['method'];
+  /** Below `/responses`, with its query. */
+  readonly path: string;
+  readonly streamed: boolean;
 }
 
 /** A chat in progress. */
-interface ActiveChat extends ChatService, ChatToSend {}
+interface ActiveChat extends ChatService, ChatToSend {
+  readonly chat: ChatRequest;
+  readonly caller: TaskOwner;
+}
 
 /**
  * How many bytes of a priced chat are read after its caller disconnects: more than the longest answer of any model. A
@@ -35,6 +52,8 @@ interface ActiveChat extends ChatService, ChatToSend {}
  */
 const AFTER_HANGUP_BYTES = 8_388_608;
 const MAX_KEPT_BYTES = 262_144;
+/** The largest number of a column. */
+const MAX_TOKENS = 2_147_483_647;
 
 /** Passes a chat to a provider, and its response back to the caller. */
 @Injectable()
@@ -43,6 +62,7 @@ export class PassChat {
     private readonly watch: WatchChat,
     private readonly upstreams: CallUpstreams,
     private readonly usage: ChatUsageLog,
+    private readonly responses: ResponseLog,
     private readonly draining: Draining,
     private readonly logger: Logger,
   ) {}
@@ -52,7 +72,8 @@ export class PassChat {
     const caller = taskOwnerOf(callerOf(request));
     const mayReadOn = Boolean(service.prices) && chat.bytes.length <= MAX_KEPT_BYTES;
     await this.watch.during(request, reply, mayReadOn, async (signals) => {
-      const active: ActiveChat = { ...service, ...signals, chat, caller, requestId: request.id };
+      const call = callFor(chat, service);
+      const active: ActiveChat = { ...service, ...signals, chat, call, caller, requestId: request.id };
       const outcome = await this.upstreams.call(active, (answer, attempt) =>
         this.passOn(reply, active, answer, attempt),
       );
@@ -63,22 +84,96 @@ export class PassChat {
     });
   }
 
+  /**
+   * Passes a call about a stored response to the provider that holds it. It generates nothing, so it costs nothing and is
+   * not recorded. Throws like `pass`.
+   */
+  async passStored(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    stored: StoredResponseCall,
+    { catalog, memory, holder }: Pick<ChatService, 'catalog' | 'memory'> & { readonly holder: ResponseHolder },
+  ): Promise<void> {
+    const caller = taskOwnerOf(callerOf(request));
+    const call: UpstreamCall = {
+      ...stored,
+      api: RESPONSES,
+      path: RESPONSES.path + stored.path,
+      bodyFor: () => [],
+      valueFor: () => undefined,
+      isChat: false,
+      attempts: (_plan, isDrained) => attemptsAt(holder, catalog).filter(({ provider }) => !isDrained(provider.name)),
+    };
+    const relaying = { api: RESPONSES, hideUsage: false, afterHangupBytes: 0, memory };
+    await this.watch.during(request, reply, false, async (signals) => {
+      const active: ChatToSend = { ...signals, call, caller, requestId: request.id };
+      const outcome = await this.upstreams.call(active, (answer, attempt) =>
+        this.relay(reply, answer, active, attempt, relaying),
+      );
+      if (outcome.kind === 'refused') sendRefusal(outcome.refusal, request, reply);
+      else if (outcome.error !== undefined) throw outcome.error;
+    });
+  }
+
+  /** Records who holds the response: at first with an estimate of its tokens. */
+  private storing({ chat, model, caller }: ActiveChat, { provider, key }: Attempt): NonNullable<Relaying['stored']> {
+    return (id, usage, later) => {
+      const row = {
+        account_id: caller.accountId,
+        id,
+        api_key_id: caller.apiKeyId,
+        model: model.name,
+        provider: provider.name,
+        provider_key: key?.name ?? null,
+        tokens: Math.min((usage?.input ?? estimatedInput(chat)) + (usage?.output ?? 0), MAX_TOKENS),
+      };
+      return this.responses.record(row, later);
+    };
+  }
+
   private async passOn(
     reply: FastifyReply,
-    { chat, prices, memory, gone, requestId }: ActiveChat,
+    active: ActiveChat,
     answer: ChatResponse,
+    attempt: Attempt,
+  ): Promise<PassedOn> {
+    const { chat, prices, memory } = active;
+    const hideUsage = !chat.wantsUsage;
+    const afterHangupBytes = prices ? AFTER_HANGUP_BYTES : 0;
+    const stored = chat.isStored ? this.storing(active, attempt) : undefined;
+    const relaying = { api: chat.api, hideUsage, afterHangupBytes, memory, ...(stored && { stored }) };
+    return this.relay(reply, answer, active, attempt, relaying);
+  }
+
+  private async relay(
+    reply: FastifyReply,
+    answer: ChatResponse,
+    { gone, requestId }: ChatToSend,
     { provider }: Attempt,
+    relaying: Relaying,
   ): Promise<PassedOn> {
     const firstByteMs = Math.round(reply.elapsedTime);
     // A keep-alive connection would delay the end of the process.
     if (this.draining.started) reply.raw.shouldKeepAlive = false;
-    const hideUsage = !chat.wantsUsage;
-    const afterHangupBytes = prices ? AFTER_HANGUP_BYTES : 0;
-    const relayed = await relayAnswer(reply, answer, { hideUsage, afterHangupBytes, memory });
+    const relayed = await relayAnswer(reply, answer, relaying);
     const { error } = relayed;
     if (error === undefined) return { ...relayed, firstByteMs, end: 'completed' };
     if (gone.aborted) return { ...relayed, firstByteMs, end: 'left' };
     this.logger.warn('chat.broken', { requestId, provider: provider.name, error });
     return { ...relayed, firstByteMs, end: 'broken' };
   }
+}
+
+function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService): UpstreamCall {
+  const { api, streamed } = chat;
+  return {
+    api,
+    method: 'POST',
+    path: api.path,
+    streamed,
+    bodyFor: (name, askUsage) => bodyFor(chat, name, askUsage),
+    valueFor: (name, askUsage) => valueFor(chat, name, askUsage),
+    isChat: true,
+    attempts: (plan, isDrained) => plan.attempts(model, catalog, isDrained, holder),
+  };
 }

@@ -1,6 +1,7 @@
 import type { TokenPrices } from '#catalog/catalog.js';
 import { CHAT_EXTRAS } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
+import type { ScannedBody } from '../common/fastify/json-body.js';
 import { jsonMembers, membersIn, valueAt, type Span } from './json-members.js';
 
 /** The bytes of a chat, and the positions of its members. */
@@ -12,7 +13,10 @@ interface ChatMembers {
 /**
  * Members that are read here or change the price: if another spelling were accepted, only some servers would understand it.
  */
-const READ = ['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'];
+const READ = [
+  ...['model', 'messages', 'stream', 'stream_options', 'n', 'max_tokens', 'max_completion_tokens'],
+  ...['input', 'max_output_tokens', 'previous_response_id', 'conversation', 'store'],
+];
 const BY_SPELLING = new Map([...READ, ...CHAT_EXTRAS, 'include_usage'].map((name) => [spellingOf(name), name]));
 /** Longer names can't be spellings of these. */
 const MAX_NAME = 200;
@@ -21,8 +25,13 @@ const MAX_SWITCH = 6;
 /** Largest value that is checked, in bytes. */
 const MAX_VALUE = 262_144;
 /** Tools that the caller runs, and their members; the provider runs all others, and charges per call. */
-const OWN_TOOLS = ['function', 'custom'];
-const OWN_TOOL_MEMBERS = [...OWN_TOOLS, 'type', 'name', 'description', 'parameters', 'strict', 'cache_control'];
+const OWN_TOOLS = ['function', 'custom', 'local_shell', 'apply_patch', 'namespace', 'tool_search'];
+const OWN_TOOL_MEMBERS = [
+  ...['function', 'custom', 'type', 'name', 'description', 'parameters', 'strict', 'cache_control'],
+  // Only in Responses: `tools` of a namespace, and `execution` of a tool search, by the caller.
+  ...['format', 'defer_loading', 'output_schema', 'tools', 'execution'],
+];
+const IMAGE_TOOL = 'image_generation';
 /** Values without an extra charge. */
 const USUAL: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default', 'flex'],
@@ -31,6 +40,7 @@ const USUAL: Readonly<Record<string, readonly unknown[]>> = {
   enable_search: [false],
   enable_code_interpreter: [false],
   deferred: [false],
+  background: [false],
 };
 
 /**
@@ -62,14 +72,38 @@ export function assertStreamOptions({ bytes, members }: ChatMembers): void {
 }
 
 /** Rejects options that the model's price does not cover. Throws AppError `unsupported_parameter`. */
-export function assertCovered({ bytes, members }: ChatMembers, { covers = [] }: TokenPrices): void {
+export function assertCovered(
+  { bytes, members, body }: ChatMembers & { readonly body: ScannedBody },
+  { covers = [] }: TokenPrices,
+): void {
   for (const name of CHAT_EXTRAS) {
     const span = members.get(name);
     if (span === undefined || covers.includes(name)) continue;
     if (span.end - span.start <= MAX_VALUE && areUsual(name, bytes.subarray(span.start, span.end))) continue;
-    const text = `${name} can raise the cost of this chat, which the price of the model does not cover.`;
-    throw new AppError('unsupported_parameter', text, { param: name });
+    throw notCovered(name, name);
   }
+  if (body.scan.hasItemTools && !covers.includes('tools')) throw notCovered('tools in the items of input', 'input');
+}
+
+/**
+ * Rejects OpenAI's own image tool, whose images would have no task and no price here, unless the model's price covers
+ * tools. Throws AppError `unsupported_parameter`.
+ */
+export function assertNoImageTool({ bytes, members }: ChatMembers, covers: readonly string[] = []): void {
+  const span = members.get('tools');
+  if (span === undefined || covers.includes('tools')) return;
+  const json = bytes.subarray(span.start, span.end);
+  if (!json.includes(IMAGE_TOOL)) return;
+  const tools = [valueAt(json, { start: 0, end: json.length })].flat() as ({ readonly type?: unknown } | null)[];
+  const index = tools.findIndex((tool) => tool?.type === IMAGE_TOOL);
+  if (index === -1) return;
+  const text = `No provider of this model offers the ${IMAGE_TOOL} tool: generate images with POST /v1/images/generations, and edit them with POST /v1/images/edits.`;
+  throw new AppError('unsupported_parameter', text, { param: `tools[${index}]` });
+}
+
+function notCovered(what: string, param: string): AppError {
+  const text = `${what} can raise the cost of this chat, which the price of the model does not cover.`;
+  return new AppError('unsupported_parameter', text, { param });
 }
 
 /** Also false for duplicate members: some servers read the first and some the last, so their meaning is unknown. */
@@ -80,11 +114,17 @@ function areUsual(name: string, json: Buffer): boolean {
 }
 
 function isUsual(name: string, value: unknown): boolean {
-  if (name !== 'tools') return (USUAL[name] ?? []).includes(value);
+  return name === 'tools' ? isOwnTool(value) : (USUAL[name] ?? []).includes(value);
+}
+
+function isOwnTool(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
+  const { type, tools, execution } = value as Readonly<Record<string, unknown>>;
   return (
-    OWN_TOOLS.includes((value as { type?: string }).type ?? '') &&
-    Object.keys(value).every((member) => OWN_TOOL_MEMBERS.includes(member))
+    OWN_TOOLS.includes(String(type)) &&
+    Object.keys(value).every((member) => OWN_TOOL_MEMBERS.includes(member)) &&
+    (type === 'tool_search' ? execution === 'client' : execution === undefined) &&
+    (type === 'namespace' ? Array.isArray(tools) && tools.every(isOwnTool) : tools === undefined)
   );
 }
 

@@ -7,16 +7,17 @@ import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { beginAnswer } from './answer-headers.js';
 import { OutputMeter } from './chat-estimate.js';
-import { usageOfCompletion, tokenUsage, type TokenUsage } from './token-usage.js';
+import type { ChatApi } from './chat-api.js';
+import { responseIdIn, StreamedResponseId } from './response-id.js';
+import { usageOfCompletion, type TokenUsage } from './token-usage.js';
 import { UsageFilter } from './usage-filter.js';
+import { Tail, usageInTail } from './usage-tail.js';
 
 /**
  * Bytes of a non-streamed response that are held back until it is complete, so that a broken one can still be reported
  * as an error; fewer when the memory for bodies is used up.
  */
 const MAX_HELD = 1_048_576;
-/** Bytes at the end of a longer response that are searched for its usage. */
-const TAIL = 16_384;
 
 /** What was seen of a response on its way to the caller. */
 interface Seen {
@@ -35,10 +36,17 @@ export interface Relayed extends Readonly<Seen> {
   readonly error: Error | undefined;
 }
 
-interface Relaying {
+/** How a response is passed on. */
+export interface Relaying {
+  readonly api: ChatApi;
   readonly hideUsage: boolean;
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
+  /**
+   * Called with the id of a response that its provider stores, as soon as it is seen; the end of the response waits for
+   * it. Again when the usage of a stream is known, for which nothing waits (`later`). Must not fail.
+   */
+  readonly stored?: (id: string, usage: TokenUsage | undefined, later?: boolean) => Promise<void>;
   /** Counts what is held back, until the caller has read the response. */
   readonly memory: BodyReservation;
 }
@@ -48,7 +56,7 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
   // `pump` finds an error of the moment between `hold` and itself, which would otherwise end the process.
   answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
-  const seen: Seen = { usage: undefined, whole: false, output: new OutputMeter(streamed) };
+  const seen: Seen = { usage: undefined, whole: false, output: new OutputMeter(streamed, relaying.api) };
   try {
     await (streamed ? relayEvents : relayWhole)(reply, answer, relaying, seen);
     return { ...seen, error: undefined };
@@ -64,7 +72,7 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
 async function relayEvents(
   reply: FastifyReply,
   answer: ChatResponse,
-  { hideUsage, afterHangupBytes }: Relaying,
+  { hideUsage, afterHangupBytes, stored }: Relaying,
   seen: Seen,
 ): Promise<void> {
   const filter = new UsageFilter(hideUsage);
@@ -73,8 +81,13 @@ async function relayEvents(
     beginAnswer(reply, answer, { 'x-accel-buffering': 'no' });
     reply.raw.flushHeaders();
   }
+  const ids = stored && new StreamedResponseId();
+  let id: string | undefined;
+  let storing: Promise<void> | undefined;
   const map = (chunk: Buffer): Buffer => {
     seen.output.push(chunk);
+    id ??= ids?.push(chunk);
+    if (id !== undefined) storing ??= stored?.(id, undefined);
     const kept = filter.push(chunk);
     seen.usage = filter.usage;
     return kept;
@@ -83,26 +96,34 @@ async function relayEvents(
   const rest = filter.end();
   seen.usage = filter.usage;
   seen.whole = true;
+  if (id !== undefined && seen.usage !== undefined) void stored?.(id, seen.usage, true);
+  await storing;
   endAnswer(reply, rest);
 }
 
 async function relayWhole(
   reply: FastifyReply,
   answer: ChatResponse,
-  { afterHangupBytes, memory }: Relaying,
+  { afterHangupBytes, stored, memory }: Relaying,
   seen: Seen,
 ): Promise<void> {
   const held = await hold(answer.body, memory, seen.output).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
+  const store = async (bytes: Buffer, usage?: TokenUsage): Promise<void> => {
+    const id = stored && responseIdIn(bytes);
+    if (id !== undefined) await stored?.(id, usage);
+  };
   if (held.whole) {
     seen.usage = usageOfCompletion(held.bytes);
     seen.whole = true;
+    await store(held.bytes, seen.usage);
     if (reply.raw.destroyed) throw callerGone();
     beginAnswer(reply, answer, { 'content-length': String(held.bytes.length) });
     reply.raw.end(held.bytes);
     return;
   }
+  const storing = store(held.bytes);
   const length = answer.headers['content-length'];
   const tail = new Tail();
   tail.add(held.bytes);
@@ -116,29 +137,10 @@ async function relayWhole(
     return chunk;
   };
   await pump(answer.body, reply.raw, map, afterHangupBytes);
-  seen.usage = usageInTail(tail.text());
+  seen.usage = usageInTail(tail.last);
   seen.whole = true;
+  await storing;
   endAnswer(reply);
-}
-
-/** The last bytes of a response, copied a constant number of times however small its pieces are. */
-class Tail {
-  private readonly buffer = Buffer.allocUnsafe(2 * TAIL);
-  private bytes = 0;
-
-  add(chunk: Buffer): void {
-    const piece = chunk.subarray(-TAIL);
-    if (this.bytes + piece.length > this.buffer.length) {
-      this.buffer.copyWithin(0, this.bytes - TAIL, this.bytes);
-      this.bytes = TAIL;
-    }
-    piece.copy(this.buffer, this.bytes);
-    this.bytes += piece.length;
-  }
-
-  text(): string {
-    return this.buffer.toString('utf8', Math.max(0, this.bytes - TAIL), this.bytes);
-  }
 }
 
 /** Throws when the caller has disconnected. */
@@ -240,14 +242,4 @@ function pump(
 
 function callerGone(): Error {
   return new Error('the caller disconnected');
-}
-
-/** Usage is near the end of a completion; inside the model's text its quotes would be escaped. */
-function usageInTail(tail: string): TokenUsage | undefined {
-  const match = /[^\\]"usage"\s*:\s*(\{(?:[^{}]|\{[^{}]*\})*\})/.exec(tail);
-  try {
-    return match ? tokenUsage(JSON.parse(match[1] ?? '')) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -8,19 +8,20 @@ export interface TokenUsage {
   readonly cached: number | null;
 }
 
-/** Parses usage in OpenAI's format; undefined when it is something else. */
+/** Parses usage of OpenAI's chat completions or Responses; undefined when it is something else. */
 export function tokenUsage(value: unknown): TokenUsage | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const usage = value as Record<string, unknown>;
-  const details = usage['prompt_tokens_details'] as Record<string, unknown> | null | undefined;
+  const details = (usage['prompt_tokens_details'] ?? usage['input_tokens_details']) as
+    Record<string, unknown> | null | undefined;
   return {
-    input: count(usage['prompt_tokens']),
-    output: count(usage['completion_tokens']),
+    input: count(usage['prompt_tokens'] ?? usage['input_tokens']),
+    output: count(usage['completion_tokens'] ?? usage['output_tokens']),
     cached: count(details?.['cached_tokens']),
   };
 }
 
-/** The usage in a non-streamed completion; undefined when it is missing or can't be parsed. */
+/** The usage in a response that is not streamed; undefined when it is missing or can't be parsed. */
 export function usageOfCompletion(bytes: Buffer): TokenUsage | undefined {
   try {
     const span = jsonMembers(bytes).get('usage');

@@ -15,16 +15,16 @@ const TEXTS = ['content', 'text', 'arguments', 'input', 'output'];
 
 /**
  * Refuses a chat that sends a text model one of this service's own upload links as an image: uploads are not served, so
- * that its provider would get a 404 for it. Throws AppError `invalid_image_url`.
+ * that its provider would get a 404 for it. `input` names the member with what is said. Throws AppError `invalid_image_url`.
  */
-export function assertNoUploadLinks({ bytes, scan }: ScannedBody, signer: LinkSigner): void {
+export function assertNoUploadLinks({ bytes, scan }: ScannedBody, input: string, signer: LinkSigner): void {
   let at = bytes.indexOf(MARK);
   for (let found = 0; at !== -1 && found < MAX_FOUND; found++) {
     const address = textAround(bytes, at);
     if (address !== undefined && signer.uploadNamedBy(address) !== undefined) {
       const first = scan.itemCount - scan.items.length;
       const count = scan.items.findIndex(({ end }) => end > at);
-      const param = count === -1 ? 'messages' : `messages[${first + count}]`;
+      const param = count === -1 ? input : `${input}[${first + count}]`;
       const what = `${param} has the link of an upload, which only image requests can use`;
       throw new AppError('invalid_image_url', `${what}: send the image as a data URI.`, { param });
     }

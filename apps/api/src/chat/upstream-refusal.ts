@@ -60,10 +60,18 @@ export async function openAnswer(
   }
   const whole = Buffer.concat(pieces);
   const { isJson, value } = parsedError(whole.toString());
-  const isChat = typeof value === 'object' && value !== null && 'choices' in value;
-  const status = isJson && !isChat ? statusOfError(value) : undefined;
+  const status = isJson && !isAnswer(value) ? statusOfError(value) : undefined;
   if (status !== undefined) return { refusal: { status, headers: answer.headers, text: whole.toString(), hidden } };
   return { answer: { ...answer, body: Readable.from([whole], { objectMode: false }) } };
+}
+
+/** Types of what calls about Responses return. */
+const OBJECTS: ReadonlySet<unknown> = new Set(['response', 'response.deleted', 'list']);
+
+/** A chat completion, or a response, which reports the failure of the model in an `error` of its own. */
+function isAnswer(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'choices' in value || ('object' in value && OBJECTS.has(value.object));
 }
 
 /** Statuses of a proxy that gave up on the server behind it; GATEWAY_TIMEOUT whatever the body. */

@@ -72,6 +72,25 @@ describe('UsageFilter', () => {
     expect(through(text + DONE, true, 9)).toEqual({ text: text + DONE, input });
   });
 
+  it('finds the usage of a response in its last event, of any length, and no other one that it repeats', () => {
+    const named = (type: string, response: string): string =>
+      `event: ${type}\ndata: {"type":"${type}","response":${response}}\n\n`;
+    const schema = `"tools":[{"parameters":{"usage":{"input_tokens":0,"output_tokens":0}}}]`;
+    for (const length of [10, 70_000, 300_000]) {
+      const text = [
+        named('response.created', `{"id":"resp_1",${schema},"usage":null}`),
+        named('response.output_text.delta', `"${'x'.repeat(length)}"`),
+        named(
+          'response.completed',
+          `{"output":["${'x'.repeat(length)}"],${schema},"usage":{"input_tokens":3},"user":null}`,
+        ),
+      ].join('');
+      for (const size of [7, 1_000, text.length]) expect(through(text, false, size)).toEqual({ text, input: 3 });
+      const cut = text.trimEnd();
+      expect(through(cut, false, 999)).toEqual({ text: cut, input: 3 });
+    }
+  });
+
   it('holds no long event back, and hides what comes after it', () => {
     const long = event(`{"choices":[{"delta":{"content":"${'x'.repeat(200_000)}"}}]}`);
     for (const size of [1_000, long.length - 1, long.length]) {

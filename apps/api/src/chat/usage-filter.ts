@@ -1,4 +1,5 @@
 import { tokenUsage, type TokenUsage } from './token-usage.js';
+import { Tail, usageInTail } from './usage-tail.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -6,12 +7,17 @@ const COLON = 0x3a;
 const OPEN_OBJECT = 0x7b;
 const NOTHING: Buffer = Buffer.alloc(0);
 const USAGE = Buffer.from('"usage"');
-/** In bytes; the event with the usage is shorter. */
+/** In bytes; the event with a chat completion's usage is shorter. */
 const MAX_HELD = 65_536;
 const MIN_BUFFER = 512;
 
+/** The last event of Responses repeats the whole response, so that it may be of any length. Usage is in `response`. */
+const RESPONSE_DEPTH = 2;
+
 /** The members of an event that are read. */
 interface EventData {
+  /** Of Responses' events. */
+  readonly response?: { readonly usage?: unknown } | null;
   readonly usage?: unknown;
   readonly choices?: unknown;
   readonly error?: unknown;
@@ -27,6 +33,8 @@ export class UsageFilter {
   private readonly held = new HeldBytes();
   /** Whether the event that is arriving is too long to be the usage event. */
   private isTooLong = false;
+  /** The end of an event that is too long to be held. */
+  private tail: Tail | undefined;
   /** Of a blank line, what has arrived: 1 after a line break, 2 after a line break and a carriage return. */
   private breaks: 0 | 1 | 2 = 0;
 
@@ -43,6 +51,7 @@ export class UsageFilter {
   /** Returns the remaining bytes at the end of the stream. */
   end(): Buffer {
     const rest = this.held.take();
+    if (this.isTooLong) this.endLong(rest);
     const hidden = !this.isTooLong && this.isHidden(rest);
     return this.hiding && !hidden ? rest : NOTHING;
   }
@@ -52,16 +61,23 @@ export class UsageFilter {
     let start = 0;
     for (let end = this.endOfEvent(chunk, start); end !== -1; end = this.endOfEvent(chunk, start)) {
       const event = this.held.takeWith(chunk.subarray(start, end));
+      if (this.isTooLong) this.endLong(event);
       if (this.isTooLong || !this.isHidden(event)) kept.push(event);
       this.isTooLong = false;
       start = end;
     }
     if (start < chunk.length) {
-      if (!this.isTooLong) this.held.add(chunk.subarray(start));
-      else kept.push(chunk.subarray(start));
+      const rest = chunk.subarray(start);
+      if (this.isTooLong) {
+        this.tail?.add(rest);
+        kept.push(rest);
+      } else this.held.add(rest);
     }
     if (this.held.bytes > MAX_HELD) {
-      kept.push(this.held.take());
+      const beginning = this.held.take();
+      this.tail = new Tail();
+      this.tail.add(beginning);
+      kept.push(beginning);
       this.isTooLong = true;
     }
     return kept.length === 1 ? (kept[0] ?? NOTHING) : Buffer.concat(kept);
@@ -86,10 +102,17 @@ export class UsageFilter {
     return -1;
   }
 
+  /** Looks for the usage at the end of an event that was too long to be held. */
+  private endLong(rest: Buffer): void {
+    this.tail?.add(rest);
+    this.usage = (this.tail && usageInTail(this.tail.last, RESPONSE_DEPTH)) ?? this.usage;
+    this.tail = undefined;
+  }
+
   private isHidden(event: Buffer): boolean {
     if (!tellsUsage(event)) return false;
     const chunk = dataOf(event);
-    const usage = tokenUsage(chunk?.usage);
+    const usage = tokenUsage(chunk?.usage ?? chunk?.response?.usage);
     if (usage === undefined) return false;
     this.usage = usage;
     const choices = chunk?.choices ?? [];

@@ -50,7 +50,7 @@ export class ErrorFilter implements ExceptionFilter {
 /** Tells a wrong method from an unknown URL. */
 function notFound(request: FastifyRequest, reply: FastifyReply): AppError {
   const { method, url } = request;
-  const methods = methodsOf(request);
+  const methods = NOT_OFFERED.test(url) ? [] : methodsOf(request);
   if (methods.length === 0 || methods.includes(method)) return new AppError('unknown_url', unknownUrl(url));
   void reply.header('allow', methods.join(', '));
   return new AppError('method_not_allowed', `This URL does not support ${method}, only ${methods.join(', ')}.`);
@@ -70,12 +70,13 @@ function methodsOf({ server, url }: FastifyRequest): string[] {
 
 /** Endpoints of OpenAI's and Anthropic's APIs that clients call, and that do not exist here. */
 const NOT_OFFERED =
-  /^\/(?:v1\/)?(?:responses|conversations|files|batches|audio|embeddings|completions|moderations|assistants|threads|vector_stores|fine_tuning|realtime|videos|evals|containers|messages|images\/variations|chat\/completions\/.+)(?=\/|\?|$)/;
+  /^\/(?:v1\/)?(?:responses\/(?:compact|input_tokens)|conversations|files|batches|audio|embeddings|completions|moderations|assistants|threads|vector_stores|fine_tuning|realtime|videos|evals|containers|messages|images\/variations|chat\/completions\/.+)(?=\/|\?|$)/;
 
 /** Says that an endpoint is not offered, so that callers do not look for a mistake in the address. */
 function unknownUrl(url: string): string {
   const [path] = NOT_OFFERED.exec(url) ?? [];
   if (path === undefined) return 'Unknown URL. Check the base URL and the path; the API reference is at /docs.';
-  const offered = 'It offers images (/v1/images/generations, /v1/images/edits) and chats (/v1/chat/completions)';
+  const chats = 'chats (/v1/chat/completions, /v1/responses)';
+  const offered = `It offers images (/v1/images/generations, /v1/images/edits) and ${chats}`;
   return `This service does not offer ${path}. ${offered}; the API reference is at /docs.`;
 }

@@ -17,3 +17,8 @@ export class TaskIdParam {
 export class ModelIdParam {
   readonly modelId!: string;
 }
+
+/** Path parameters with a response id. Any text is allowed; an invalid id gets the same response as an unknown one. */
+export class ResponseIdParam {
+  readonly responseId!: string;
+}

@@ -1,9 +1,10 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ChatCompletionBody, ChatMessageView } from '#contract/chat-request-view.js';
+import { ResponseBody } from '#contract/response-view.js';
 import { BODIES } from '../common/describe.js';
 
 /** Bodies whose unknown fields are passed on; without this, typed clients could not send them. */
-const OPEN: readonly string[] = [ChatCompletionBody.name, ChatMessageView.name];
+const OPEN: readonly string[] = [ChatCompletionBody.name, ChatMessageView.name, ResponseBody.name];
 
 type Property = {
   type?: string | string[];

@@ -20,7 +20,7 @@ const LICENSE = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' };
 const TAGS = {
   Images: 'Generate and edit images, synchronously or asynchronously.',
   Tasks: 'State and result of image requests.',
-  Chat: 'Chat completions, and images for chat-only clients.',
+  Chat: 'Chat completions, Responses, and images for chat-only clients.',
   Models: 'Models available to an API key.',
   Uploads: 'Reusable reference images.',
   Files: 'Generated image files.',

@@ -3,6 +3,7 @@ import { DatabaseModule } from '#database/database.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
+import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
@@ -15,7 +16,7 @@ import { AlertsModule } from '../alerts/alerts.module.js';
 import { Maintenance } from './maintenance.js';
 import { Schedules } from './schedules.js';
 
-/** Each room removes its own expired rows. Only workers do so, and only AuditLog is of use to the API too. */
+/** Each room removes its own expired rows. Only workers do so, and only AuditLog and StoredResponses are of use to the API too. */
 const owners = [
   ExpireTasks,
   ExpireIdempotencyKeys,
@@ -24,6 +25,7 @@ const owners = [
   ExpireWebhooks,
   ExpireSignIns,
   AuditLog,
+  StoredResponses,
 ];
 
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */

@@ -6,6 +6,7 @@ import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { HealthConfig } from '#health/health.config.js';
+import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/keyed-requests.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
@@ -49,6 +50,7 @@ export class Schedules {
     idempotencyKeys: ExpireIdempotencyKeys,
     signIns: ExpireSignIns,
     chats: ExpireChatUsage,
+    responses: StoredResponses,
     deliveries: ExpireWebhooks,
     ledger: ExpireLedger,
     auditEntries: AuditLog,
@@ -98,6 +100,12 @@ export class Schedules {
         everyMs: EXPIRE_EVERY_MS,
         run: () => chats.run(config),
         dueSince: { chats: () => chats.dueSince(config) },
+      },
+      {
+        name: 'responses',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => responses.expire(),
+        dueSince: { responses: () => responses.dueSince() },
       },
       {
         name: 'deliveries',

@@ -1,12 +1,12 @@
-// OpenAI's Agents SDK with chat completions: node client.mjs agents <job>
+// OpenAI's Agents SDK with chat completions, or with Responses, its default: node client.mjs <agents|responses> <job>
 import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { fileOf, imageOf, job, report, versionOf } from '../report.mjs';
+import { fileOf, imageOf, job, report, variant, versionOf } from '../report.mjs';
 
 const client = new OpenAI({ apiKey: job.key, baseURL: job.url });
 const runner = new Runner({
-  modelProvider: new OpenAIProvider({ openAIClient: client, useResponses: false }),
+  modelProvider: new OpenAIProvider({ openAIClient: client, ...(variant === 'agents' ? { useResponses: false } : {}) }),
   // Traces would go to OpenAI.
   tracingDisabled: true,
 });
@@ -27,7 +27,7 @@ const painter = new Agent({ name: 'Painter', instructions: 'Draw what you are to
 /** The image that a text shows. */
 const shown = (text) => imageOf({ url: /^!\[image\]\((\S+)\)$/.exec(text)?.[1] });
 
-await report(versionOf(import.meta.dirname, '@openai/agents'), {
+const steps = {
   tool: async () => {
     const { finalOutput } = await runner.run(assistant, job.prompts.tool);
     return { text: finalOutput, ...(await imageOf(images[0])) };
@@ -47,4 +47,17 @@ await report(versionOf(import.meta.dirname, '@openai/agents'), {
     ];
     return shown((await runner.run(painter, [{ role: 'user', content }])).finalOutput);
   },
-});
+};
+
+/** Only chat models have Responses. */
+const responses = {
+  tool: steps.tool,
+  ask: async () => ({ text: (await runner.run(assistant.clone({ tools: [] }), job.prompts.ask)).finalOutput }),
+  askStream: async () => {
+    const stream = await runner.run(assistant.clone({ tools: [] }), job.prompts.askStream, { stream: true });
+    let text = '';
+    for await (const piece of stream.toTextStream()) text += piece;
+    return { text };
+  },
+};
+await report(versionOf(import.meta.dirname, '@openai/agents'), variant === 'agents' ? steps : responses);

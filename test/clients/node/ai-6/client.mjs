@@ -1,8 +1,9 @@
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateImage } from 'ai';
-import { runAiSdk } from '../ai-sdk.mjs';
-import { versionOf } from '../report.mjs';
+import { generateImage, generateText, streamText } from 'ai';
+import { chatWithAiSdk, runAiSdk } from '../ai-sdk.mjs';
+import { variant, versionOf } from '../report.mjs';
 
 const version = versionOf(import.meta.dirname, 'ai');
-await runAiSdk(version, { generateImage, createOpenAI, createOpenAICompatible, edits: true });
+if (variant === 'responses') await chatWithAiSdk(version, { generateText, streamText, createOpenAI });
+else await runAiSdk(version, { generateImage, createOpenAI, createOpenAICompatible, edits: true });

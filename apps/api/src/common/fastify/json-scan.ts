@@ -24,6 +24,8 @@ export interface ScanLimits {
   readonly imageStart?: RegExp;
   /** The outermost member, an array, whose items are kept in `items`. */
   readonly itemsOf?: string;
+  /** The outermost member, an array, whose items with a member `tools` are noted in `hasItemTools`. */
+  readonly toolsIn?: string;
 }
 
 /** For bodies that are parsed: a parser's cost grows with these, not with the size of images. */
@@ -41,6 +43,7 @@ export const CHAT_LIMITS: ScanLimits = {
   depth: 512,
   rest: Infinity,
   itemsOf: 'messages',
+  toolsIn: 'input',
 };
 const NO_LIMITS: ScanLimits = { tokens: Infinity, members: Infinity, depth: 10_000, rest: Infinity };
 
@@ -101,6 +104,8 @@ export class JsonScan {
   /** The last items of the array `itemsOf`, and how many there are in all. */
   readonly items: Span[] = [];
   itemCount = 0;
+  /** Whether an item of the array `toolsIn` has a member `tools`. */
+  hasItemTools = false;
   /** Start of the outermost value; `end` is the byte after it. */
   start = 0;
   end = 0;
@@ -257,9 +262,11 @@ export class JsonScan {
   private endName(bytes: Buffer): void {
     this.state = AFTER_NAME;
     if (this.at - this.wordStart > MAX_WORD_BYTES) throw longName();
+    if (this.open.length === 3 && this.outerName === this.limits.toolsIn && this.open[1] === false) {
+      this.hasItemTools ||= this.nameIn(bytes) === 'tools';
+    }
     if (this.open.length !== 1) return;
-    const plain = bytes.toString('utf8', this.wordStart + 1, this.at - 1);
-    this.outerName = plain.includes('\\') ? (JSON.parse(`"${plain}"`) as string) : plain;
+    this.outerName = this.nameIn(bytes);
     if (this.members.has(this.outerName)) {
       throw new AppError('invalid_json', 'The request body contains a duplicate member.');
     }
@@ -274,6 +281,12 @@ export class JsonScan {
       this.imageBytes += text.end - text.start;
     }
     this.endValue();
+  }
+
+  /** The member name that has just ended. */
+  private nameIn(bytes: Buffer): string {
+    const plain = bytes.toString('utf8', this.wordStart + 1, this.at - 1);
+    return plain.includes('\\') ? (JSON.parse(`"${plain}"`) as string) : plain;
   }
 
   private endScalar(bytes: Buffer): void {

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { chatPrices } from '#billing/quote.js';
+import { findModel, type Catalog, type ModelEntry } from '#catalog/catalog.js';
+import { CatalogSource } from '#catalog/catalog-source.js';
+import { endedText } from '#catalog/ending-models.js';
+import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
+import { StoredResponses, type StoredResponse } from '#routing/stored-responses.js';
+import { LinkSigner } from '#storage/signed-link.js';
+import { callerOf, mayUseModel } from '../auth/caller.js';
+import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
+import { sourceOf } from '../common/source-of.js';
+import { ChatBudget } from './chat-budget.js';
+import type { ChatRequest } from './chat-request.js';
+import { OpenChats } from './open-chats.js';
+import { PassChat, type StoredResponseCall } from './pass-chat.js';
+import { RESPONSE_ID } from './response-id.js';
+import { assertCovered } from './refuse-options.js';
+import { assertNoUploadLinks } from './upload-links.js';
+
+/** The model that a chat names, and the catalog it is from. */
+export interface NamedModel {
+  readonly model: ModelEntry;
+  readonly catalog: Catalog;
+}
+
+/** Admits chats with chat models, in whatever API they are: what they may ask for, how many, and their budget. */
+@Injectable()
+export class AdmitChat {
+  constructor(
+    private readonly catalogs: CatalogSource,
+    private readonly chats: PassChat,
+    private readonly budget: ChatBudget,
+    private readonly memory: BodyMemory,
+    private readonly signer: LinkSigner,
+    private readonly open: OpenChats,
+    private readonly responses: StoredResponses,
+  ) {}
+
+  /**
+   * Throws AppError `unknown_model` for a model that has ended, and with the same text for one that the key may not use
+   * as for a nonexistent one.
+   */
+  modelOf(request: FastifyRequest, chat: ChatRequest): NamedModel {
+    const catalog = this.catalogs.current;
+    const model = findModel(catalog, chat.model);
+    if (model === undefined || !mayUseModel(callerOf(request), model)) {
+      throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {
+        param: 'model',
+      });
+    }
+    const ended = endedText(catalog, model.kind, chat.model, new Date());
+    if (ended !== undefined) throw new AppError('unknown_model', ended, { param: 'model' });
+    return { model, catalog };
+  }
+
+  /** Passes the chat to a provider, and its response to the caller. Throws AppError while nothing was sent. */
+  async pass(request: FastifyRequest, reply: FastifyReply, asked: ChatRequest, named: NamedModel): Promise<void> {
+    const { model, catalog } = named;
+    const caller = callerOf(request);
+    assertNoUploadLinks(asked.body, asked.api.input, this.signer);
+    const prices = chatPrices(catalog, model, new Date());
+    if (prices) assertCovered(asked, prices);
+    const holder = await this.holderOf(request, asked, named);
+    const chat = holder === undefined ? asked : { ...asked, earlierTokens: holder.tokens };
+    const source = sourceOf(request);
+    const leave = this.open.enter(source);
+    try {
+      await this.budget.admit(request.id, caller, chat, prices);
+      const unused = (): void => this.budget.release(request.id, caller);
+      const memory = new BodyReservation(this.memory, source);
+      const pass = () => this.chats.pass(request, reply, chat, { model, catalog, prices, unused, memory, holder });
+      // Keeps the body alive while a provider reads it, even if the caller disconnects.
+      await (request.received?.during(pass) ?? pass());
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Passes a call about a response to the provider that holds it. Throws AppError `response_not_found` when it is
+   * unknown, or not the caller's, and like `pass`.
+   */
+  async passStored(request: FastifyRequest, reply: FastifyReply, id: string, call: StoredResponseCall): Promise<void> {
+    const catalog = this.catalogs.current;
+    const holder = await this.stored(request, id);
+    if (holder === undefined || !catalog.providers.has(holder.provider)) {
+      throw new AppError('response_not_found', `Response with id '${shown(id)}' not found.`);
+    }
+    const source = sourceOf(request);
+    const leave = this.open.enter(source);
+    try {
+      const memory = new BodyReservation(this.memory, source);
+      await this.chats.passStored(request, reply, call, { catalog, memory, holder });
+    } finally {
+      leave();
+    }
+  }
+
+  /** Who holds the response that a chat continues. Throws AppError `previous_response_not_found`. */
+  private async holderOf(
+    request: FastifyRequest,
+    { previousId }: ChatRequest,
+    { model }: NamedModel,
+  ): Promise<StoredResponse | undefined> {
+    if (previousId === undefined) return undefined;
+    const holder = await this.stored(request, previousId);
+    const param = 'previous_response_id';
+    if (holder === undefined) {
+      const text = `Previous response with id '${shown(previousId)}' not found.`;
+      throw new AppError('previous_response_not_found', text, { param });
+    }
+    if (!model.ranks.flat().some(({ provider }) => provider === holder.provider)) {
+      const text = `Previous response with id '${shown(previousId)}' not found: no provider of ${model.name} holds it.`;
+      throw new AppError('previous_response_not_found', text, { param });
+    }
+    return holder;
+  }
+
+  /** A response that the caller's key may read; undefined for any other. */
+  private async stored(request: FastifyRequest, id: string): Promise<StoredResponse | undefined> {
+    if (!RESPONSE_ID.test(id)) return undefined;
+    const caller = callerOf(request);
+    const found = await this.responses.find(caller, id).catch((error: unknown) => {
+      throw overloaded(error);
+    });
+    const { models } = this.catalogs.current;
+    const aliases = models.get(found?.model ?? '')?.aliases ?? [];
+    return found !== undefined && mayUseModel(caller, { name: found.model, aliases }) ? found : undefined;
+  }
+}
+
+/** An id may be of any length, or something else that was sent in its place. */
+function shown(id: string): string {
+  return id.slice(0, 40);
+}
