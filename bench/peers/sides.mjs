@@ -5,8 +5,8 @@ import { newApi } from './new-api.mjs';
 import { portkey } from './portkey.mjs';
 
 const PEERS = [litellm, newApi, portkey];
-/** As many concurrent provider calls as callers; with the default of 10, the others would wait. */
-const WORKER_CONCURRENCY = '64';
+/** As many concurrent provider calls as 64 callers need, because one account gets at most three quarters of them. */
+const WORKER_CONCURRENCY = '96';
 
 /** Installs the peers; failures are reported, not fatal. */
 export async function installPeers(tell) {
