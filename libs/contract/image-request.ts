@@ -114,7 +114,7 @@ export class ImageOptions {
   @ChoiceField(BACKGROUNDS, {
     optional: true,
     typed: true,
-    description: '`transparent` requires `output_format` png or webp.',
+    description: '`transparent` requires `output_format` png, webp or gif.',
   })
   background?: (typeof BACKGROUNDS)[number];
 

@@ -48,7 +48,7 @@ export class FileStructure {
       walk.take(slice);
       if (walk.ended) return new FileStructure(bytes, type, parts);
     }
-    throw new ImageError('invalid_image_file', `The ${FORMAT_NAMES[type]} file is damaged or incomplete.`);
+    throw incomplete(type);
   }
 
   get isAnimated(): boolean {
@@ -137,14 +137,23 @@ export class FileStructure {
 
 /** Checks an image file while it arrives, to reject an unusable one before it is complete. */
 export class FileWatch {
-  private walk: FileWalk | undefined;
+  private readonly walk: FileWalk;
 
-  constructor(type: InputType) {
+  constructor(private readonly type: InputType) {
     this.walk = new FileWalk(READERS[type](new FileParts()));
   }
 
   /** Throws ImageError `invalid_image_file` when it is damaged or has more parts than any image needs. */
   take(piece: Buffer): void {
-    if (this.walk?.ended === false) this.walk.take(piece);
+    if (!this.walk.ended) this.walk.take(piece);
   }
+
+  /** Throws ImageError `invalid_image_file` when what has arrived is not a whole file. */
+  end(): void {
+    if (!this.walk.ended) throw incomplete(this.type);
+  }
+}
+
+function incomplete(type: InputType): ImageError {
+  return new ImageError('invalid_image_file', `The ${FORMAT_NAMES[type]} file is damaged or incomplete.`);
 }

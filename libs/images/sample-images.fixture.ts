@@ -115,6 +115,13 @@ export function withPngChunk(png: Buffer, type: string, content: Buffer): Buffer
   return Buffer.concat([png.subarray(0, headerEnd), pngChunk(type, content), png.subarray(headerEnd)]);
 }
 
+/** The PNG with another height in its header, with the right checksum: only a decoder notices. */
+export function withPngHeight(png: Buffer, height: number): Buffer {
+  const head = Buffer.from(png.subarray(16, 29));
+  head.writeUInt32BE(height, 4);
+  return Buffer.concat([png.subarray(0, 8), pngChunk('IHDR', head), png.subarray(33)]);
+}
+
 /** A few KB of gray, or of black and white (`bits` 1), that decode to `edge * edge * 3` bytes. */
 export function pngBomb(edge: number, bits: 1 | 8 = 1): Buffer {
   const header = Buffer.alloc(13);

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
+import { withPngHeight } from '#images/sample-images.fixture.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
@@ -110,6 +111,34 @@ describe('running one task', () => {
     await worker({ ...paid, maskForm }).run(base.id);
     expect(await read(base.id)).toMatchObject({ status: 'completed', action: 'edit' });
     expect(masks).toEqual([pixel]);
+  });
+
+  it('refuses a mask that only a decoder finds damaged, before the provider is called', async () => {
+    const base = command({ action: 'edit' });
+    const edge = { width: 128, channels: 4, background: '#00000000' } as const;
+    const photo = await sharp({ create: { ...edge, height: 256 } })
+      .png()
+      .toBuffer();
+    const mask = withPngHeight(
+      await sharp({ create: { ...edge, height: 128 } })
+        .png()
+        .toBuffer(),
+      256,
+    );
+    await store.put(inputKey(base.id, 0), [photo], { contentType: 'image/png' });
+    await store.put(inputKey(base.id, 'mask'), [mask], { contentType: 'image/png' });
+    const input = { kind: 'object', key: inputKey(base.id, 0), bytes: photo.length, param: 'image' } as const;
+    const maskInput = { kind: 'object', key: inputKey(base.id, 'mask'), bytes: mask.length, param: 'mask' } as const;
+    await room.inserts.insert({ ...base, inputs: [input], mask: maskInput }, DEADLINE_MS);
+    let calls = 0;
+    const paid = vendor(() => {
+      calls += 1;
+      return Promise.resolve({ images: [goodPng], warnings: [] });
+    });
+    await worker({ ...paid, maskForm: 'white' }).run(base.id);
+    const error = { code: 'invalid_mask', param: 'mask', http_status: 400 };
+    expect(await read(base.id)).toMatchObject({ status: 'failed', error });
+    expect(calls).toBe(0);
   });
 
   it('tells the caller which of its images is unusable', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { finishedFile } from './finished-file.fixture.js';
-import { gradientImage, pixelsOf, pngChunk, withPngChunk } from '../sample-images.fixture.js';
+import { gradientImage, pixelsOf, withPngChunk, withPngHeight } from '../sample-images.fixture.js';
 import type { FinishOrder } from './step.js';
 
 const idle = new AbortController().signal;
@@ -88,13 +88,7 @@ test('a provider that sends no image is named as the one at fault', async () => 
   }
 });
 
-/** An image of 128x128 pixels whose header says that it is higher, with the right checksum. */
-async function higher(height: number): Promise<Buffer> {
-  const png = await gradientImage(128, 128, 'png');
-  const head = Buffer.from(png.subarray(16, 29));
-  head.writeUInt32BE(height, 4);
-  return Buffer.concat([png.subarray(0, 8), pngChunk('IHDR', head), png.subarray(33)]);
-}
+const higher = async (height: number): Promise<Buffer> => withPngHeight(await gradientImage(128, 128, 'png'), height);
 
 test.each([
   ['other pixels', { target: { width: 64, height: 64 } }],
@@ -115,9 +109,7 @@ test('an image whose data cannot hold all rows of its header is unusable', async
   const flat = await sharp({ create: { width: 64, height: 64, channels: 3, background: 'red' } })
     .png()
     .toBuffer();
-  const head = Buffer.from(flat.subarray(16, 29));
-  head.writeUInt32BE(12_000, 4);
-  const bytes = Buffer.concat([flat.subarray(0, 8), pngChunk('IHDR', head), flat.subarray(33)]);
+  const bytes = withPngHeight(flat, 12_000);
   await expect(finishedFile(bytes, order({}), idle)).rejects.toMatchObject({ code: 'upstream_invalid_response' });
 });
 

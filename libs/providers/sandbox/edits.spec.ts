@@ -1,5 +1,6 @@
 import sharp from 'sharp';
-import type { ProviderImageRequest } from '../image-provider.js';
+import { withPngHeight } from '#images/sample-images.fixture.js';
+import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
 import { bytesOf, contextOf, inputOf, resultOf, requestOf } from './sandbox-calls.fixture.js';
 import { SandboxProvider } from './sandbox-provider.js';
 
@@ -91,6 +92,24 @@ test('a mask that frees nothing changes nothing and says so', async () => {
   const result = resultOf(answer);
   expect(result.warnings).toEqual([expect.stringContaining('nothing was changed')]);
   expect(await sharp(bytesOf(result)).raw().toBuffer()).toEqual(await sharp(first.bytes).raw().toBuffer());
+});
+
+test('refuses an image or a mask that only a decoder finds damaged, as others do', async () => {
+  const whole = await noise(WIDTH, HEIGHT, 3);
+  const opaque = await inputOf(await sharp(whole.bytes).ensureAlpha(0.5).png().toBuffer());
+  const forged = ({ bytes, ...image }: ProviderInputImage): ProviderInputImage => {
+    return { ...image, bytes: withPngHeight(bytes, HEIGHT + 200), height: HEIGHT + 200 };
+  };
+  for (const [images, mask, param] of [
+    [[forged(whole)], undefined, 'image'],
+    [[whole, forged(whole)], undefined, 'image'],
+    [[whole], forged(opaque), 'mask'],
+  ] as const) {
+    const refused = { code: 'invalid_image_file', charged: 'no', retryable: false, param };
+    await expect(sandbox.generate(requestOf({ action: 'edit', images, mask }), contextOf())).rejects.toMatchObject(
+      refused,
+    );
+  }
 });
 
 test('without a mask the first image is restyled and stays recognizable', async () => {

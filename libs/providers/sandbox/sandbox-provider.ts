@@ -6,11 +6,13 @@ import type {
   ProviderImageResult,
   ProviderPending,
 } from '../image-provider.js';
+import { openImage, withImageSlot } from '#images/sharp.js';
 import { warnExtra } from '../ignored-options.js';
+import { ProviderError } from '../provider-error.js';
 import { gridSize, textOfSize, type SizeGrid } from '../offered-size.js';
 import { readDirectives, type Directives } from './directives.js';
 import { simulateFault } from './faults.js';
-import { drawPartial, drawImage, sizeOf } from './draw-image.js';
+import { drawPartial, drawImage, sizeOf, type DrawnImage } from './draw-image.js';
 import { countUsage } from './usage.js';
 
 /** How often progress is reported during the latency. */
@@ -78,11 +80,17 @@ export class SandboxProvider implements ImageProvider {
     directives: Directives,
     context: ProviderCallContext,
   ): Promise<ProviderImageResult> {
-    const first = await drawImage(request, directives.prompt, context.signal);
+    const draw = (variation: number): Promise<DrawnImage> =>
+      drawImage(request, directives.prompt, context.signal, variation).catch(async (error: unknown) => {
+        context.signal.throwIfAborted();
+        await refuseUndecodable(request);
+        throw error;
+      });
+    const first = await draw(0);
     const images = [first];
     while (images.length < request.n) {
       context.signal.throwIfAborted();
-      images.push(await drawImage(request, directives.prompt, context.signal, images.length));
+      images.push(await draw(images.length));
     }
     context.signal.throwIfAborted();
     context.onProgress(DRAWN);
@@ -101,6 +109,23 @@ export class SandboxProvider implements ImageProvider {
         ...directives.unknown.map((text) => `The sandbox does not know the directive [[${text}]].`),
       ],
     };
+  }
+}
+
+/** Like other providers, refuses images that can't be decoded, although their files are whole. Throws ProviderError. */
+async function refuseUndecodable({ images, mask }: ProviderImageRequest): Promise<void> {
+  for (const image of mask === undefined ? images : [...images, mask]) {
+    try {
+      await withImageSlot(() => openImage(image.bytes).stats(), image.width * image.height);
+    } catch (cause) {
+      throw new ProviderError('invalid_image_file', 'The provider could not use one of the images.', {
+        retryable: false,
+        charged: 'no',
+        isAboutRequest: true,
+        param: image === mask ? 'mask' : 'image',
+        cause,
+      });
+    }
   }
 }
 

@@ -228,7 +228,7 @@ function modelOfTheKey({ caller, model }: Draft): void {
 
 function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): void {
   if (fields.background !== 'transparent' || outputFormat !== 'jpeg') return;
-  throw invalid('background', 'background transparent needs output_format png or webp.');
+  throw invalid('background', 'background transparent needs output_format png, webp or gif.');
 }
 
 /**

@@ -27,6 +27,8 @@ export interface StoreRequest {
   /** Updated with all bytes. */
   readonly hash?: Hash | undefined;
   readonly watch?: ImageWatch;
+  /** Whether to refuse a file that was cut off, because no task will. */
+  readonly mustBeWhole?: boolean;
 }
 
 /**
@@ -90,6 +92,7 @@ async function* checked(head: Head, pieces: Pieces, request: StoreRequest): Asyn
       yield piece;
     }
     watch?.end(type);
+    if (request.mustBeWhole === true) blaming(param, () => structure.end());
   } finally {
     await pieces.return?.();
   }

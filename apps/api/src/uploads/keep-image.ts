@@ -64,6 +64,7 @@ export class KeepImage {
           limit: { bytes: MAX_KEPT_IMAGE_BYTES, error: tooLarge },
           signal,
           watch,
+          mustBeWhole: true,
         }),
       );
       signal.throwIfAborted();

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { lengthOf } from '#bytes/bytes.js';
+import { AppError } from '#contract/app-error.js';
 import { errorKind } from '#contract/error-codes.js';
 import { requestedOptions } from '#contract/image-options.js';
 import { pixelsFor } from '#contract/pixel-table.js';
+import { ImageError } from '#images/image-error.js';
 import { MAX_IMAGE_BYTES } from '#images/limits.js';
 import { sniffImageType } from '#images/sniff.js';
 import { whiteMask } from '#images/white-mask.js';
@@ -48,6 +50,9 @@ export interface OrderedCall {
   readonly resume: boolean;
 }
 
+/** A call whose inputs are as its provider expects them. */
+type PreparedCall = OrderedCall & { readonly adapter: ImageProvider };
+
 /** Makes one provider call, if the limiter permits it now: counts the start first, and reads the whole result. */
 @Injectable()
 export class CallProvider {
@@ -74,8 +79,11 @@ export class CallProvider {
     });
     if ('reason' in permit) return permit;
     try {
+      const adapter = this.providers.imageProvider(provider, key);
+      const inputs = await inMaskForm(adapter, order, attempt);
       if (!order.resume) await this.providerStarts.start(attempt, order.candidate);
-      const answer = await inSpan(callSpan(attempt, order), (span) => this.ask(attempt, order, span));
+      const call = { ...order, adapter, inputs };
+      const answer = await inSpan(callSpan(attempt, order), (span) => this.ask(attempt, call, span));
       if ('pending' in answer) this.park(attempt, permit, answer);
       else permit.end('succeeded');
       return answer;
@@ -90,12 +98,10 @@ export class CallProvider {
     if (problem !== undefined) this.providerStarts.jobNotChecked(attempt, problem);
   }
 
-  private async ask(attempt: Attempt, order: OrderedCall, span: OpenSpan): Promise<CallResult | ProviderPending> {
+  private async ask(attempt: Attempt, order: PreparedCall, span: OpenSpan): Promise<CallResult | ProviderPending> {
     const { claimed, lease } = attempt;
-    const { candidate } = order;
-    const { provider, key } = candidate;
-    const adapter = this.providers.imageProvider(provider, key);
-    const inputs = await inMaskForm(adapter, order);
+    const { candidate, adapter, inputs } = order;
+    const { provider } = candidate;
     const progress = this.progress.writer(lease, order.resume);
     const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
       signal: lease.signal,
@@ -135,10 +141,22 @@ function callSpan({ claimed, starts }: Attempt, { candidate: { provider, model }
   return { name: 'provider.call', kind: 'client', parent: claimed.task.id, fields } as const;
 }
 
-/** Converts the mask to the form that the provider expects; a resumed job already has it. */
-async function inMaskForm({ maskForm }: ImageProvider, { inputs, resume }: OrderedCall): Promise<LoadedInputs> {
+/**
+ * Converts the mask to the form that the provider expects; a resumed job already has it. Throws AppError `invalid_mask`
+ * for one that can't be decoded.
+ */
+async function inMaskForm(
+  { maskForm }: ImageProvider,
+  { inputs, resume }: OrderedCall,
+  { claimed }: Attempt,
+): Promise<LoadedInputs> {
   if (inputs.mask === undefined || maskForm !== 'white' || resume) return inputs;
-  return { ...inputs, mask: await whiteMask(inputs.mask) };
+  const mask = await whiteMask(inputs.mask).catch((error: unknown) => {
+    if (!(error instanceof ImageError)) throw error;
+    const param = claimed.mask?.param ?? 'mask';
+    throw new AppError('invalid_mask', error.message.replace('The image', 'The mask'), { param, cause: error });
+  });
+  return { ...inputs, mask };
 }
 
 /** Translates a task into the request that every adapter takes. */
