@@ -7,9 +7,11 @@ const GENERATIONS = '/v1/images/generations';
 const CHATS = '/v1/chat/completions';
 const CHAT = { model: 'gpt-5.5', messages: [{ role: 'user', content: 'a fox' }] };
 
-const PIXEL = Buffer.from('89504e470d0a1a0a0000000d49484452000000400000004008060000', 'hex');
+/** 64 x 64 pixels of one color. */
+const IMAGE =
+  'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAMAAACdt4HsAAAAA1BMVEV6XP/FEC2JAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAG0lEQVRYw+3BgQAAAADDoPlT3+AEVQEAAAB8AxBAAAEZszF2AAAAAElFTkSuQmCC';
 const UPLOAD = new FormData();
-UPLOAD.append('file', new Blob([new Uint8Array(PIXEL)]), 'a.png');
+UPLOAD.append('file', new Blob([new Uint8Array(Buffer.from(IMAGE, 'base64'))]), 'a.png');
 
 interface Operation {
   operationId: string;

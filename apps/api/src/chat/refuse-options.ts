@@ -2,6 +2,7 @@ import type { TokenPrices } from '#catalog/catalog.js';
 import { CHAT_EXTRAS } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { ScannedBody } from '../common/fastify/json-body.js';
+import { RESPONSES, type ChatApi } from './chat-api.js';
 import { jsonMembers, membersIn, valueAt, type Span } from './json-members.js';
 
 /** The bytes of a chat, and the positions of its members. */
@@ -32,6 +33,8 @@ const OWN_TOOL_MEMBERS = [
   ...['format', 'defer_loading', 'output_schema', 'tools', 'execution'],
 ];
 const IMAGE_TOOL = 'image_generation';
+/** Extras that mean nothing in chat completions. */
+const ONLY_IN_RESPONSES: readonly string[] = ['background', 'prompt'];
 /** Values without an extra charge. */
 const USUAL: Readonly<Record<string, readonly unknown[]>> = {
   service_tier: ['auto', 'default', 'flex'],
@@ -73,12 +76,13 @@ export function assertStreamOptions({ bytes, members }: ChatMembers): void {
 
 /** Rejects options that the model's price does not cover. Throws AppError `unsupported_parameter`. */
 export function assertCovered(
-  { bytes, members, body }: ChatMembers & { readonly body: ScannedBody },
+  { api, bytes, members, body }: ChatMembers & { readonly api: ChatApi; readonly body: ScannedBody },
   { covers = [] }: TokenPrices,
 ): void {
   for (const name of CHAT_EXTRAS) {
     const span = members.get(name);
     if (span === undefined || covers.includes(name)) continue;
+    if (api !== RESPONSES && ONLY_IN_RESPONSES.includes(name)) continue;
     if (span.end - span.start <= MAX_VALUE && areUsual(name, bytes.subarray(span.start, span.end))) continue;
     throw notCovered(name, name);
   }
