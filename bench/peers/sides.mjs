@@ -5,8 +5,10 @@ import { newApi } from './new-api.mjs';
 import { portkey } from './portkey.mjs';
 
 const PEERS = [litellm, newApi, portkey];
-/** As many concurrent provider calls as 64 callers need, because one account gets at most three quarters of them. */
-const WORKER_CONCURRENCY = '96';
+/** As many concurrent provider calls as callers; with the default of 10, the others would wait. */
+const WORKER_CONCURRENCY = '64';
+/** Bytes for images of 2048 x 2048 for all of them, of which one account gets half; the default is enough for 48. */
+const IMAGE_MEMORY = '1610612736';
 
 /** Installs the peers; failures are reported, not fatal. */
 export async function installPeers(tell) {
@@ -69,7 +71,10 @@ models:
   );
   const settings = { MODELS_FILE: models, BENCH_KEY: 'none' };
   const api = await stage.startApi(settings);
-  const worker = await stage.startWorker({ instant: false, settings: { ...settings, WORKER_CONCURRENCY } });
+  const worker = await stage.startWorker({
+    instant: false,
+    settings: { ...settings, WORKER_CONCURRENCY, IMAGE_MEMORY },
+  });
   return {
     name: 'Darkroom',
     port: api.port,
