@@ -174,7 +174,7 @@ const OPERATIONS = Object.entries(
 ).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { tags, security }]) => {
     if ((security ?? []).length === 0) return [];
-    const group = path.endsWith('/cancel') ? 'images' : GROUPS[tags[0] ?? ''];
+    const group = /^\/v1\/tasks\/.*\/cancel$/.test(path) ? 'images' : GROUPS[tags[0] ?? ''];
     if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
     return [{ method: method.toUpperCase(), path, group }];
   }),
