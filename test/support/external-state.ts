@@ -8,7 +8,7 @@ import type { Wish } from './traffic.js';
 
 /** Maximum open connections per process; a worker needs one more for each kind of job. */
 const POSTGRES_PER_PROCESS = 10;
-const REDIS_PER_PROCESS = { api: 5, worker: 5 };
+const REDIS_PER_PROCESS = { api: 5, worker: 6 };
 /** Every PNG in base64 starts like this. */
 const BASE64 = 'iVBORw0KGgo';
 
