@@ -5,7 +5,7 @@ import { FileParts, type AvifImage } from './file-parts.js';
 import { FileStructure, FileWatch } from './file-structure.js';
 import { FileWalk } from './file-walk.js';
 import { exactAvif, gradient, pixelsOf } from './sample-images.fixture.js';
-import { stripMetadata } from './strip-metadata.js';
+import { stripMetadata } from './strip-metadata.fixture.js';
 
 const SECRET = 'taken at home by Ada';
 

@@ -4,7 +4,7 @@ import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { withCredentials } from '#images/content-credentials.fixture.js';
-import { stripMetadata } from '#images/strip-metadata.js';
+import { stripMetadata } from '#images/strip-metadata.fixture.js';
 import { signInFirstAdmin, signInInvited } from '../support/console.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';

@@ -5,7 +5,7 @@ import { readInputImage } from '../input-image.js';
 import { gradientImage, pixelsOf, withPngChunk } from '../sample-images.fixture.js';
 import { finishedFile } from './finished-file.fixture.js';
 import type { FinishOrder } from './step.js';
-import { stripMetadata } from '../strip-metadata.js';
+import { stripMetadata } from '../strip-metadata.fixture.js';
 
 const TYPES = ['png', 'jpeg', 'webp'] as const;
 const SIGNED = ['png', 'jpeg'] as const;

@@ -3,7 +3,7 @@ import { FileStructure } from './file-structure.js';
 import type { InputType } from './sniff.js';
 
 /**
- * Copies an image without EXIF, XMP, content credentials, comments, text, and trailing bytes. Pixels and color profile
+ * An image without EXIF, XMP, content credentials, comments, text, and trailing bytes. Pixels and color profile
  * stay the same; nothing is re-encoded. Throws ImageError when the file's structure is damaged.
  */
 export async function stripMetadata(bytes: Buffer, type: InputType): Promise<Buffer> {
