@@ -94,11 +94,16 @@ describe('a client that tries again without counting', () => {
   }
 
   /** One try; status 0 = the connection broke. */
-  async function once(url: string, marker: string, way: 'generation' | 'edit' = 'generation'): Promise<Try> {
+  async function once(
+    url: string,
+    marker: string,
+    way: 'generation' | 'edit' = 'generation',
+    connection = 'keep-alive',
+  ): Promise<Try> {
     const form = new FormData();
     for (const [name, value] of Object.entries({ ...wish(marker), size: '1024x1024' })) form.set(name, String(value));
     form.set('image', new Blob([new Uint8Array(png)], { type: 'image/png' }), `${Math.random()}.png`);
-    const headers = { authorization: `Bearer ${platform.key}` };
+    const headers = { authorization: `Bearer ${platform.key}`, connection };
     try {
       const response = await (way === 'edit'
         ? fetch(`${url}/v1/images/edits`, { method: 'POST', headers, body: form })
@@ -155,13 +160,13 @@ describe('a client that tries again without counting', () => {
     });
   });
 
-  it('gets its image although the answer was lost on the way', async () => {
+  it.each(['keep-alive', 'close'])('gets its image although the answer was lost on the way: %s', async (connection) => {
     let marker = '';
     // A cut that a busy machine makes later than a second after the answer counts as one of a caller that has it.
     const isLost = async (): Promise<boolean> => {
       marker = planned({});
       const door = await doorWith([{ cutAfter: 0 }]);
-      expect(await once(door.url, marker)).toMatchObject({ status: 0 });
+      expect(await once(door.url, marker, 'generation', connection)).toMatchObject({ status: 0 });
       return await waitUntil(async () => (await rowsOf(marker))[0]?.abandoned === true, { timeoutMs: 8_000 });
     };
     expect(await waitUntil(isLost, { timeoutMs: 60_000 })).toBe(true);

@@ -42,9 +42,10 @@ export class DeliveryMarks implements OnApplicationShutdown {
   watch(reply: FastifyReply, accepted: Accepted, isTask = false): void {
     const { identity } = accepted;
     if (identity.kind === 'keyed') return;
+    const { socket } = reply.request.raw;
+    linger(socket);
     reply.raw.once('finish', () => {
       if (isTask && !identity.counted) return;
-      const { socket } = reply.request.raw;
       if (socket.errored !== null) return void this.abandoned(reply, accepted);
       const written = { accepted, reply, counted: identity.counted, socket };
       this.fresh.push(written);
@@ -107,4 +108,16 @@ export class DeliveryMarks implements OnApplicationShutdown {
       this.logger.warn('delivery.not_marked', { count: delivered.length, error });
     });
   }
+}
+
+/**
+ * Lets the peer end a connection that Node would destroy with the last byte of the response, because one of them sent
+ * `Connection: close`: after that, its reset would not be heard.
+ */
+function linger(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), TICK_MS).unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
 }
