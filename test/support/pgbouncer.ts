@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { startChild } from '#embedded/child.js';
-import { portIsFree } from '#embedded/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { freePort } from './free-port.js';
 import { pastedLines } from './pasted-lines.js';
+import { patient } from './patience.js';
 
 /** The program, if the machine has it; its test is skipped on others. */
 export const PGBOUNCER = [process.env['TEST_PGBOUNCER'], '/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find(
@@ -44,12 +45,29 @@ export async function startPgBouncer(databaseUrl: string): Promise<{ url: string
     await child.stop([['SIGTERM', 5_000]]);
     await rm(folder, { recursive: true });
   };
-  if (!(await waitUntil(async () => !(await portIsFree(own)), { timeoutMs: 10_000 })) || !child.running) {
+  const url = new URL(databaseUrl);
+  url.host = `127.0.0.1:${own}`;
+  // By a connection: a check that listens on its port could keep PgBouncer from listening there.
+  await waitUntil(async () => !child.running || (await answers(url.href)), { timeoutMs: patient(10_000) });
+  if (!child.running || !(await answers(url.href))) {
     const said = child.lastLines(10).join('\n');
     await stop();
     throw new Error(`PgBouncer does not answer:\n${said}`);
   }
-  const url = new URL(databaseUrl);
-  url.host = `127.0.0.1:${own}`;
   return { url: url.href, stop };
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 });
+  // A failed connection also emits its error.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await client.query('SELECT 1');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
