@@ -22,6 +22,7 @@ export interface RequestedImage {
   /** Number of reference images. */
   readonly images: number;
   readonly mask: boolean;
+  readonly markup?: boolean | undefined;
   /** Number of images to generate; absent = one. */
   readonly n?: number | undefined;
 }
@@ -55,6 +56,7 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (ask.images > 0 && !route.edits) add(references, 'The reference images would be ignored.');
   else if (ask.images > route.images) add(references, `Only ${route.images} reference images would be used.`);
   if (ask.mask && !route.masks) add('mask', 'The mask would be ignored.');
+  if (ask.markup === true && !route.markup) add('markup', 'The markup would be ignored.');
   const { n = 1 } = ask;
   if (n > route.maxN) add('n', `Only ${route.maxN} of ${n} images would be generated.`);
   if (takes === undefined) return found;

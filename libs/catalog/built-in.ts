@@ -14,7 +14,7 @@ const SANDBOX: CatalogFile = {
     'gpt-image-2': {
       kind: 'image',
       aliases: LASTING_OPENAI_MODELS.filter((name) => name !== 'gpt-image-2'),
-      routes: [{ provider: 'sandbox' }],
+      routes: [{ provider: 'sandbox', capabilities: { markup: true } }],
     },
     ...chats('sandbox'),
   },

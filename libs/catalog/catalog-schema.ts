@@ -204,6 +204,10 @@ const route = {
       properties: {
         edits: { type: 'boolean', description: 'Whether it accepts reference images.' },
         masks: { type: 'boolean' },
+        markup: {
+          type: 'boolean',
+          description: 'Whether it accepts markup, an image drawn over the first one. Types openai and sandbox.',
+        },
         images: { type: 'integer', minimum: 1, maximum: 16, description: 'Maximum reference images per call.' },
         max_n: {
           type: 'integer',
@@ -377,7 +381,14 @@ export interface RouteSource {
   provider: string;
   model?: string;
   weight?: number;
-  capabilities?: { edits?: boolean; masks?: boolean; images?: number; max_n?: number; sizes?: string[] };
+  capabilities?: {
+    edits?: boolean;
+    masks?: boolean;
+    markup?: boolean;
+    images?: number;
+    max_n?: number;
+    sizes?: string[];
+  };
 }
 
 /** Prices from a day on, in units of the catalog's currency. */

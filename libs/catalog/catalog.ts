@@ -51,6 +51,8 @@ export interface Route {
   readonly weight: number;
   readonly edits: boolean;
   readonly masks: boolean;
+  /** Whether it accepts drawing over the first image. */
+  readonly markup: boolean;
   /** Maximum reference images of a request. */
   readonly images: number;
   /** Maximum images that one call returns. */

@@ -65,6 +65,11 @@ function modelProblems(
     if (provider === undefined) say(['routes', index], `names the provider ${route.provider}, which is not listed`);
     else if (model.kind === 'chat' && !descriptorOf(provider).chat)
       say(['routes', index], `goes to ${route.provider}, which does not support chats`);
+    else if (route.capabilities?.markup === true && !descriptorOf(provider).takes.markup)
+      say(
+        ['routes', index, 'capabilities', 'markup'],
+        `is true, but providers of type ${provider.type} take no markup`,
+      );
   }
   if (Number.isNaN(Date.parse(model.shutdown_date ?? '1970-01-01'))) say(['shutdown_date'], 'is not a valid date');
   if (model.successors && model.shutdown_date === undefined) say(['successors'], 'needs a shutdown_date');

@@ -19,7 +19,10 @@ const FINER_QUALITIES = { qualities: [...FINE, 'hd'], edit_qualities: FINE };
 /** Fidelity can't be chosen from gpt-image-2 on: OpenAI rejects the field, and always keeps what it sees. */
 const GPT_IMAGE_2: OpenAiModel = { entry: { accepts: { input_fidelities: [] } } };
 const GPT_IMAGE_2_5: OpenAiModel = {
-  entry: { accepts: { ...FINER_QUALITIES, input_fidelities: [], max_n: MAX_N } },
+  entry: {
+    accepts: { ...FINER_QUALITIES, input_fidelities: [], max_n: MAX_N },
+    capabilities: { markup: true },
+  },
 };
 const GPT_IMAGE_2_6: OpenAiModel = {
   entry: {

@@ -81,6 +81,7 @@ describe('a catalog', () => {
     expect(model?.ranks[1]?.[0]).toMatchObject({
       edits: false,
       masks: false,
+      markup: false,
       images: 16,
       maxN: 1,
       sizes: ['1024x1024'],
@@ -178,7 +179,7 @@ models:
 models:
   draw:
     kind: image
-    routes: [{ provider: nobody }]
+    routes: [{ provider: nobody }, { provider: gpu, capabilities: { markup: true } }]
     prices:
       - { from: 2026-02-30x, per_image: { 1k: 1, 2k: 1, 4k: 1 } }
   talk:
@@ -196,6 +197,7 @@ models:
       'line 4: providers.bare.keys.1 names the environment variable NOT_SET, which is not set',
       'line 4: providers.bare.keys has two keys of the same name',
       'line 8: models.draw.routes.0 names the provider nobody, which is not listed',
+      'line 8: models.draw.routes.1.capabilities.markup is true, but providers of type comfyui take no markup',
       'line 10: models.draw.prices.0.from is not a valid date',
       'line 13: models.talk.routes.0 goes to gpu, which does not support chats',
       'line 16: models.talk.prices.1 needs per_million_tokens',

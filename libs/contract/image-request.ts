@@ -277,6 +277,14 @@ export class ImageEditRequest extends EditOptions {
     rule: imageObjectProblem,
   })
   mask?: ImageReference;
+
+  @Field(ImageReference, {
+    optional: true,
+    description:
+      'Transparent PNG with the dimensions of the first image, drawn over it to guide the edit. Not with `mask`; only for models with `capabilities.markup`.',
+    rule: imageObjectProblem,
+  })
+  markup?: ImageReference;
 }
 
 /** Text parts of a multipart POST /v1/images/edits; files are checked while they arrive. */

@@ -97,6 +97,9 @@ export class ModelCapabilities {
   @ApiPropertyOptional({ description: 'Whether edits accept a mask.' })
   masks?: boolean;
 
+  @ApiPropertyOptional({ description: 'Whether edits accept markup, an image drawn over the first one.' })
+  markup?: boolean;
+
   @ApiPropertyOptional({ description: 'Whether the model supports streaming.' })
   streaming?: boolean;
 }

@@ -60,40 +60,73 @@ export async function readInputImage(bytes: Buffer, signal?: AbortSignal, check?
  * Checks a mask: a PNG with alpha and the pixel size of the first image, where alpha 0 means "edit here".
  * Throws ImageError (invalid_mask with the reason, image_file_too_large), or the signal's reason.
  */
-export async function readMask(
+export function readMask(
   bytes: Buffer,
-  firstImage: { width: number; height: number },
+  firstImage: FirstImage,
   signal?: AbortSignal,
   check?: PixelCheck,
 ): Promise<InputImage> {
+  return readOverlay(MASK, bytes, firstImage, signal, check);
+}
+
+/** Checks markup like a mask; throws ImageError `invalid_image_file` where a mask is an `invalid_mask`. */
+export function readMarkup(
+  bytes: Buffer,
+  firstImage: FirstImage,
+  signal?: AbortSignal,
+  check?: PixelCheck,
+): Promise<InputImage> {
+  return readOverlay(MARKUP, bytes, firstImage, signal, check);
+}
+
+interface FirstImage {
+  readonly width: number;
+  readonly height: number;
+}
+
+const MASK = { name: 'mask', code: 'invalid_mask', purpose: 'transparent pixels mark the area to edit' } as const;
+const MARKUP = {
+  name: 'markup',
+  code: 'invalid_image_file',
+  purpose: 'the first image must be visible through it',
+} as const;
+
+type OverlayKind = typeof MASK | typeof MARKUP;
+
+async function readOverlay(
+  kind: OverlayKind,
+  bytes: Buffer,
+  firstImage: FirstImage,
+  signal: AbortSignal | undefined,
+  check: PixelCheck | undefined,
+): Promise<InputImage> {
+  const { name, code } = kind;
   if (bytes.length > MAX_MASK_BYTES) {
-    throw new ImageError('image_file_too_large', `The mask file is larger than ${MAX_MASK_BYTES / 1e6} MB.`);
+    throw new ImageError('image_file_too_large', `The ${name} file is larger than ${MAX_MASK_BYTES / 1e6} MB.`);
   }
-  if (sniffImageType(bytes) !== 'png') throw new ImageError('invalid_mask', 'The mask must be a PNG file.');
+  if (sniffImageType(bytes) !== 'png') throw new ImageError(code, `The ${name} must be a PNG file.`);
   try {
     const image = await openInput(bytes, signal);
     const { header } = image;
-    checkMaskFits(header, firstImage);
+    checkFits(kind, header, firstImage);
     check?.(header.width * header.height, header.type);
     const { width, height, hasAlpha } = header;
     const clean = await keepPixels(image, signal);
     return { bytes: clean, contentType: 'image/png', width, height, hasAlpha };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
-    throw new ImageError('invalid_mask', error.message.replace('The image', 'The mask'), error.cause);
+    throw new ImageError(code, error.message.replace('The image', `The ${name}`), error.cause);
   }
 }
 
-function checkMaskFits(header: InputHeader, firstImage: { width: number; height: number }): void {
+function checkFits({ name, code, purpose }: OverlayKind, header: InputHeader, firstImage: FirstImage): void {
   if (header.width !== firstImage.width || header.height !== firstImage.height) {
     throw new ImageError(
-      'invalid_mask',
-      `The mask has ${header.width}x${header.height} pixels, but the first image has ${firstImage.width}x${firstImage.height}; they must match.`,
+      code,
+      `The ${name} has ${header.width}x${header.height} pixels, but the first image has ${firstImage.width}x${firstImage.height}; they must match.`,
     );
   }
-  if (!header.hasAlpha) {
-    throw new ImageError('invalid_mask', 'The mask has no alpha channel; transparent pixels mark the area to edit.');
-  }
+  if (!header.hasAlpha) throw new ImageError(code, `The ${name} has no alpha channel; ${purpose}.`);
 }
 
 async function keepPixels(image: OpenedImage<InputType>, signal: AbortSignal | undefined): Promise<Buffer> {

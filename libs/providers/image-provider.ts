@@ -29,6 +29,8 @@ export interface ProviderImageRequest extends RequestedOptions {
   readonly sizes?: readonly string[] | undefined;
   readonly images: readonly ProviderInputImage[];
   readonly mask: ProviderInputImage | undefined;
+  /** Drawing over the first image that guides the edit. */
+  readonly markup?: ProviderInputImage | undefined;
   /** Number of partial images that the caller wants (0..3). */
   readonly partialImages: number;
 }

@@ -48,6 +48,8 @@ export interface SupportedOptions {
   readonly inputFidelity: 'always' | 'with images' | 'never';
   readonly transparency: boolean;
   readonly complexity: boolean;
+  /** Whether it can send markup, an image drawn over the first one; a route says whether its model takes it. */
+  readonly markup: boolean;
   /** Whether it draws animated GIFs with a chosen number and duration of frames. */
   readonly frames: boolean;
   /** Whether fields of `extra`, which only a model's entry knows, are sent on. */

@@ -106,6 +106,9 @@ describe('the plan of a task', () => {
     expect(providers({ images: 1, mask: false })).toEqual(['main', 'light']);
     expect(providers({ images: 1, mask: true })).toEqual(['light']);
     expect(providers({ images: 3, mask: false })).toEqual(['main']);
+    expect(() => providers({ images: 1, mask: false, markup: true })).toThrow('does not support markup');
+    const drawn = serving('{ provider: main }', '{ provider: light, capabilities: { markup: true } }');
+    expect(plan(drawn, { images: 1, mask: false, markup: true })).toEqual(['light/']);
     expect(providers({ images: 1, mask: false, n: 2 })).toEqual(['main', 'light']);
     expect(providers({ images: 1, mask: false, n: 3 })).toEqual(['main']);
   });

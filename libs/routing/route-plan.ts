@@ -27,6 +27,7 @@ export interface RouteNeeds {
   /** Number of reference images. */
   readonly images: number;
   readonly mask: boolean;
+  readonly markup?: boolean | undefined;
   /** How many images one call must return; absent: one. */
   readonly n?: number | undefined;
   /** Set when no other provider may be called. */
@@ -72,18 +73,23 @@ function routesOpenTo({ name, ranks }: ModelEntry, { onlyProvider }: RouteNeeds)
   throw new AppError('model_not_found', `${onlyProvider} no longer serves ${name}.`, { param: 'model' });
 }
 
-function canDo({ edits, masks, images: most, maxN }: Route, { images, mask, n = 1 }: RouteNeeds): boolean {
-  return (images === 0 || (edits && images <= most)) && (!mask || masks) && n <= maxN;
+function canDo(route: Route, { images, mask, markup = false, n = 1 }: RouteNeeds): boolean {
+  const { edits, masks, images: most, maxN } = route;
+  return (images === 0 || (edits && images <= most)) && (!mask || masks) && (!markup || route.markup) && n <= maxN;
 }
 
 function isExact(route: Route, { providers }: Catalog, exactly: RequestedImage): boolean {
   return adaptationsFor(route, providers.get(route.provider), exactly).length === 0;
 }
 
-/** The error for what no route can do: `n` images in one call, any reference image, a mask, or that many references. */
-function refusal({ name, ranks }: ModelEntry, { images, mask, n = 1 }: RouteNeeds): AppError {
+/**
+ * The error for what no route can do: `n` images in one call, any reference image, a mask or markup, or that many
+ * references.
+ */
+function refusal({ name, ranks }: ModelEntry, { images, mask, markup, n = 1 }: RouteNeeds): AppError {
   const routes = ranks.flat();
-  const most = Math.max(0, ...routes.filter((route) => canDo(route, { images, mask })).map(({ maxN }) => maxN));
+  const able = routes.filter((route) => canDo(route, { images, mask, markup }));
+  const most = Math.max(0, ...able.map(({ maxN }) => maxN));
   if (most > 0) {
     const text = `${name} can generate at most ${most} of the ${n} images per request.`;
     return new AppError('integer_above_max_value', text, { param: 'n' });
@@ -94,7 +100,10 @@ function refusal({ name, ranks }: ModelEntry, { images, mask, n = 1 }: RouteNeed
   if (mask && !routes.some((route) => canDo(route, { images: 1, mask }))) {
     return new AppError('unsupported_parameter', `${name} does not support masks.`, { param: 'mask' });
   }
-  const text = `${name} does not accept ${images} reference images${mask ? ' and a mask' : ''}.`;
+  if (markup === true && !routes.some((route) => canDo(route, { images: 1, mask: false, markup }))) {
+    return new AppError('unsupported_parameter', `${name} does not support markup.`, { param: 'markup' });
+  }
+  const text = `${name} does not accept ${images} reference images${mask ? ' and a mask' : ''}${markup === true ? ' and markup' : ''}.`;
   return new AppError('array_above_max_length', text, { param: 'image' });
 }
 

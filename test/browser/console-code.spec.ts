@@ -220,7 +220,7 @@ models:
       .setInputFiles(names.map((name, index) => ({ name, mimeType: 'image/png', buffer: images[index]! })));
     for (const [index, name] of [NASTY, 'blue.png', 'blue-2.png'].entries())
       await writeFile(join(folder, name), images[index]!);
-    await button('Paint mask').click();
+    await button('Paint over image').click();
     const box = (await page().locator('canvas[width="256"]').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
     await page().mouse.down();

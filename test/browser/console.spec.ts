@@ -299,7 +299,7 @@ describe('the console in a browser', () => {
       .png()
       .toBuffer();
     await page().locator('input[type=file]').setInputFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
-    await button('Paint mask').click();
+    await button('Paint over image').click();
     // As large as its image once that has been read.
     const box = (await page().locator('canvas[width="1024"]').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
@@ -328,6 +328,50 @@ describe('the console in a browser', () => {
     await button('Edit mask').waitFor();
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A red boat');
     await button('Edit image').waitFor();
+  });
+
+  it('draws markup on an image, which guides its edit', async () => {
+    await open('/playground');
+    const buffer = await sharp({ create: { width: 1024, height: 1024, channels: 3, background: '#246' } })
+      .png()
+      .toBuffer();
+    await page().locator('input[type=file]').setInputFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
+    await button('Paint over image').click();
+    await page().getByText('Draw on the image', { exact: true }).click();
+    await button('Green').click();
+    const box = (await page().locator('canvas[width="1024"]').boundingBox())!;
+    await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);
+    await page().mouse.down();
+    await page().mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.6, { steps: 5 });
+    await page().mouse.up();
+    expect(await screen.inspect('markup')).toEqual([]);
+    await button('Use markup').click();
+    await page().getByLabel('Prompt').fill('A boat along the green line');
+    await button('Show code').click();
+    expect(await page().getByRole('tabpanel').textContent()).toContain('markup=@markup.png');
+    await button('Edit image').click();
+    await page().getByRole('img', { name: 'A boat along the green line', exact: true }).waitFor();
+    const { rows } = await platform.pool.query<{ key: string; url: string; markup: boolean }>(
+      `SELECT mask ->> 'key' AS key, (mask -> 'markup')::boolean AS markup FROM tasks WHERE prompt LIKE '%green line'`,
+    );
+    expect(rows).toMatchObject([{ markup: true }]);
+    await page().getByRole('link', { name: 'Tasks' }).click();
+    await page().getByRole('link', { name: 'A boat along the green line' }).click();
+    const drawn = page().getByRole('img', { name: 'Markup', exact: true });
+    await drawn.waitFor();
+    // Transparent but for the line, in its color.
+    const pixel = (x: number, y: number) => `(async (image) => {
+      await image.decode();
+      const canvas = document.createElement('canvas');
+      canvas.width = canvas.height = 1024;
+      const context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      return [...context.getImageData(${x}, ${y}, 1, 1).data];
+    })(document.querySelector('img[alt="Markup"]'))`;
+    expect(await page().evaluate(pixel(460, 460))).toEqual([22, 163, 74, 255]);
+    expect(await page().evaluate(pixel(900, 100))).toEqual([0, 0, 0, 0]);
+    await button('Open in playground').click();
+    await button('Edit markup').waitFor();
   });
 
   it('opens a task from any place of its row, also in a new tab', async () => {

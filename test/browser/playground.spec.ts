@@ -239,7 +239,7 @@ describe('making images in a browser', () => {
       .png()
       .toBuffer();
     await page().locator('input[type=file]').setInputFiles({ name: '600.png', mimeType: 'image/png', buffer });
-    await button('Paint mask').click();
+    await button('Paint over image').click();
     // As large as its image once that has been read.
     const { x, y, width, height } = (await page().locator('canvas[width="600"]').boundingBox())!;
     const at = (place: number) => ({ x: x + width * place, y: y + height * place });

@@ -55,7 +55,7 @@ const EDIT: Readonly<Record<string, Decision>> = {
   image: { sent: FILE, as: { 'image[]': FILE } },
   mask: { sent: FILE },
   input_fidelity: { sent: 'high' },
-  markup: { refused: FILE },
+  markup: { sent: FILE },
 };
 
 /** Names of all properties of an interface, with those of the objects in them: `svg.reasoning.effort`. */
@@ -122,7 +122,7 @@ models:
       output_formats: [png, jpeg, webp, gif]
       complexities: [low, medium, high]
       max_n: 10
-    routes: [{ provider: vendor, model: upstream-name }]
+    routes: [{ provider: vendor, model: upstream-name, capabilities: { markup: true } }]
 `;
     await writeFile(join(folder, 'models.yaml'), file);
     platform = await startPlatform({ MODELS_FILE: join(folder, 'models.yaml'), VENDOR_KEY: 'k' });

@@ -245,15 +245,16 @@ describe('fields', () => {
     expect((await generate({ ...lossless, output_format: 'webp', strict: true })).status).toBe(200);
   });
 
-  it('that would change the image and are not supported are refused, in every form, and absent when null', async () => {
+  it('that would change the image are refused where they mean nothing, in every form, and absent when null', async () => {
     const refused = bad('unsupported_parameter', 'markup');
+    const unread = bad('invalid_type', 'markup');
     const form = new FormData();
     form.append('image', new Blob([new Uint8Array(png)]), 'a.png');
     for (const [name, value] of Object.entries({ prompt: 'x', markup: 'red circle' })) form.append(name, value);
     expect(await problem(await generate({ markup: { shapes: [] } }))).toBe(refused);
     expect(await problem(await generate({ markup: false }, `${GENERATIONS}/async`))).toBe(refused);
-    expect(await problem(await edit({ markup: 'x' }))).toBe(refused);
-    expect(await problem(await platform.call(EDITS, { body: form }))).toBe(refused);
+    expect(await problem(await edit({ markup: 'x' }))).toBe(unread);
+    expect(await problem(await platform.call(EDITS, { body: form }))).toBe(unread);
     expect((await generate({ markup: null })).status).toBe(200);
     const unquoted = bad('unsupported_parameter', 'dry_run');
     expect(await problem(await generate({ dry_run: true }))).toBe(unquoted);

@@ -178,4 +178,37 @@ describe('images of others', () => {
     const remote = await edit({ images: [{ image_url: uri(png) }], mask: { image_url: `${base}/large` } });
     expect(await problem(remote)).toBe('400 image_file_too_large mask.image_url');
   });
+
+  it('can be markup, if it is PNG with alpha, as large as the first image, up to 4 MB, without a mask', async () => {
+    const uri = (bytes: Buffer): string => `data:image/png;base64,${bytes.toString('base64')}`;
+    const drawn = await gradientImage(256, 192, 'png', 4);
+    const images = [{ image_url: uri(png) }];
+    const drawings: [Buffer, string][] = [
+      [drawn, '200'],
+      [await gradientImage(256, 192, 'png'), '400 invalid_image_file markup.image_url'],
+      [await gradientImage(192, 256, 'png', 4), '400 invalid_image_file markup.image_url'],
+      [Buffer.concat([png, Buffer.alloc(4_000_000)]), '400 image_file_too_large markup.image_url'],
+    ];
+    for (const [markup, expected] of drawings) {
+      const response = await edit({ images, markup: { image_url: uri(markup) } });
+      expect(response.status === 200 ? '200' : await problem(response)).toBe(expected);
+    }
+    const both = await edit({ images, mask: { image_url: uri(drawn) }, markup: { image_url: uri(drawn) } });
+    expect(await problem(both)).toBe('400 unsupported_parameter markup');
+    const form = (...names: string[]): FormData => {
+      const parts = new FormData();
+      for (const [name, bytes] of [['image', png], ...names.map((one) => [one, drawn])] as [string, Buffer][])
+        parts.append(name, new Blob([new Uint8Array(bytes)], { type: 'image/png' }), 'a.png');
+      parts.append('prompt', 'what is drawn');
+      return parts;
+    };
+    const call = (...names: string[]) => platform.call(EDITS, { body: form(...names) });
+    expect((await call('markup')).status).toBe(200);
+    expect(await problem(await call('markup', 'mask'))).toBe('400 unsupported_parameter markup');
+    expect(await problem(await call('markup', 'markup'))).toBe('400 invalid_value markup');
+    const { rows } = await platform.pool.query<{ mask: { markup?: boolean } }>(
+      `SELECT mask FROM tasks WHERE prompt = 'what is drawn'`,
+    );
+    expect(rows).toMatchObject([{ mask: { markup: true } }]);
+  });
 });

@@ -144,6 +144,7 @@ models:
       },
       input_fidelities: ['high', 'low'],
       masks: true,
+      markup: false,
       qualities: ['low', 'xhigh', 'max'],
       edit_qualities: ['low'],
       output_formats: ['webp', 'jpeg'],

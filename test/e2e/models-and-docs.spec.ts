@@ -26,6 +26,7 @@ describe('models, health and documents', () => {
         resolutions: ['1k', '2k', '4k'],
         edits: true,
         masks: true,
+        markup: true,
         pixel_sizes: { generations: true, min_edge: 64, max_edge: 3_840, max_ratio: 3, max_pixels: 8_294_400 },
         qualities: ['standard', 'hd', 'low', 'medium', 'high', 'auto'],
         edit_qualities: ['standard', 'low', 'medium', 'high', 'auto'],

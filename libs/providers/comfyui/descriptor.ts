@@ -21,6 +21,7 @@ export const COMFYUI = {
       inputFidelity: 'never',
       transparency: false,
       complexity: false,
+      markup: false,
       frames: false,
       extra: false,
     },

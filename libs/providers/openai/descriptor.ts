@@ -23,6 +23,7 @@ export const OPENAI = {
       inputFidelity: 'with images',
       transparency: true,
       complexity: true,
+      markup: true,
       frames: true,
       extra: true,
     },

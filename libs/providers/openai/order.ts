@@ -67,6 +67,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   }
   const files = request.images.map((image, index) => imagePart('image[]', `image-${index}`, image));
   if (request.mask !== undefined) files.push(imagePart('mask', 'mask', request.mask));
+  if (request.markup !== undefined) files.push(imagePart('markup', 'markup', request.markup));
   return { path: '/images/edits', body: formBody(given, files), size, warnings };
 }
 

@@ -18,6 +18,7 @@ export const SANDBOX = {
       inputFidelity: 'always',
       transparency: true,
       complexity: true,
+      markup: true,
       frames: true,
       extra: false,
     },

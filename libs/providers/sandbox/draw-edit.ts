@@ -13,12 +13,14 @@ export interface EditOrder {
   readonly height: number;
   readonly first: ProviderInputImage;
   readonly others: readonly ProviderInputImage[];
+  /** Drawn over the edit, to show that it arrived. */
+  readonly markup?: ProviderInputImage | undefined;
   readonly isTransparent: boolean;
 }
 
 /** Draws an edit without a mask: a new scene behind a cut-out image, or new colors and light for any other. */
 export async function drawEdit(order: EditOrder): Promise<Sharp> {
-  const { painting, width, height, first, others, isTransparent } = order;
+  const { painting, width, height, first, others, markup, isTransparent } = order;
   const original = await renderInput(first, width, height);
   const isCutOut = hasTransparency(original);
   const base =
@@ -35,6 +37,7 @@ export async function drawEdit(order: EditOrder): Promise<Sharp> {
   });
   const text = frameEdges(frames, width, height, painting.palette.near) + captionOf(painting, width, height, !isCutOut);
   laidOver.push(overlay(await renderDrawing(document(width, height, text))), ...(await hungImages(others, frames)));
+  if (markup !== undefined) laidOver.push(overlay(await renderInput(markup, width, height)));
   if (isTransparent && !isCutOut)
     laidOver.push(overlay(await renderDrawing(roundedShape(width, height)), { blend: 'dest-in' }));
   return base.composite(laidOver);

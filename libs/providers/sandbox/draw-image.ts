@@ -78,9 +78,10 @@ interface Plan {
 }
 
 async function openStoredImage(request: ProviderImageRequest, plan: Plan): Promise<Sharp> {
-  const { images, mask, action, outputFormat } = request;
+  const { images, mask, markup, action, outputFormat } = request;
   const { prompt, variation, width, height, signal, warnings } = plan;
-  const painting = planPainting(prompt, mask === undefined ? images : [...images, mask], variation);
+  const sent = [mask, markup].filter((overlay) => overlay !== undefined);
+  const painting = planPainting(prompt, [...images, ...sent], variation);
   const isTransparent = request.background === 'transparent' && outputFormat !== 'jpeg';
   if (request.background === 'transparent' && !isTransparent)
     warnings.push('JPEG does not support transparency; the background is opaque.');
@@ -90,7 +91,7 @@ async function openStoredImage(request: ProviderImageRequest, plan: Plan): Promi
     return isTransparent ? drawing : drawing.removeAlpha();
   }
   if (mask === undefined) {
-    const drawing = await drawEdit({ painting, width, height, first, others, isTransparent });
+    const drawing = await drawEdit({ painting, width, height, first, others, markup, isTransparent });
     return isTransparent ? drawing : drawing.removeAlpha();
   }
   const { pixels, isChanged } = await drawMasked({ painting, width, height, first, others, mask }, signal);

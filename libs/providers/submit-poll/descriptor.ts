@@ -12,6 +12,7 @@ const takes: SupportedOptions = {
   inputFidelity: 'never',
   transparency: false,
   complexity: false,
+  markup: false,
   frames: false,
   extra: true,
 };

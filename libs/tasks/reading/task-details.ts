@@ -26,6 +26,8 @@ export interface TaskDetail {
   /** Reference images of the request. */
   readonly inputs: readonly SentImage[];
   readonly mask: SentImage | null;
+  /** Drawing over the first image. */
+  readonly markup: SentImage | null;
   /** The failed task that it retries. */
   readonly retryOf: string | null;
   /** The person who ordered it in the console; null: it was a key's holder, or the person no longer exists. */
@@ -95,7 +97,8 @@ export class TaskDetails {
           keyName: names.get(keyId) ?? '',
           calls,
           inputs: inputs.map(sentImage),
-          mask: mask === null ? null : sentImage(mask),
+          mask: mask === null || mask.markup ? null : sentImage(mask),
+          markup: mask?.markup ? sentImage(mask) : null,
           orderedBy: people.get(orderedBy ?? '') ?? null,
           isFavorite: favoritedAt !== null,
           retriedAs: again.get(row.id) ?? null,

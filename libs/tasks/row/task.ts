@@ -37,8 +37,9 @@ export type TaskInput =
       readonly convert?: 'gif' | 'avif' | undefined;
       /** The task no longer needs it, and its object was deleted. */
       readonly deleted?: true;
+      readonly markup?: true;
     }
-  | { readonly kind: 'url'; readonly url: string; readonly param: string };
+  | { readonly kind: 'url'; readonly url: string; readonly param: string; readonly markup?: true };
 
 /** What was ordered: everything a task's images are made from. */
 export interface TaskOrder {
@@ -47,7 +48,14 @@ export interface TaskOrder {
   readonly prompt: string;
   readonly options: TaskOptions;
   readonly inputs: readonly TaskInput[];
+  /** What lies over the first image: a mask of what to edit, or with `markup`, drawing that guides the edit. */
   readonly mask: TaskInput | null;
+}
+
+/** What lies over the first image of an order. */
+export function overlayOf({ mask }: Pick<TaskOrder, 'mask'>): { readonly mask: boolean; readonly markup: boolean } {
+  const markup = mask?.markup === true;
+  return { mask: mask !== null && !markup, markup };
 }
 
 /** A finished image: where it is stored and what was measured from its bytes. */

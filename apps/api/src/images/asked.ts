@@ -18,6 +18,7 @@ export type ImageFields = ImageOptions & {
   /** Of JSON edits. */
   images?: readonly ImageReference[];
   mask?: ImageReference;
+  markup?: ImageReference;
 };
 
 /** The files of a form, which are stored as they arrive. */

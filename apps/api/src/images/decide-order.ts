@@ -26,15 +26,16 @@ import { shownNames, whyIgnored } from '#contract/request-fields.js';
 import type { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { notConverted } from '#images/conversion.js';
-import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/row/task.js';
+import { overlayOf, type TaskCommand, type TaskInput, type TaskOptions } from '#tasks/row/task.js';
 import { mayUseModel, type Caller } from '../auth/caller.js';
 import type { ApiConfig } from '../common/api.config.js';
 import type { Asked, ImageFields, StoredFiles } from './asked.js';
+import { maskWithMarkup } from './edit-form.js';
 import { namedModel, servedModel } from './image-models.js';
 import { plainName } from './image-query.js';
 
 /** An image that a request refers to, and the field that does so, for errors. */
-export type Reference = { readonly param: string } & (
+export type Reference = { readonly param: string; readonly markup?: true } & (
   | { readonly reference: Text; readonly fileId?: undefined }
   /** The id of an upload. */
   | { readonly fileId: string; readonly reference?: undefined }
@@ -106,6 +107,7 @@ const RULES: readonly Rule[] = [
   validExtras,
   modelOfTheKey,
   transparencyInItsFormats,
+  markupWithoutMask,
   framesOfGifs,
   noStreamOfTasks,
   streamsInBase64,
@@ -159,7 +161,7 @@ export function assertExact(
     const { code, message } = notConverted(input.convert);
     throw new AppError(code, message, { param: input.param });
   }
-  const ask = { ...options, action, images: inputs.length, mask: mask !== null };
+  const ask = { ...options, action, images: inputs.length, ...overlayOf({ mask }) };
   const routes = findModel(catalog, model)?.ranks.flat() ?? [];
   const found = routes.map((route) => adaptationsFor(route, catalog.providers.get(route.provider), ask));
   // Reports the problem of the route with the fewest problems.
@@ -172,7 +174,7 @@ export function assertExact(
  * quoted.
  */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
-  markup: 'markup is not supported yet, and ignoring it would change the image.',
+  markup: 'markup is drawn over the first image of an edit: send both to /v1/images/edits.',
   svg: 'svg needs output_format svg, which is not supported.',
   dryrun: 'dry_run belongs in the query: add ?dry_run=true to the URL.',
   strict: 'Unknown field. Did you mean strict?',
@@ -231,6 +233,11 @@ function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): v
   throw invalid('background', 'background transparent needs output_format png, webp or gif.');
 }
 
+/** Of a form, its reader says so. */
+function markupWithoutMask({ asked: { fields } }: Draft): void {
+  if (fields.mask !== undefined && fields.markup !== undefined) throw maskWithMarkup();
+}
+
 /**
  * Whoever asks for frames must not get a still image, which is all that is left of a GIF of another size, nor a whole
  * new one where a mask leaves most of it alone.
@@ -239,7 +246,7 @@ function framesOfGifs({ asked: { action, fields, files }, model, terms, size, ou
   const param = (['frame_count', 'frame_duration_ms'] as const).find((name) => fields[name] !== undefined);
   if (param === undefined) return;
   if (outputFormat !== 'gif') throw unsupported(param, `${param} needs output_format gif.`);
-  if (fields.mask !== undefined || (files?.mask ?? null) !== null)
+  if (fields.mask !== undefined || overlayOf({ mask: files?.mask ?? null }).mask)
     throw unsupported(param, `${param} can't be combined with a mask.`);
   const ask = { ...NOTHING_ASKED, action, pixels: frameOf(size, fields).pixels };
   const problems = (model?.ranks.flat() ?? []).map((route) =>
@@ -317,11 +324,13 @@ export function frameOf(size: string, fields: Pick<ImageOptions, 'resolution'>):
   return { size, resolution, pixels: pixelsFor(size, resolution) };
 }
 
-/** A generation names its images in `image_urls`, an edit in `images` and `mask`. */
-function referencesIn({ image_urls: urls, images = [], mask }: ImageFields): Exclude<Order['images'], StoredFiles> {
+/** A generation names its images in `image_urls`, an edit in `images`, and `mask` or `markup`. */
+function referencesIn(fields: ImageFields): Exclude<Order['images'], StoredFiles> {
+  const { image_urls: urls, images = [], mask, markup } = fields;
   const references =
     urls?.map((reference, index) => ({ reference, param: `image_urls[${index}]` })) ??
     images.map((image, index) => referenceIn(image, `images[${index}]`));
+  if (markup !== undefined) return { references, mask: { ...referenceIn(markup, 'markup'), markup: true } };
   return { references, mask: mask && referenceIn(mask, 'mask') };
 }
 

@@ -17,9 +17,10 @@ import {
 } from '../common/fastify/read-form.js';
 import type { InputUpload } from './input-upload.js';
 
-/** Names of images and masks, without case and separators. */
+/** Names of images, masks and markup, without case and separators. */
 const IMAGE_PART = /^(?:input|reference|ref)?images?(?:files?)?(?:\[(\d{0,6})\]|(\d{1,6}))?$/;
 const MASK_PART = /^(?:image|input)?masks?(?:images?|files?)?(?:\[0?\]|0)?$/;
+const MARKUP_PART = /^markups?(?:images?|files?)?(?:\[0?\]|0)?$/;
 /** What clients write for an option that is not set. */
 const UNSET = /^(?:|null|none|undefined)$/i;
 /** Fields in which these words are text. */
@@ -29,9 +30,14 @@ const FREE_TEXTS = ['prompt', 'user', 'safety_identifier'];
 export interface EditForm {
   readonly texts: Readonly<Record<string, string>>;
   readonly images: readonly TaskInput[];
+  /** The mask or markup. */
   readonly mask: TaskInput | null;
   /** SHA-256 (hex) of the files. */
-  readonly digests: { readonly images: readonly string[]; readonly masks: readonly string[] };
+  readonly digests: {
+    readonly images: readonly string[];
+    readonly masks: readonly string[];
+    readonly markups?: readonly string[];
+  };
 }
 
 interface ReceivedFile {
@@ -61,7 +67,7 @@ class EditParts implements FormParts<EditForm> {
   private readonly open = new Set<Readable>();
   private arrivals = 0;
   private imageCount = 0;
-  private maskCount = 0;
+  private overlay: Overlay | undefined;
   private mask: ReceivedFile | undefined;
 
   constructor(
@@ -113,7 +119,8 @@ class EditParts implements FormParts<EditForm> {
       mask: this.mask?.input ?? null,
       digests: {
         images: files.map(({ digest }) => digest),
-        masks: this.mask === undefined ? [] : [this.mask.digest],
+        masks: this.overlay === 'mask' && this.mask !== undefined ? [this.mask.digest] : [],
+        ...(this.overlay === 'markup' && this.mask !== undefined && { markups: [this.mask.digest] }),
       },
     };
   }
@@ -124,8 +131,8 @@ class EditParts implements FormParts<EditForm> {
     const bytes = isUnset ? await unlessEmpty(stream) : (stream as AsyncIterable<Buffer>);
     if (bytes === undefined) return;
     if (place === undefined) throw unknownFile(name);
-    if (place.kind === 'mask') await this.storeMask(bytes);
-    else await this.storeImage(bytes, name, place.position ?? arrival);
+    if (place.kind === 'image') await this.storeImage(bytes, name, place.position ?? arrival);
+    else await this.storeOverlay(bytes, place.kind);
   }
 
   private async storeImage(bytes: AsyncIterable<Buffer>, name: string, position: number): Promise<void> {
@@ -139,9 +146,12 @@ class EditParts implements FormParts<EditForm> {
     this.images.push({ ...(await this.store(bytes, slot, param)), position });
   }
 
-  private async storeMask(bytes: AsyncIterable<Buffer>): Promise<void> {
-    if (this.maskCount++ > 0) throw new AppError('invalid_value', 'Only one mask is allowed.', { param: 'mask' });
-    this.mask = await this.store(bytes, 'mask', 'mask');
+  private async storeOverlay(bytes: AsyncIterable<Buffer>, kind: Overlay): Promise<void> {
+    if (this.overlay === kind) throw new AppError('invalid_value', `Only one ${kind} is allowed.`, { param: kind });
+    if (this.overlay !== undefined) throw maskWithMarkup();
+    this.overlay = kind;
+    const { input, digest } = await this.store(bytes, 'mask', kind);
+    this.mask = { input: kind === 'markup' ? { ...input, markup: true } : input, digest };
   }
 
   private async store(bytes: AsyncIterable<Buffer>, slot: number | 'mask', param: string): Promise<ReceivedFile> {
@@ -157,13 +167,17 @@ interface Arrival {
   readonly isUnset: boolean;
 }
 
+/** What lies over the first image. */
+type Overlay = 'mask' | 'markup';
+
 /** What a part's name means; `position` is N of `image[N]` and `imageN`. */
-type Place = { readonly kind: 'image'; readonly position: number | undefined } | { readonly kind: 'mask' };
+type Place = { readonly kind: 'image'; readonly position: number | undefined } | { readonly kind: Overlay };
 
 function placeOf(name: string): Place | undefined {
   const [base = '', ...index] = name.split(/(?=\[)/);
   const word = base.toLowerCase().replace(/[-_. ]/g, '') + index.join('');
   if (MASK_PART.test(word)) return { kind: 'mask' };
+  if (MARKUP_PART.test(word)) return { kind: 'markup' };
   const image = IMAGE_PART.exec(word);
   if (image === null) return undefined;
   const position = image[1] || image[2];
@@ -181,6 +195,11 @@ function isTextField(name: string): boolean {
 async function unlessEmpty(stream: Readable): Promise<AsyncIterable<Buffer> | undefined> {
   const { head, whole } = await begun(stream as AsyncIterable<Buffer>, 1);
   return head.length === 0 ? undefined : whole;
+}
+
+/** The error for a request with both. */
+export function maskWithMarkup(): AppError {
+  return new AppError('unsupported_parameter', 'markup cannot be combined with mask.', { param: 'markup' });
 }
 
 function unknownFile(name: string): AppError {

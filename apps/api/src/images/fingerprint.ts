@@ -25,7 +25,7 @@ export async function fingerprintOf(action: TaskCommand['action'], body: unknown
 
 /** The order in a form, independent of its boundary and the order and names of its parts. */
 export function formBody({ texts, digests }: EditForm): unknown {
-  return { form: texts, images: digests.images, masks: digests.masks };
+  return { form: texts, ...digests };
 }
 
 /** Adds a long text, as JSON texts of so many characters each. Those of base64 are its bytes, which need no conversion. */

@@ -201,6 +201,11 @@ function DescribeEditBody(json: new () => object, form: new () => object): Metho
         description:
           'PNG up to 4 MB with the dimensions of the first image. Fully transparent pixels (alpha 0) mark the area to edit.',
       },
+      markup: {
+        ...FILE,
+        description:
+          'Transparent PNG up to 4 MB with the dimensions of the first image, drawn over it to guide the edit. Not with `mask`; only for models with `capabilities.markup`.',
+      },
     },
   };
   return applyDecorators(

@@ -55,7 +55,7 @@ export class ReferenceImages {
     const foundMask = images.mask === undefined ? [] : await this.find([images.mask], accountId);
     const inputs = await storeReferences(found, upload);
     const [mask = null] = await storeReferences(foundMask, upload, 'mask');
-    return { images: inputs, mask };
+    return { images: inputs, mask: mask !== null && images.mask?.markup ? { ...mask, markup: true } : mask };
   }
 
   /**

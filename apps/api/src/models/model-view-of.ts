@@ -50,6 +50,7 @@ function capabilitiesOf(model: ModelEntry, { pixelSizes: generations }: KeyTerms
     ...(model.extra.size > 0 && { extra: Object.fromEntries(model.extra) }),
     edits,
     masks: routes.some(({ masks }) => masks),
+    markup: routes.some(({ markup }) => markup),
   };
 }
 

@@ -25,6 +25,7 @@ export interface RouteSource {
   readonly capabilities?: {
     readonly edits?: boolean;
     readonly masks?: boolean;
+    readonly markup?: boolean;
     readonly images?: number;
     readonly max_n?: number;
     readonly sizes?: readonly string[];

@@ -10,14 +10,15 @@ const MAX_BYTES = 50 * 1024 * 1024;
 interface ReferenceImagesProps {
   readonly files: readonly File[];
   readonly most: number;
-  readonly masked: boolean;
+  /** What is painted over the first image. */
+  readonly painted: 'mask' | 'markup' | undefined;
   readonly onChange: (files: readonly File[]) => void;
-  /** Absent: the model accepts no masks. */
+  /** Absent: the model accepts neither masks nor markup. */
   readonly onPaint?: (() => void) | undefined;
 }
 
 /** Images to start from: dropped, selected, or pasted anywhere on the page. */
-export function ReferenceImages({ files, most, masked, onChange, onPaint }: ReferenceImagesProps) {
+export function ReferenceImages({ files, most, painted, onChange, onPaint }: ReferenceImagesProps) {
   const box = useRef<HTMLDivElement>(null);
   const removed = useRef<number | null>(null);
   // The focused button is gone: focuses the next image's, or the add button after the last one.
@@ -54,7 +55,7 @@ export function ReferenceImages({ files, most, masked, onChange, onPaint }: Refe
               file={file}
               place={index + 1}
               onPaint={index === 0 ? onPaint : undefined}
-              masked={index === 0 && masked}
+              painted={index === 0 ? painted : undefined}
               onRemove={() => {
                 removed.current = index;
                 onChange(files.filter((_, other) => other !== index));
@@ -93,12 +94,12 @@ interface ThumbnailProps {
   readonly file: File;
   /** Position, from 1. */
   readonly place: number;
-  readonly masked: boolean;
+  readonly painted: 'mask' | 'markup' | undefined;
   readonly onPaint?: (() => void) | undefined;
   readonly onRemove: () => void;
 }
 
-function Thumbnail({ file, place, masked, onPaint, onRemove }: ThumbnailProps) {
+function Thumbnail({ file, place, painted, onPaint, onRemove }: ThumbnailProps) {
   const url = useMemo(() => URL.createObjectURL(file), [file]);
   return (
     <Box pos="relative">
@@ -119,11 +120,11 @@ function Thumbnail({ file, place, masked, onPaint, onRemove }: ThumbnailProps) {
       {onPaint !== undefined && (
         <ActionIcon
           size="sm"
-          variant={masked ? 'filled' : 'default'}
+          variant={painted === undefined ? 'default' : 'filled'}
           pos="absolute"
           bottom={4}
           right={4}
-          aria-label={masked ? 'Edit mask' : 'Paint mask'}
+          aria-label={painted === undefined ? 'Paint over image' : `Edit ${painted}`}
           onClick={onPaint}
         >
           <IconBrush size={14} />

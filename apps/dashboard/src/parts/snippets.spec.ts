@@ -21,7 +21,7 @@ it('fills in the address and the secret, and gives Python what its client does n
 
 it('sends files and the mask to the edits, whatever they are called', () => {
   const files = ['a.png', `Ada's "best", 1;2.png`];
-  const { curl, Node, Python } = snippetsOf({ ...request, files, mask: 'mask.png' }, 'sk-1', 'http://host');
+  const { curl, Node, Python } = snippetsOf({ ...request, files, overlay: 'mask' }, 'sk-1', 'http://host');
   expect(curl).toContain('http://host/v1/images/edits');
   expect(curl).toContain(`-F 'image[]=@a.png'`);
   expect(curl).toContain(String.raw`-F 'image[]=@"Ada'\''s \"best\", 1;2.png"'`);

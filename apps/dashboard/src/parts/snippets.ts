@@ -13,8 +13,8 @@ export interface SnippetRequest {
   readonly options?: Readonly<Record<string, string | number>>;
   /** Names of the files to edit; none: a generation. */
   readonly files?: readonly string[];
-  /** File name of the mask. */
-  readonly mask?: string;
+  /** What lies over the first of the files. */
+  readonly overlay?: 'mask' | 'markup';
   /** The key gets a task as response instead of an image. */
   readonly answeredByTask?: boolean;
 }
@@ -26,8 +26,8 @@ export const EXAMPLE: SnippetRequest = {
   resolution: '1k',
 };
 
-/** The file name under which a painted mask is saved. */
-export const MASK_FILE = 'mask.png';
+/** The file name under which a painted mask or markup is saved. */
+export const overlayFile = (kind: 'mask' | 'markup'): string => `${kind}.png`;
 const SECRET = 'YOUR_KEY';
 
 /** The same request in three languages; `secret` is filled in if known. */
@@ -65,7 +65,7 @@ ${isOne ? `print(image.${answer})` : 'for item in image.data:\n    print(item.ur
 
 /** Unique names for files in one folder: pasted images all have the same name. */
 export function distinctNames(names: readonly string[]): string[] {
-  const taken = new Set<string>([MASK_FILE]);
+  const taken = new Set<string>([overlayFile('mask'), overlayFile('markup')]);
   return names.map((name) => {
     const dot = name.lastIndexOf('.');
     const [stem, type] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];
@@ -96,23 +96,24 @@ function generationOf(request: SnippetRequest): RequestParts {
 
 function editOf(request: SnippetRequest): RequestParts {
   const fields = fieldsOf(request);
-  const { files = [], mask } = request;
+  const { files = [], overlay } = request;
+  const over = overlay === undefined ? [] : [[overlay, overlayFile(overlay)] as const];
   const read = (file: string): string => `fs.createReadStream(${quote(file)})`;
   const open = (file: string): string => `open(${quote(file)}, "rb")`;
   return {
     curl: [
       ...files.map((file) => `  -F ${shellQuote(`image[]=@${curlQuote(file)}`)}`),
-      ...(mask === undefined ? [] : [`  -F ${shellQuote(`mask=@${curlQuote(mask)}`)}`]),
+      ...over.map(([name, file]) => `  -F ${shellQuote(`${name}=@${curlQuote(file)}`)}`),
       ...fields.map(([name, value]) => `  --form-string ${shellQuote(`${name}=${value}`)}`),
     ].join(' \\\n'),
     Node: [
       `image: [${files.map(read).join(', ')}]`,
-      ...(mask === undefined ? [] : [`mask: ${read(mask)}`]),
+      ...over.map(([name, file]) => `${name}: ${read(file)}`),
       ...fields.map(([name, value]) => `${name}: ${quote(value)}`),
     ],
     Python: [
       `image=[${files.map(open).join(', ')}]`,
-      ...(mask === undefined ? [] : [`mask=${open(mask)}`]),
+      ...over.map(([name, file]) => `${name}=${open(file)}`),
       ...pythonFields(fields),
     ],
   };

@@ -173,6 +173,7 @@ function toProviderRequest(claimed: ClaimedTask, candidate: Candidate, inputs: L
     squareEdge: options.resolution === null ? undefined : pixelsFor('1:1', options.resolution)?.width,
     images: inputs.images,
     mask: inputs.mask,
+    markup: inputs.markup,
     ...requestedOptions(options),
     partialImages: options.partialImages ?? 0,
   };

@@ -4,7 +4,7 @@ import { AppError } from '#contract/app-error.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import { conversionText, mostPngBytes, notConverted } from '#images/conversion.js';
 import { ImageError } from '#images/image-error.js';
-import { readInputImage, readMask, type InputImage } from '#images/input-image.js';
+import { readInputImage, readMarkup, readMask, type InputImage } from '#images/input-image.js';
 import { MAX_REMOTE_IMAGE_BYTES, MAX_UPLOAD_BYTES, ReferenceTotal } from '#images/limits.js';
 import { isConverted, type InputType } from '#images/sniff.js';
 import type { ObjectStore } from '#storage/object-store.js';
@@ -18,6 +18,8 @@ import { bytesOfInput, nameOfInput, type TaskHold } from './task-memory.js';
 export interface LoadedInputs {
   readonly images: readonly InputImage[];
   readonly mask: InputImage | undefined;
+  /** Drawing over the first image. */
+  readonly markup?: InputImage | undefined;
   /** What was done to them, as sentences for the task's warnings. */
   readonly adapted: readonly string[];
 }
@@ -35,7 +37,7 @@ interface LoadedImages {
   readonly signal: AbortSignal;
 }
 
-/** Loads a task's reference images and mask, from the store or from the caller's URLs. */
+/** Loads a task's reference images, and its mask or markup, from the store or from the caller's URLs. */
 @Injectable()
 export class LoadInputs {
   constructor(
@@ -56,15 +58,15 @@ export class LoadInputs {
     const images: InputImage[] = [];
     for (const input of claimed.inputs) images.push(await this.image(input, loaded));
     const [first] = images;
-    const mask =
-      claimed.mask === null || first === undefined ? undefined : await this.mask(claimed.mask, first, loaded);
-    const different = [...new Set([...loaded.byName.values(), ...(mask === undefined ? [] : [mask])])];
+    const overlay =
+      claimed.mask === null || first === undefined ? undefined : await this.overlay(claimed.mask, first, loaded);
+    const different = [...new Set([...loaded.byName.values(), ...(overlay === undefined ? [] : [overlay])])];
     hold.loaded(different.reduce((sum, { bytes }) => sum + bytes.length, 0));
     const adapted = images.flatMap(({ convertedFrom }, index) => {
       const param = claimed.inputs[index]?.param ?? 'image';
       return convertedFrom === undefined ? [] : [conversionText(param, convertedFrom)];
     });
-    return { images, mask, adapted };
+    return { images, ...inItsRole(overlay, claimed), adapted };
   }
 
   private async image(input: TaskInput, loaded: LoadedImages): Promise<InputImage> {
@@ -102,11 +104,12 @@ export class LoadInputs {
     return image;
   }
 
-  private async mask(mask: TaskInput, first: InputImage, loaded: LoadedImages): Promise<InputImage> {
+  private async overlay(overlay: TaskInput, first: InputImage, loaded: LoadedImages): Promise<InputImage> {
     const { total, signal } = loaded;
-    const bytes = await this.read(mask, signal);
-    blaming(mask, () => total.addBytes(bytes.length));
-    return blame(mask, () => readMask(bytes, first, signal, (pixels, type) => admit(pixels, type, mask, loaded)));
+    const bytes = await this.read(overlay, signal);
+    blaming(overlay, () => total.addBytes(bytes.length));
+    const read = overlay.markup === true ? readMarkup : readMask;
+    return blame(overlay, () => read(bytes, first, signal, (pixels, type) => admit(pixels, type, overlay, loaded)));
   }
 
   private async read(input: TaskInput, signal: AbortSignal): Promise<Buffer> {
@@ -122,6 +125,14 @@ export class LoadInputs {
       throw new AppError(error.code, error.message, { param: input.param, cause: error.cause });
     });
   }
+}
+
+/** A mask and markup are never sent together. */
+export function inItsRole(
+  overlay: InputImage | undefined,
+  { mask }: Pick<ClaimedTask, 'mask'>,
+): Pick<LoadedInputs, 'mask' | 'markup'> {
+  return mask?.markup === true ? { mask: undefined, markup: overlay } : { mask: overlay };
 }
 
 /**

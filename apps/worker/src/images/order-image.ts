@@ -4,12 +4,13 @@ import { AppError } from '#contract/app-error.js';
 import { mayStartAgain, type ProviderPending } from '#providers/image-provider.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { routePlan, type Candidate } from '#routing/route-plan.js';
+import { overlayOf } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
 import { endOf, type Attempt } from './attempt.js';
 import { CallProvider, isOfTheProvider, type CallResult, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
-import { LoadInputs, type LoadedInputs } from './load-inputs.js';
+import { inItsRole, LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
 import { StoreResults, type StoredImages } from './store-results.js';
 import { TaskMemory, type TaskHold } from './task-memory.js';
@@ -181,7 +182,7 @@ function assertNotPaidTwice({ call }: Attempt): void {
 function notLoaded({ inputs, mask, lastCall }: ClaimedTask): LoadedInputs {
   const image = { bytes: Buffer.alloc(0), contentType: 'image/png', width: 0, height: 0, hasAlpha: false } as const;
   const images = inputs.map(() => image);
-  return { images, mask: mask === null ? undefined : image, adapted: lastCall?.adapted ?? [] };
+  return { images, ...inItsRole(mask === null ? undefined : image, { mask }), adapted: lastCall?.adapted ?? [] };
 }
 
 function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
@@ -192,7 +193,7 @@ function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
   const { onlyProvider } = task.options;
-  const needs = { images: inputs.length, mask: mask !== null, n: task.options.n, onlyProvider };
+  const needs = { images: inputs.length, ...overlayOf({ mask }), n: task.options.n, onlyProvider };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
   return routePlan(model, catalog, all, `${task.id} ${starts + 1}`);

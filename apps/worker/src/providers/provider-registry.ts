@@ -73,7 +73,16 @@ function entryOf({ name, free, interrupted }: ImageProvider): ProviderEntry {
 }
 
 function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
-  const route = { provider: provider.name, model: name, weight: 1, edits: true, masks: true, images: 16, maxN: 10 };
+  const route = {
+    provider: provider.name,
+    model: name,
+    weight: 1,
+    edits: true,
+    masks: true,
+    markup: true,
+    images: 16,
+    maxN: 10,
+  };
   return {
     name,
     aliases: [],

@@ -25,6 +25,7 @@ export interface RouteFields {
   weight: Num;
   edits: boolean;
   masks: boolean;
+  markup: boolean;
   images: Num;
   max_n: Num;
   sizes: string[];
@@ -90,7 +91,7 @@ export function modelFields({ name, entry }: Pick<CatalogModel, 'name' | 'entry'
 }
 
 function routeFields({ provider, model = '', weight, capabilities = {} }: RouteSource): RouteFields {
-  const { edits = true, masks = edits, images, max_n: maxN, sizes = [] } = capabilities;
+  const { edits = true, masks = edits, markup = false, images, max_n: maxN, sizes = [] } = capabilities;
   return {
     id: nextId(),
     provider,
@@ -98,6 +99,7 @@ function routeFields({ provider, model = '', weight, capabilities = {} }: RouteS
     weight: weight ?? '',
     edits,
     masks,
+    markup,
     images: images ?? '',
     max_n: maxN ?? '',
     sizes: [...sizes],
@@ -169,10 +171,11 @@ export function modelEntry(fields: ModelFields, before: ModelSource | undefined)
 }
 
 function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource {
-  const { provider, model, edits, masks } = route;
+  const { provider, model, edits, masks, markup } = route;
   const capabilities = {
     ...(edits ? {} : { edits }),
     ...(masks === edits ? {} : { masks }),
+    ...(markup ? { markup } : {}),
     ...numbers(route, 'images', 'max_n'),
     ...listed(route, 'sizes'),
   };

@@ -218,6 +218,7 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
             <SimpleGrid cols={{ base: 1, xs: 2 }} mt="xs">
               <Checkbox label="Accepts reference images" {...checkbox('edits')} />
               <Checkbox label="Accepts masks" {...checkbox('masks')} />
+              <Checkbox label="Accepts markup" {...checkbox('markup')} />
               <NumberInput label="Maximum reference images" placeholder="16" min={1} max={16} {...field('images')} />
               <NumberInput
                 label="Maximum images per call"

@@ -15,6 +15,7 @@ import { imageUses, type ImageUses } from './image-uses.tsx';
 import { ImageHistory } from './image-history.tsx';
 import { ImageResult } from './image-result.tsx';
 import { OrderButton } from './order-button.tsx';
+import { overlayFor } from './overlay.ts';
 import { PromptField } from './prompt-field.tsx';
 import type { Pixels } from './reference-shape.ts';
 import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
@@ -54,13 +55,15 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
   // As with a single order: tasks accepted before an error are not ordered again.
   const keys = useMemo(
     () => Array.from({ length: MOST }, newIdempotencyKey),
-    [content, draft.files, draft.mask, round],
+    [content, draft.files, draft.overlay, round],
   );
   const changeOne = (index: number, changes: Partial<ComparedOrder>) =>
     change({ compared: compared.map((one, other) => (other === index ? { ...one, ...changes } : one)) });
   const make = useMutation({
     mutationFn: () =>
-      Promise.allSettled(orders.map(({ order, files, mask }, index) => submit(order, files, mask, keys[index] ?? ''))),
+      Promise.allSettled(
+        orders.map(({ order, files, overlay }, index) => submit(order, files, overlay, keys[index] ?? '')),
+      ),
     onSuccess: (outcomes) => {
       const ids = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.task_id : null));
       change({ compared: compared.map((one, index) => ({ ...one, taskId: ids[index] ?? null })), filled: null });
@@ -87,6 +90,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
                 ...orders[0].choices,
                 mostReferences: widest,
                 masks: orders.every(({ choices }) => choices.masks),
+                markup: orders.every(({ choices }) => choices.markup),
               }}
               onChange={change}
             />
@@ -144,7 +148,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
 }
 
 function preparedOf(
-  { prompt, files: all, mask }: Draft,
+  { prompt, files: all, overlay }: Draft,
   chosen: ImageSettings,
   models: readonly Model[],
   reference: Pixels | null | undefined,
@@ -160,7 +164,7 @@ function preparedOf(
     settings,
     like,
     order: orderOf(prompt, settings, like) satisfies ImageOrder,
-    mask: choices.masks && files.length > 0 ? mask : null,
+    overlay: overlayFor(choices, files, overlay),
   };
 }
 

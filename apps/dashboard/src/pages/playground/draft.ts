@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { useSession } from '../../api/queries.ts';
 import { readKept, writeKept } from '../../api/kept-draft.ts';
 import type { TaskDetail } from '../../api/types.ts';
+import type { Overlay } from './overlay.ts';
 import { settingsOf, START, type ImageSettings } from './settings.ts';
 
 /** One of several orders of the same prompt. */
@@ -12,7 +13,7 @@ export interface ComparedOrder {
 }
 
 /** The part of the draft that using an image can change. */
-type Form = Pick<Draft, 'prompt' | 'settings' | 'compared' | 'files' | 'mask' | 'varied'>;
+type Form = Pick<Draft, 'prompt' | 'settings' | 'compared' | 'files' | 'overlay' | 'varied'>;
 
 /** The user's input on the page. */
 export interface Draft {
@@ -22,7 +23,7 @@ export interface Draft {
   readonly compared: readonly ComparedOrder[] | null;
   /** Reference images. */
   readonly files: readonly File[];
-  readonly mask: Blob | null;
+  readonly overlay: Overlay | null;
   /** The reference image to vary; null, or an image no longer in `files`: none. */
   readonly varied: File | null;
   /** The last automatic change, with the form before it; null: none, or already ordered. */
@@ -36,15 +37,15 @@ const EMPTY: Draft = {
   settings: START,
   compared: null,
   files: [],
-  mask: null,
+  overlay: null,
   varied: null,
   filled: null,
   taskId: null,
 };
 
 /** The part of the draft that undo restores. */
-export function formOf({ prompt, settings, compared, files, mask, varied }: Draft): Form {
-  return { prompt, settings, compared, files, mask, varied };
+export function formOf({ prompt, settings, compared, files, overlay, varied }: Draft): Form {
+  return { prompt, settings, compared, files, overlay, varied };
 }
 
 /** A task's prompt and settings, to edit and order again; `before` has the current settings. */
@@ -61,8 +62,8 @@ export function useDraft(): readonly [Draft, ChangeDraft] {
   const change: ChangeDraft = (changes) => {
     // From storage, because a response may arrive after the page was closed and opened again.
     const next = { ...EMPTY, ...readKept<Draft>(person.id), ...changes };
-    const { files, mask, varied, filled, ...text } = next;
-    writeKept<Draft>(person.id, { text, inMemory: { files, mask, varied, filled } });
+    const { files, overlay, varied, filled, ...text } = next;
+    writeKept<Draft>(person.id, { text, inMemory: { files, overlay, varied, filled } });
     setDraft(next);
   };
   return [draft, change];

@@ -13,11 +13,14 @@ export async function imageFile(url: string, nameOf: (type: string) => string): 
 }
 
 /** The input images of a task; rejects unless all of them are still stored. */
-export async function inputsOf({ reference_images: images, mask }: TaskDetail): Promise<Pick<Draft, 'files' | 'mask'>> {
+export async function inputsOf(task: TaskDetail): Promise<Pick<Draft, 'files' | 'overlay'>> {
+  const { reference_images: images, mask, markup } = task;
   const load = async (url: string | null, name: string): Promise<File> => {
     if (url === null) throw new Error('The image is not stored.');
     return await imageFile(url, (type) => `${name}.${type.split('/')[1] ?? 'png'}`);
   };
   const files = await Promise.all(images.map(({ url }, index) => load(url, `image-${index + 1}`)));
-  return { files, mask: mask === null ? null : await load(mask.url, 'mask') };
+  const kind = markup === null ? 'mask' : 'markup';
+  const over = markup ?? mask;
+  return { files, overlay: over === null ? null : { kind, image: await load(over.url, kind) } };
 }

@@ -37,7 +37,7 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
     );
   };
   const likeIt = { ...settings, size: REFERENCE_SHAPE };
-  const alone = (file: File) => ({ files: [file], mask: null, varied: null });
+  const alone = (file: File) => ({ files: [file], overlay: null, varied: null });
   return {
     onReuse,
     onEdit: (task, index) =>

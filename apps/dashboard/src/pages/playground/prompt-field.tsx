@@ -3,9 +3,10 @@ import { useDisclosure } from '@mantine/hooks';
 import { lazy, Suspense } from 'react';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
 import type { ChangeDraft, Draft } from './draft.ts';
+import { overlayKinds } from './overlay.ts';
 import { REFERENCE_SHAPE, type Choices } from './settings.ts';
 
-const MaskPainter = lazy(async () => ({ default: (await import('./mask-painter.tsx')).MaskPainter }));
+const OverlayPainter = lazy(async () => ({ default: (await import('./overlay-painter.tsx')).OverlayPainter }));
 
 /** Id of the prompt field. */
 export const PROMPT_ID = 'prompt';
@@ -18,7 +19,8 @@ interface PromptFieldProps {
 
 /** The prompt and the reference images. */
 export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
-  const { prompt, files, mask, settings } = draft;
+  const { prompt, files, overlay, settings } = draft;
+  const kinds = overlayKinds(choices);
   const [painting, painter] = useDisclosure(false);
   return (
     <>
@@ -38,12 +40,12 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
         <ReferenceImages
           files={files}
           most={choices.mostReferences}
-          masked={mask !== null}
-          onPaint={choices.masks ? painter.open : undefined}
+          painted={overlay?.kind}
+          onPaint={kinds.length > 0 ? painter.open : undefined}
           onChange={(next) =>
             onChange({
               files: next,
-              ...(next[0] === files[0] ? {} : { mask: null }),
+              ...(next[0] === files[0] ? {} : { overlay: null }),
               // Otherwise, the result would be cut to a shape that was chosen without the reference.
               ...(files.length === 0 ? { settings: { ...settings, size: REFERENCE_SHAPE } } : {}),
             })
@@ -56,13 +58,14 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
           </Text>
         )
       )}
-      {files[0] !== undefined && choices.masks && (
+      {files[0] !== undefined && kinds.length > 0 && (
         <Suspense>
-          <MaskPainter
+          <OverlayPainter
             opened={painting}
             file={files[0]}
-            mask={mask}
-            onDone={(painted) => onChange({ mask: painted })}
+            kinds={kinds}
+            overlay={overlay}
+            onDone={(painted) => onChange({ overlay: painted })}
             onClose={painter.close}
           />
         </Suspense>

@@ -73,6 +73,7 @@ export interface Choices {
   /** Maximum reference images; 0: not accepted. */
   readonly mostReferences: number;
   readonly masks: boolean;
+  readonly markup: boolean;
 }
 
 /** Maximum reference images of a model; 0: not accepted. */
@@ -98,6 +99,7 @@ export function choicesOf(model: Model | undefined, isEdit: boolean, chosen: Ima
     mostImages: limits?.n ?? 1,
     mostReferences: mostReferencesOf(model),
     masks: capabilities?.masks !== false,
+    markup: capabilities?.markup === true,
   };
 }
 

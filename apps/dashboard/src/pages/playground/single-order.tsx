@@ -10,13 +10,14 @@ import type { Model } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { Trouble } from '../../parts/page.tsx';
 import { quoteText } from '../../parts/quote.ts';
-import { distinctNames, MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
+import { distinctNames, overlayFile, snippetsOf } from '../../parts/snippets.ts';
 import type { ChangeDraft, Draft } from './draft.ts';
 import { FilledNote } from './filled-note.tsx';
 import { ImageHistory } from './image-history.tsx';
 import { imageUses } from './image-uses.tsx';
 import { ImageResult } from './image-result.tsx';
 import { OrderButton } from './order-button.tsx';
+import { overlayFor, type Overlay } from './overlay.ts';
 import { PromptField } from './prompt-field.tsx';
 import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
 import { ModelField, SettingsFields } from './settings-fields.tsx';
@@ -42,20 +43,20 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
   const files = useMemo(() => draft.files.slice(0, most), [draft.files, most]);
   const isEdit = files.length > 0;
   const choices = choicesOf(model, isEdit, draft.settings);
-  const mask = choices.masks && isEdit ? draft.mask : null;
+  const overlay = overlayFor(choices, files, draft.overlay);
   const settings = fitted(draft.settings, choices);
   const reference = useImageSize(files[0]);
   const like = likeOf(settings, model, reference);
   const order = orderOf(prompt, settings, like);
   const content = JSON.stringify(order);
   // If a response is lost, the key stays the same, so sending again creates no second task.
-  const idempotencyKey = useMemo(newIdempotencyKey, [content, files, mask, accepted]);
+  const idempotencyKey = useMemo(newIdempotencyKey, [content, files, overlay, accepted]);
   const { data: quote, isPlaceholderData: isOutdated } = useQuery({
     ...quoteQuery(quotedOf(order, isEdit)),
     placeholderData: keepPreviousData,
   });
   const make = useMutation({
-    mutationFn: () => submit(order, files, mask, idempotencyKey),
+    mutationFn: () => submit(order, files, overlay, idempotencyKey),
     onSuccess: ({ task_id: id }) => {
       setAccepted(accepted + 1);
       change({ taskId: id, filled: null });
@@ -119,10 +120,10 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
                     prompt: prompt === '' ? 'Your prompt' : prompt,
                     options: optionsOf(order),
                     files: distinctNames(files.map(({ name }) => name)),
-                    ...(mask === null ? {} : { mask: MASK_FILE }),
+                    ...(overlay === null ? {} : { overlay: overlay.kind }),
                   })}
                 />
-                {mask !== null && <SaveMask mask={mask} />}
+                {overlay !== null && <SaveOverlay overlay={overlay} />}
               </Collapse>
             </Box>
           </Stack>
@@ -164,14 +165,14 @@ function optionsOf(order: ReturnType<typeof orderOf>): Record<string, string | n
   };
 }
 
-/** The code sample reads the mask from a file. */
-function SaveMask({ mask }: { readonly mask: Blob }) {
-  const url = useMemo(() => URL.createObjectURL(mask), [mask]);
+/** The code sample reads what was painted from a file. */
+function SaveOverlay({ overlay: { kind, image } }: { readonly overlay: Overlay }) {
+  const url = useMemo(() => URL.createObjectURL(image), [image]);
   return (
     <Text size="sm" c="dimmed" mt="xs">
-      The code reads the mask from a file:{' '}
-      <Anchor href={url} download={MASK_FILE} size="sm" underline="always">
-        save it as {MASK_FILE}
+      The code reads the {kind} from a file:{' '}
+      <Anchor href={url} download={overlayFile(kind)} size="sm" underline="always">
+        save it as {overlayFile(kind)}
       </Anchor>
     </Text>
   );

@@ -1,5 +1,6 @@
 import { send } from '../../api/request.ts';
 import type { AcceptedTask, ImageOrder } from '../../api/types.ts';
+import type { Overlay } from './overlay.ts';
 
 const PARTIAL_IMAGES = 3;
 
@@ -9,7 +10,7 @@ const PARTIAL_IMAGES = 3;
 export async function submit(
   order: ImageOrder,
   files: readonly File[],
-  mask: Blob | null,
+  overlay: Overlay | null,
   idempotencyKey: string,
 ): Promise<AcceptedTask> {
   if (files.length === 0) {
@@ -21,6 +22,6 @@ export async function submit(
   form.append('stream', 'true');
   form.append('partial_images', String(PARTIAL_IMAGES));
   for (const file of files) form.append('image[]', file, file.name);
-  if (mask !== null) form.append('mask', mask, 'mask.png');
+  if (overlay !== null) form.append(overlay.kind, overlay.image, `${overlay.kind}.png`);
   return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
 }

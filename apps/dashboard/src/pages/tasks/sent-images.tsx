@@ -4,9 +4,9 @@ import { StoredImage } from '../../parts/stored-image.tsx';
 
 const SIZE = 96;
 
-/** The reference images and the mask of a task, each with a link to the full image. */
+/** The reference images of a task, and its mask or markup, each with a link to the full image. */
 export function SentImages({ task }: { readonly task: TaskDetail }) {
-  const { reference_images: images, mask } = task;
+  const { reference_images: images, mask, markup } = task;
   return (
     <Group gap="md" align="flex-start">
       {images.map((image, index) => (
@@ -17,6 +17,7 @@ export function SentImages({ task }: { readonly task: TaskDetail }) {
         />
       ))}
       {mask !== null && <Sent image={mask} name="Mask" />}
+      {markup !== null && <Sent image={markup} name="Markup" />}
     </Group>
   );
 }

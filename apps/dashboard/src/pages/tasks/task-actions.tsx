@@ -32,7 +32,7 @@ export function OpenInPlayground({ task }: { readonly task: TaskDetail }) {
     onError: () => {
       notifications.show({ color: 'red', message: 'The input images could not be loaded. Add them again.' });
     },
-    onSettled: async (inputs = { files: [], mask: null }) => {
+    onSettled: async (inputs = { files: [], overlay: null }) => {
       change({ ...draftOf(task, settings), ...inputs, compared: null, taskId: task.id });
       await navigate({ to: '/playground' });
     },

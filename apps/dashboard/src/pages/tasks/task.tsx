@@ -11,7 +11,7 @@ import { Cost } from '../../parts/cost.tsx';
 import { dayOf, dimensions, duration, fullTime, shortPrompt } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
-import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
+import { snippetsOf } from '../../parts/snippets.ts';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
@@ -86,7 +86,7 @@ export function TaskPage() {
               <Section title="Request">
                 <Text className="prompt">{task.prompt}</Text>
               </Section>
-              {(task.reference_images.length > 0 || task.mask !== null) && (
+              {(task.reference_images.length > 0 || task.mask !== null || task.markup !== null) && (
                 <Section title="Input images">
                   <SentImages task={task} />
                 </Section>
@@ -319,6 +319,7 @@ function requestOf(task: TaskDetail) {
     ...(typeof n === 'number' ? { n } : {}),
     options: Object.fromEntries(options),
     files: Array.from({ length: count }, (_, index) => (count === 1 ? 'image.png' : `image-${index + 1}.png`)),
-    ...(task.mask !== null ? { mask: MASK_FILE } : {}),
+    ...(task.mask !== null ? { overlay: 'mask' as const } : {}),
+    ...(task.markup !== null ? { overlay: 'markup' as const } : {}),
   };
 }

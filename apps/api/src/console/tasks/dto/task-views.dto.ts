@@ -259,6 +259,9 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: SentImageView, nullable: true, description: 'Mask that marks the area to edit.' })
   mask!: SentImageView | null;
 
+  @ApiProperty({ type: SentImageView, nullable: true, description: 'Drawing over the first image.' })
+  markup!: SentImageView | null;
+
   @ApiProperty({ type: [String] })
   warnings!: string[];
 

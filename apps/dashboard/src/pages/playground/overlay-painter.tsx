@@ -1,16 +1,21 @@
-import { Button, Group, SegmentedControl, Slider, Stack, Text } from '@mantine/core';
+import { Button, ColorSwatch, Group, SegmentedControl, Slider, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useEffect, useRef, useState, type PointerEvent } from 'react';
 import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
 import { Dialog } from '../../parts/dialog.tsx';
 import { MaskArea, type Area } from './mask-area.tsx';
+import type { Overlay } from './overlay.ts';
 
-interface MaskPainterProps {
+interface OverlayPainterProps {
   readonly opened: boolean;
   readonly file: File;
-  /** The earlier mask; null: none. */
-  readonly mask: Blob | null;
-  /** A PNG of the image's size, transparent where the model should repaint; null: nothing is painted. */
-  readonly onDone: (mask: Blob | null) => void;
+  /** What the model takes: at least one. */
+  readonly kinds: readonly Overlay['kind'][];
+  /** What was painted before; null: nothing. */
+  readonly overlay: Overlay | null;
+  /**
+   * A mask is transparent where the model should repaint, markup where nothing was drawn; null: nothing is painted.
+   */
+  readonly onDone: (overlay: Overlay | null) => void;
   readonly onClose: () => void;
 }
 
@@ -21,50 +26,89 @@ type PointerPlace = Pick<globalThis.PointerEvent, 'clientX' | 'clientY'>;
 interface Line {
   readonly tool: 'brush' | 'eraser';
   readonly width: number;
+  readonly color: string;
   readonly points: (readonly [x: number, y: number])[];
 }
 
-/** A brush stroke, a rectangle entered by keyboard, or an earlier mask. */
+/** A brush stroke, a rectangle entered by keyboard, or what was painted before. */
 type Stroke =
-  Line | { readonly tool: Line['tool']; readonly area: Area } | { readonly tool: 'brush'; readonly mask: ImageBitmap };
+  | Line
+  | { readonly tool: Line['tool']; readonly color: string; readonly area: Area }
+  | { readonly tool: 'brush'; readonly earlier: ImageBitmap; readonly kind: Overlay['kind'] };
 
-const PAINT = 'rgb(242 96 28)';
-const SHOWN_STRENGTH = 0.6;
+/** The first one also shows the area of a mask. */
+const COLORS = [
+  ['Orange', 'rgb(242 96 28)'],
+  ['Blue', 'rgb(28 100 242)'],
+  ['Green', 'rgb(22 163 74)'],
+  ['White', 'rgb(255 255 255)'],
+  ['Black', 'rgb(0 0 0)'],
+] as const;
+const PAINT = COLORS[0][1];
+/** How strongly an area is shown that the image remains visible in; markup is shown as it is sent. */
+const STRENGTH = { mask: 0.6, markup: 1 };
+/** Widths of the brush, in percent of the image's shorter edge. */
+const WIDTHS = { mask: 8, markup: 1.5 };
 
-/** Lets the user paint over the area to change. Stays mounted while closed, so that the focus returns to its opener. */
-export function MaskPainter({ opened, onClose, ...painting }: MaskPainterProps) {
+const WORDS = {
+  mask: {
+    title: 'Paint the area to change',
+    canvas: 'Image with the area to change painted over',
+    note: 'The provider is asked to change only the painted areas. Some providers change the rest, too.',
+    done: 'Use mask',
+  },
+  markup: {
+    title: 'Draw on the image',
+    canvas: 'Image with what is drawn on it',
+    note: 'Draw arrows, circles or shapes, and say in the prompt what they mean. They guide the provider.',
+    done: 'Use markup',
+  },
+} as const;
+
+/** Lets the user paint over the area to change, or draw markup. Stays mounted while closed, so that the focus returns to its opener. */
+export function OverlayPainter({ opened, onClose, ...painting }: OverlayPainterProps) {
   return (
-    <Dialog opened={opened} onClose={onClose} title="Paint the area to change" size="xl" closeOnClickOutside={false}>
+    <Dialog
+      opened={opened}
+      onClose={onClose}
+      title={painting.kinds.length > 1 ? 'Paint over the image' : WORDS[painting.kinds[0] ?? 'mask'].title}
+      size="xl"
+      closeOnClickOutside={false}
+    >
       <Painting onClose={onClose} {...painting} />
     </Dialog>
   );
 }
 
-function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opened'>) {
+function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainterProps, 'opened'>) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [image, setImage] = useState<ImageBitmap | null>(null);
   const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
   const [tool, setTool] = useState<Line['tool']>('brush');
-  const [share, setShare] = useState(8);
+  const [kind, setKind] = useState(
+    overlay !== null && kinds.includes(overlay.kind) ? overlay.kind : (kinds[0] ?? 'mask'),
+  );
+  const [share, setShare] = useState(WIDTHS[kind]);
+  const [color, setColor] = useState<string>(PAINT);
   const line = useRef<Line | null>(null);
   const pointer = useRef<number | null>(null);
 
   useEffect(() => {
     let gone = false;
-    void Promise.all([createImageBitmap(file), mask === null ? null : createImageBitmap(mask)]).then(
-      ([bitmap, before]) => {
-        if (gone) return;
-        setImage(bitmap);
-        if (before !== null) setStrokes((drawn) => [{ tool: 'brush', mask: before }, ...drawn]);
-      },
-    );
+    const before = overlay === null ? null : createImageBitmap(overlay.image);
+    void Promise.all([createImageBitmap(file), before]).then(([bitmap, earlier]) => {
+      if (gone) return;
+      setImage(bitmap);
+      if (earlier !== null && overlay !== null)
+        setStrokes((drawn) => [{ tool: 'brush', earlier, kind: overlay.kind }, ...drawn]);
+    });
     return () => {
       gone = true;
     };
-  }, [file, mask]);
+  }, [file, overlay]);
   useEffect(() => {
-    if (canvas.current !== null && image !== null) show(canvas.current, image, strokes);
-  }, [image, strokes]);
+    if (canvas.current !== null && image !== null) show(canvas.current, image, strokes, kind);
+  }, [image, strokes, kind]);
 
   const pointOf = (box: DOMRect, { clientX, clientY }: PointerPlace): readonly [number, number] => {
     const scale = (image?.width ?? box.width) / box.width;
@@ -76,8 +120,8 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
     event.currentTarget.setPointerCapture(event.pointerId);
     pointer.current = event.pointerId;
     const width = (Math.min(image.width, image.height) * share) / 100;
-    line.current = { tool, width, points: [pointOf(event.currentTarget.getBoundingClientRect(), event)] };
-    show(event.currentTarget, image, [...strokes, line.current]);
+    line.current = { tool, width, color, points: [pointOf(event.currentTarget.getBoundingClientRect(), event)] };
+    show(event.currentTarget, image, [...strokes, line.current], kind);
   };
   const move = (event: PointerEvent<HTMLCanvasElement>) => {
     if (line.current === null || image === null || event.pointerId !== pointer.current) return;
@@ -85,9 +129,9 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
     // A pen reports more positions than there are frames.
     const places = event.nativeEvent.getCoalescedEvents();
     for (const place of places.length === 0 ? [event] : places) line.current.points.push(pointOf(box, place));
-    show(event.currentTarget, image, [...strokes, line.current]);
+    show(event.currentTarget, image, [...strokes, line.current], kind);
   };
-  // Erasing an empty mask changes nothing, so there is nothing to undo.
+  // Erasing where nothing is painted changes nothing, so there is nothing to undo.
   const add = (stroke: Stroke) => {
     if (strokes.length > 0 || stroke.tool === 'brush') setStrokes([...strokes, stroke]);
   };
@@ -97,13 +141,25 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
     line.current = null;
   };
   const done = async () => {
-    if (image !== null) onDone(strokes.length === 0 ? null : await exportMask(image, strokes));
+    if (image !== null) onDone(strokes.length === 0 ? null : { kind, image: await exported(image, strokes, kind) });
     onClose();
   };
   // A disabled button would lose the focus.
   const unlessEmpty = { 'data-disabled': strokes.length === 0, 'aria-disabled': strokes.length === 0 };
   return (
     <Stack>
+      {kinds.length > 1 && (
+        <SegmentedControl
+          aria-label="What to paint"
+          value={kind}
+          onChange={(value) => {
+            const chosen = value === 'markup' ? 'markup' : 'mask';
+            setKind(chosen);
+            setShare(WIDTHS[chosen]);
+          }}
+          data={kinds.map((value) => ({ value, label: WORDS[value].title }))}
+        />
+      )}
       <Group justify="space-between" gap="sm">
         <SegmentedControl
           aria-label="Tool"
@@ -116,8 +172,32 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
         />
         <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
           <Text size="sm">Size</Text>
-          <Slider flex={1} min={1} max={40} value={share} onChange={setShare} label={null} thumbLabel="Brush size" />
+          <Slider
+            flex={1}
+            min={0.5}
+            step={0.5}
+            max={40}
+            value={share}
+            onChange={setShare}
+            label={null}
+            thumbLabel="Brush size"
+          />
         </Group>
+        {kind === 'markup' && (
+          <Group gap={6} role="group" aria-label="Color">
+            {COLORS.map(([name, value]) => (
+              <UnstyledButton
+                key={name}
+                aria-label={name}
+                aria-pressed={color === value}
+                className="swatch"
+                onClick={() => setColor(value)}
+              >
+                <ColorSwatch component="span" color={value} size={22} />
+              </UnstyledButton>
+            ))}
+          </Group>
+        )}
         <Group gap="xs">
           <Button
             variant="default"
@@ -139,22 +219,22 @@ function Painting({ file, mask, onDone, onClose }: Omit<MaskPainterProps, 'opene
         width={image?.width ?? 300}
         height={image?.height ?? 300}
         role="img"
-        aria-label="Image with the area to change painted over"
+        aria-label={WORDS[kind].canvas}
         onPointerDown={start}
         onPointerMove={move}
         onPointerUp={end}
         onPointerCancel={end}
       />
-      <MaskArea tool={tool} onAdd={(area) => add({ tool, area })} />
+      <MaskArea tool={tool} onAdd={(area) => add({ tool, color, area })} />
       <Group justify="space-between" gap="sm">
         <Text size="sm" c="dimmed" maw={460}>
-          The provider is asked to change only the painted areas. Some providers change the rest, too.
+          {WORDS[kind].note}
         </Text>
         <Group ml="auto">
           <Button variant="default" onClick={onClose}>
             Cancel
           </Button>
-          <Button onClick={() => void done()}>Use mask</Button>
+          <Button onClick={() => void done()}>{WORDS[kind].done}</Button>
         </Group>
       </Group>
     </Stack>
@@ -172,33 +252,35 @@ function Tool({ icon, name }: { readonly icon: React.ReactNode; readonly name: s
 
 function contextOf(canvas: HTMLCanvasElement | OffscreenCanvas) {
   const context = canvas.getContext('2d');
-  if (context === null) throw new Error('This browser does not support painting masks.');
+  if (context === null) throw new Error('This browser does not support painting.');
   return context;
 }
 
-function show(canvas: HTMLCanvasElement, image: ImageBitmap, strokes: readonly Stroke[]): void {
+function show(canvas: HTMLCanvasElement, image: ImageBitmap, strokes: readonly Stroke[], kind: Overlay['kind']): void {
   const context = contextOf(canvas);
   context.clearRect(0, 0, image.width, image.height);
   context.drawImage(image, 0, 0);
-  context.globalAlpha = SHOWN_STRENGTH;
-  context.drawImage(paint(image, strokes), 0, 0);
+  context.globalAlpha = STRENGTH[kind];
+  context.drawImage(paint(image, strokes, kind), 0, 0);
   context.globalAlpha = 1;
 }
 
-/** Only the painted areas, on a transparent background. */
-function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[]): OffscreenCanvas {
+/** Only what is painted, on a transparent background; the area of a mask in one color. */
+function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[], kind: Overlay['kind']): OffscreenCanvas {
   const layer = new OffscreenCanvas(width, height);
   const context = contextOf(layer);
   context.lineCap = 'round';
   context.lineJoin = 'round';
-  context.strokeStyle = PAINT;
-  context.fillStyle = PAINT;
   for (const stroke of strokes) {
     context.globalCompositeOperation = stroke.tool === 'eraser' ? 'destination-out' : 'source-over';
-    if ('mask' in stroke) {
-      context.drawImage(painted(stroke.mask, width, height), 0, 0);
+    if ('earlier' in stroke) {
+      const { earlier } = stroke;
+      context.drawImage(stroke.kind === 'mask' ? painted(earlier, width, height) : earlier, 0, 0, width, height);
       continue;
     }
+    const color = kind === 'mask' ? PAINT : stroke.color;
+    context.strokeStyle = color;
+    context.fillStyle = color;
     if ('area' in stroke) {
       const [left, top, across, down] = stroke.area;
       context.fillRect((left * width) / 100, (top * height) / 100, (across * width) / 100, (down * height) / 100);
@@ -226,12 +308,13 @@ function painted(mask: ImageBitmap, width: number, height: number): OffscreenCan
   return layer;
 }
 
-/** Opaque black with transparent painted areas; without the image, so that the file is small. */
-async function exportMask(image: ImageBitmap, strokes: readonly Stroke[]): Promise<Blob> {
+/** What is sent, without the image, so that the file is small: of a mask, opaque black with transparent painted areas. */
+async function exported(image: ImageBitmap, strokes: readonly Stroke[], kind: Overlay['kind']): Promise<Blob> {
+  if (kind === 'markup') return await paint(image, strokes, kind).convertToBlob({ type: 'image/png' });
   const mask = new OffscreenCanvas(image.width, image.height);
   const context = contextOf(mask);
   context.fillRect(0, 0, image.width, image.height);
   context.globalCompositeOperation = 'destination-out';
-  context.drawImage(paint(image, strokes), 0, 0);
+  context.drawImage(paint(image, strokes, kind), 0, 0);
   return await mask.convertToBlob({ type: 'image/png' });
 }
