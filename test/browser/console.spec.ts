@@ -337,7 +337,7 @@ describe('the console in a browser', () => {
       .toBuffer();
     await page().locator('input[type=file]').setInputFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
     await button('Paint over image').click();
-    await page().getByText('Draw on the image', { exact: true }).click();
+    await page().getByText('Drawing', { exact: true }).click();
     await button('Green').click();
     const box = (await page().locator('canvas[width="1024"]').boundingBox())!;
     await page().mouse.move(box.x + box.width * 0.3, box.y + box.height * 0.3);

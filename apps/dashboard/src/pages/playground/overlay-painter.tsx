@@ -52,12 +52,14 @@ const WIDTHS = { mask: 8, markup: 1.5 };
 
 const WORDS = {
   mask: {
+    name: 'Area to change',
     title: 'Paint the area to change',
     canvas: 'Image with the area to change painted over',
     note: 'The provider is asked to change only the painted areas. Some providers change the rest, too.',
     done: 'Use mask',
   },
   markup: {
+    name: 'Drawing',
     title: 'Draw on the image',
     canvas: 'Image with what is drawn on it',
     note: 'Draw arrows, circles or shapes, and say in the prompt what they mean. They guide the provider.',
@@ -157,7 +159,7 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
             setKind(chosen);
             setShare(WIDTHS[chosen]);
           }}
-          data={kinds.map((value) => ({ value, label: WORDS[value].title }))}
+          data={kinds.map((value) => ({ value, label: WORDS[value].name }))}
         />
       )}
       <Group justify="space-between" gap="sm">
