@@ -22,6 +22,7 @@ const ROUTE: Route = {
   edits: true,
   masks: true,
   markup: false,
+  svg: false,
   images: 16,
   maxN: 4,
   sizes: undefined,

@@ -53,6 +53,8 @@ export interface Route {
   readonly masks: boolean;
   /** Whether it accepts drawing over the first image. */
   readonly markup: boolean;
+  /** Whether its provider can return SVG documents. */
+  readonly svg: boolean;
   /** Maximum reference images of a request. */
   readonly images: number;
   /** Maximum images that one call returns. */

@@ -74,12 +74,19 @@ function modelProblems(
   if (Number.isNaN(Date.parse(model.shutdown_date ?? '1970-01-01'))) say(['shutdown_date'], 'is not a valid date');
   if (model.successors && model.shutdown_date === undefined) say(['successors'], 'needs a shutdown_date');
   if (model.kind === 'chat' && model.accepts) say(['accepts'], 'applies to image models only');
+  const svg = (model.accepts?.output_formats ?? []).indexOf('svg');
+  if (svg >= 0 && !model.routes.some(({ provider }) => canSvg(providerOf(file, provider))))
+    say(['accepts', 'output_formats', svg], 'is svg, which none of its providers generates');
   if (model.kind === 'chat' && model.extra) say(['extra'], 'applies to image models only');
   for (const [field, bounds] of Object.entries(model.extra ?? {})) {
     const text = extraFieldProblem(field, bounds);
     if (text !== undefined) say(['extra', field], text);
   }
   return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
+}
+
+function canSvg(provider: ProviderSource | undefined): boolean {
+  return provider !== undefined && descriptorOf(provider).takes.svg;
 }
 
 /** What is wrong with a field of `extra`: whatever callers send must have a bound. */

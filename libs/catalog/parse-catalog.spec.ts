@@ -82,6 +82,7 @@ describe('a catalog', () => {
       edits: false,
       masks: false,
       markup: false,
+      svg: false,
       images: 16,
       maxN: 1,
       sizes: ['1024x1024'],
@@ -180,6 +181,7 @@ models:
   draw:
     kind: image
     routes: [{ provider: nobody }, { provider: gpu, capabilities: { markup: true } }]
+    accepts: { output_formats: [png, svg] }
     prices:
       - { from: 2026-02-30x, per_image: { 1k: 1, 2k: 1, 4k: 1 } }
   talk:
@@ -198,11 +200,12 @@ models:
       'line 4: providers.bare.keys has two keys of the same name',
       'line 8: models.draw.routes.0 names the provider nobody, which is not listed',
       'line 8: models.draw.routes.1.capabilities.markup is true, but providers of type comfyui take no markup',
-      'line 10: models.draw.prices.0.from is not a valid date',
-      'line 13: models.talk.routes.0 goes to gpu, which does not support chats',
-      'line 16: models.talk.prices.1 needs per_million_tokens',
-      'line 16: models.talk.prices.1.cancelled applies to image models only',
-      'line 14: models.talk.prices must be listed from the oldest day to the newest',
+      'line 9: models.draw.accepts.output_formats.1 is svg, which none of its providers generates',
+      'line 11: models.draw.prices.0.from is not a valid date',
+      'line 14: models.talk.routes.0 goes to gpu, which does not support chats',
+      'line 17: models.talk.prices.1 needs per_million_tokens',
+      'line 17: models.talk.prices.1.cancelled applies to image models only',
+      'line 15: models.talk.prices must be listed from the oldest day to the newest',
     ]);
     expect(problemsOf('providers: [')).toEqual([expect.stringMatching(/^line 1: /)]);
     expect(problemsOf('')).toEqual(['line 1: the file must be object']);
@@ -277,8 +280,8 @@ models:
     const model = (accepts: string, kind = 'image'): string => `providers: { own: { type: sandbox } }
 models: { m: { kind: ${kind}, accepts: ${accepts}, routes: [{ provider: own }] } }
 `;
-    expect(problemsOf(model('{ output_formats: [svg] }'))).toEqual([
-      expect.stringMatching(/^line 2: models\.m\.accepts\.output_formats\.0 must .*: png, jpeg, webp, gif$/),
+    expect(problemsOf(model('{ output_formats: [tiff] }'))).toEqual([
+      expect.stringMatching(/^line 2: models\.m\.accepts\.output_formats\.0 must .*: png, jpeg, webp, gif, svg$/),
     ]);
     expect(problemsOf(model('{ sizes: [7:3] }'))).toEqual([expect.stringMatching(/sizes\.0 must .*: auto, 1:1, /)]);
     expect(problemsOf(model('{ qualities: [Best] }'))).toEqual([

@@ -66,7 +66,8 @@ function toRoute(name: string, source: RouteSource, file: CatalogFile): Route {
   const entry = providerOf(file, provider);
   const usual = entry === undefined ? 1 : descriptorOf(entry).maxN(model);
   const { edits = true, masks = edits, markup = false, images = 16, max_n: maxN = usual, sizes } = capabilities;
-  return { provider, model, weight, edits, masks, markup, images, maxN, sizes };
+  const svg = entry !== undefined && descriptorOf(entry).takes.svg;
+  return { provider, model, weight, edits, masks, markup, svg, images, maxN, sizes };
 }
 
 function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelled }: PriceSource) {

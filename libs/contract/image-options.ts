@@ -1,6 +1,12 @@
 import type { OutputFormat } from './accepted-values.js';
 import type { ExtraValues } from './extra-fields.js';
 
+/** The model that writes an SVG document, apart from the image model. */
+export interface SvgAuthor {
+  readonly model?: string;
+  readonly reasoning?: { readonly effort?: string };
+}
+
 /**
  * What a request may ask of a provider besides prompt, images, and size. Declare a new field in the request's class
  * (image-request.ts) and here, and use it in the adapters that support it.
@@ -23,6 +29,8 @@ export interface ImageOptionValues {
   readonly frameCount?: number | null;
   /** How long each frame of a GIF is shown, in ms. */
   readonly frameDurationMs?: number | null;
+  /** Who writes an SVG document. */
+  readonly svg?: SvgAuthor | null;
   /** Fields that only the model's catalog entry knows; absent when there are none. */
   readonly extra?: ExtraValues;
 }
@@ -45,6 +53,7 @@ const FIELDS = {
   complexity: 'complexity',
   frameCount: 'frame_count',
   frameDurationMs: 'frame_duration_ms',
+  svg: 'svg',
 } as const satisfies Record<NamedOption, string>;
 
 type NamedOption = Exclude<keyof ImageOptionValues, 'extra'>;

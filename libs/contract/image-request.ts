@@ -10,6 +10,7 @@ import {
   UPLOAD_ID,
 } from './image-reference.js';
 import type { Text } from './long-text.js';
+import { SvgAuthorField, svgAuthorProblem } from './svg-author.js';
 import {
   COMPLEXITIES,
   INPUT_FIDELITIES,
@@ -162,6 +163,13 @@ export class ImageOptions {
     description: 'How long each frame of a GIF is shown, in milliseconds; only with `output_format` gif.',
   })
   frame_duration_ms?: number;
+
+  @Field(SvgAuthorField, {
+    optional: true,
+    description: 'Who writes the document, and with how much thought; only with `output_format` svg.',
+    rule: svgAuthorProblem,
+  })
+  svg?: SvgAuthorField;
 
   @TextField({ optional: true, maxLength: MAX_USER_LENGTH, description: 'Your identifier for the end user.' })
   user?: string;

@@ -56,13 +56,17 @@ export function imageResponse(task: ResultTask, first: ResultImage, data: ImageD
     created: unixSeconds(task.createdAt),
     data,
     size: measuredSize(first),
-    output_format: first.contentType.replace('image/', ''),
+    output_format: formatOf(first),
     background: task.options.background === 'transparent' ? 'transparent' : 'opaque',
     quality: task.options.quality ?? 'auto',
     ...endUserOf(task),
     ...(task.usage === null ? {} : { usage: task.usage }),
     ...warningsOf(task, first),
   };
+}
+
+function formatOf({ contentType }: Pick<ResultImage, 'contentType'>): string {
+  return contentType.replace('image/', '').replace('+xml', '');
 }
 
 /** Fields that all events of a streamed image share. */
@@ -152,7 +156,7 @@ export function completedEvent(
     type: `${familyOf(task)}.completed`,
     b64_json: base64,
     size: measuredSize(image),
-    output_format: image.contentType.replace('image/', ''),
+    output_format: formatOf(image),
     ...commonOf(task),
     ...endUserOf(task),
     ...(task.usage === null || !isLast ? {} : { usage: task.usage }),

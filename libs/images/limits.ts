@@ -60,9 +60,16 @@ export function assertPixelsPerByte(pixels: number, bytes: number): void {
   );
 }
 
-/** False for an image that is as small as a thumbnail itself. */
-export function needsThumbnail({ width, height }: { readonly width: number; readonly height: number }): boolean {
-  return Math.max(width, height) > THUMBNAIL_EDGE;
+/** What decides whether a list shows the image itself. */
+interface ShownImage {
+  readonly width: number;
+  readonly height: number;
+  readonly contentType: string;
+}
+
+/** False for an image that is as small as a thumbnail itself, and for a drawing, which is shown at any size. */
+export function needsThumbnail({ width, height, contentType }: ShownImage): boolean {
+  return contentType !== 'image/svg+xml' && Math.max(width, height) > THUMBNAIL_EDGE;
 }
 
 /** What decoding an image costs, in pixels of the other formats. */

@@ -50,6 +50,8 @@ export interface SupportedOptions {
   readonly complexity: boolean;
   /** Whether it can send markup, an image drawn over the first one; a route says whether its model takes it. */
   readonly markup: boolean;
+  /** Whether it can return SVG documents, for models whose entries list that format. */
+  readonly svg: boolean;
   /** Whether it draws animated GIFs with a chosen number and duration of frames. */
   readonly frames: boolean;
   /** Whether fields of `extra`, which only a model's entry knows, are sent on. */

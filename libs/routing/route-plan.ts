@@ -28,6 +28,8 @@ export interface RouteNeeds {
   readonly images: number;
   readonly mask: boolean;
   readonly markup?: boolean | undefined;
+  /** Whether it must be an SVG document. */
+  readonly svg?: boolean | undefined;
   /** How many images one call must return; absent: one. */
   readonly n?: number | undefined;
   /** Set when no other provider may be called. */
@@ -73,8 +75,9 @@ function routesOpenTo({ name, ranks }: ModelEntry, { onlyProvider }: RouteNeeds)
   throw new AppError('model_not_found', `${onlyProvider} no longer serves ${name}.`, { param: 'model' });
 }
 
-function canDo(route: Route, { images, mask, markup = false, n = 1 }: RouteNeeds): boolean {
+function canDo(route: Route, { images, mask, markup = false, svg = false, n = 1 }: RouteNeeds): boolean {
   const { edits, masks, images: most, maxN } = route;
+  if (svg && !route.svg) return false;
   return (images === 0 || (edits && images <= most)) && (!mask || masks) && (!markup || route.markup) && n <= maxN;
 }
 
@@ -86,8 +89,11 @@ function isExact(route: Route, { providers }: Catalog, exactly: RequestedImage):
  * The error for what no route can do: `n` images in one call, any reference image, a mask or markup, or that many
  * references.
  */
-function refusal({ name, ranks }: ModelEntry, { images, mask, markup, n = 1 }: RouteNeeds): AppError {
-  const routes = ranks.flat();
+function refusal({ name, ranks }: ModelEntry, { images, mask, markup, svg, n = 1 }: RouteNeeds): AppError {
+  // A route without SVG can do nothing that is asked for here.
+  const routes = ranks.flat().filter((route) => svg !== true || route.svg);
+  if (routes.length === 0)
+    return new AppError('unsupported_parameter', `${name} does not generate SVG.`, { param: 'output_format' });
   const able = routes.filter((route) => canDo(route, { images, mask, markup }));
   const most = Math.max(0, ...able.map(({ maxN }) => maxN));
   if (most > 0) {

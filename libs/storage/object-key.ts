@@ -1,11 +1,11 @@
 /** Form of object keys. We choose every segment (ids, counters, fixed words), so keys never need escaping. */
 const KEY = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_.-]+)+$/;
-const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}(?:-\d{1,2})?(?:\.thumb)?\.(png|jpeg|webp|gif)$/;
+const RESULT_FILE = /^[A-Za-z0-9_]+-\d{1,9}(?:-\d{1,2})?(?:\.thumb)?\.(png|jpeg|webp|gif|svg)$/;
 const RESULTS = 'results/';
 const UPLOADS = 'uploads/';
 const OWNER = /^[^/]+\/([a-z]+_([0-9A-Z]{26}))/;
 
-export type ResultExtension = 'png' | 'jpeg' | 'webp' | 'gif';
+export type ResultExtension = 'png' | 'jpeg' | 'webp' | 'gif' | 'svg';
 
 /** Key of a reference image sent with a request. */
 export function inputKey(taskId: string, index: number | 'mask'): string {
@@ -44,7 +44,8 @@ export function resultFileName(key: string): string {
 /** Object key and media type for a file name in a link; undefined for a name that is never generated. */
 export function resultOfFileName(name: string): { key: string; contentType: string } | undefined {
   const extension = RESULT_FILE.exec(name)?.[1];
-  return extension === undefined ? undefined : { key: `${RESULTS}${name}`, contentType: `image/${extension}` };
+  if (extension === undefined) return undefined;
+  return { key: `${RESULTS}${name}`, contentType: extension === 'svg' ? 'image/svg+xml' : `image/${extension}` };
 }
 
 /** Owner of an object: the second segment of every key begins with the id of its task or upload. */

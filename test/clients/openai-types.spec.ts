@@ -17,6 +17,13 @@ type Decision =
   | { readonly refused: unknown; readonly with?: object }
   | { readonly named: unknown };
 
+const SVG: Decision = {
+  sent: { model: 'gpt-5.5', reasoning: { effort: 'low' } },
+  with: { output_format: 'svg' },
+  as: { 'svg[model]': 'gpt-5.5', 'svg[reasoning][effort]': 'low' },
+};
+const DRAWING = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect/></svg>');
+
 const SHARED: Readonly<Record<string, Decision>> = {
   prompt: { sent: 'a pear on a plate' },
   background: { sent: 'opaque' },
@@ -35,10 +42,10 @@ const SHARED: Readonly<Record<string, Decision>> = {
   safety_identifier: { sent: 'a1b2c3' },
   size: { sent: '1536x1024' },
   stream: { sent: true, with: { partial_images: 1 } },
-  svg: { refused: { model: 'gpt-5.5' } },
-  'svg.model': { refused: { model: 'gpt-5.5' } },
-  'svg.reasoning': { refused: { model: 'gpt-5.5', reasoning: {} } },
-  'svg.reasoning.effort': { refused: { model: 'gpt-5.5', reasoning: { effort: 'low' } } },
+  svg: SVG,
+  'svg.model': SVG,
+  'svg.reasoning': SVG,
+  'svg.reasoning.effort': SVG,
   user: { sent: 'someone' },
 };
 
@@ -119,7 +126,7 @@ models:
     kind: image
     accepts:
       qualities: [auto, low, medium, high, xhigh, max]
-      output_formats: [png, jpeg, webp, gif]
+      output_formats: [png, jpeg, webp, gif, svg]
       complexities: [low, medium, high]
       max_n: 10
     routes: [{ provider: vendor, model: upstream-name, capabilities: { markup: true } }]
@@ -192,8 +199,8 @@ models:
         return;
       }
       const { sent, with: others = {}, as = { [field]: sent } } = decision;
-      const isGif = 'output_format' in others && others.output_format === 'gif';
-      upstream.script(image(isGif ? gif : png));
+      const format = 'output_format' in others ? others.output_format : 'png';
+      upstream.script(image(format === 'svg' ? DRAWING : format === 'gif' ? gif : png));
       const response = await calls[action]({ ...others, [field]: sent });
       expect([response.status, response.headers.get('x-ignored-params')]).toEqual([200, null]);
       await response.arrayBuffer();
@@ -211,7 +218,7 @@ models:
 /** The fields of a call: of JSON as they are, of a form as texts, and its files as `FILE`. */
 function fieldsOf({ headers, body }: UpstreamCall): Record<string, unknown> {
   const type = headers['content-type'] ?? '';
-  if (type.startsWith('application/json')) return JSON.parse(body.toString()) as Record<string, unknown>;
+  if (type.startsWith('application/json')) return flat(JSON.parse(body.toString()) as Record<string, unknown>);
   const boundary = /boundary="?([^";]+)/.exec(type)?.[1] ?? '';
   const parts = body.toString('latin1').split(`--${boundary}`).slice(1, -1);
   return Object.fromEntries(
@@ -222,4 +229,13 @@ function fieldsOf({ headers, body }: UpstreamCall): Record<string, unknown> {
       return [name, head.includes('filename=') ? FILE : text];
     }),
   );
+}
+
+/** Members of objects as a form names them. */
+function flat(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const pairs = (name: string, value: unknown): [string, unknown][] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([member, one]) => pairs(`${name}[${member}]`, one))
+      : [[name, value]];
+  return Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => pairs(name, value)));
 }

@@ -12,6 +12,7 @@ const takes: SupportedOptions = {
   transparency: false,
   complexity: false,
   markup: false,
+  svg: false,
   frames: false,
   extra: false,
 };

@@ -22,6 +22,7 @@ export const COMFYUI = {
       transparency: false,
       complexity: false,
       markup: false,
+      svg: false,
       frames: false,
       extra: false,
     },

@@ -24,6 +24,7 @@ export const OPENAI = {
       transparency: true,
       complexity: true,
       markup: true,
+      svg: true,
       frames: true,
       extra: true,
     },

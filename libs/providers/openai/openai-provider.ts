@@ -14,6 +14,8 @@ import { StreamRefused } from './stream-refused.js';
 
 /** Maximum bytes of a response with one image: its base64 and a little JSON. */
 const MAX_ANSWER_BYTES = 90_000_000;
+/** Formats without partial images. */
+const UNSTREAMED: readonly string[] = ['gif', 'svg'];
 /** Maximum partial images of a stream, each as large as an image. */
 const MAX_PARTIALS = 3;
 
@@ -48,7 +50,7 @@ export class OpenAiProvider implements ImageProvider {
   async generate(request: ProviderImageRequest, context: ProviderCallContext): Promise<ProviderImageResult> {
     const wantsPartials = request.partialImages > 0;
     // Partial images are optional: after any failure, the next start omits them.
-    const canStream = this.settings.stream && !this.rejectsStreams && request.outputFormat !== 'gif';
+    const canStream = this.settings.stream && !this.rejectsStreams && !UNSTREAMED.includes(request.outputFormat);
     const streamed = wantsPartials && canStream && context.startNumber === 1;
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);

@@ -19,6 +19,7 @@ export const SANDBOX = {
       transparency: true,
       complexity: true,
       markup: true,
+      svg: true,
       frames: true,
       extra: false,
     },

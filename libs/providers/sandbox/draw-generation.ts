@@ -14,6 +14,12 @@ export interface GenerationOrder {
   readonly isTransparent: boolean;
 }
 
+/** Draws a new image as an SVG document. */
+export function drawDocument({ painting, width, height, isTransparent }: Omit<GenerationOrder, 'images'>): string {
+  const content = sceneOf(painting, width, height) + captionOf(painting, width, height);
+  return document(width, height, isTransparent ? sticker(width, height, content) : content);
+}
+
 /** Draws a new image; reference images hang in frames before its scene. */
 export async function drawGeneration({
   painting,
@@ -25,7 +31,7 @@ export async function drawGeneration({
   const finish = (content: string): string =>
     document(width, height, isTransparent ? sticker(width, height, content) : content);
   const scene = sceneOf(painting, width, height);
-  if (images.length === 0) return openDrawing(finish(scene + captionOf(painting, width, height)));
+  if (images.length === 0) return openDrawing(drawDocument({ painting, width, height, isTransparent }));
   const frames = layOutFrames(images, {
     left: width * 0.08,
     top: height * 0.08,

@@ -5,7 +5,7 @@ import { withImageSlot, openImage } from '#images/sharp.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { animate } from './animate.js';
 import { drawEdit } from './draw-edit.js';
-import { drawGeneration } from './draw-generation.js';
+import { drawDocument, drawGeneration } from './draw-generation.js';
 import { drawMasked } from './draw-masked.js';
 import { openLayer } from './layers.js';
 import { planPainting } from './painting.js';
@@ -34,12 +34,19 @@ export async function drawImage(
   signal: AbortSignal,
   variation = 0,
 ): Promise<DrawnImage> {
-  await registerFonts(fontFiles());
   const { width, height } = sizeOf(request);
+  const { outputFormat, outputCompression, frameCount, frameDurationMs } = request;
   const warnings: string[] = [];
+  if (outputFormat === 'svg') {
+    const painting = planPainting(prompt, request.images, variation);
+    const isTransparent = request.background === 'transparent';
+    if (request.images.length > 0) warnings.push('The sandbox draws an SVG document without the reference images.');
+    const bytes = Buffer.from(drawDocument({ painting, width, height, isTransparent }));
+    return { bytes, width, height, warnings };
+  }
+  await registerFonts(fontFiles());
   const pipeline = await openStoredImage(request, { prompt, variation, width, height, signal, warnings });
   signal.throwIfAborted();
-  const { outputFormat, outputCompression, frameCount, frameDurationMs } = request;
   const moves = outputFormat === 'gif' && (frameCount ?? frameDurationMs) !== undefined;
   const bytes = moves
     ? await animate(pipeline, { frameCount, frameDurationMs }, warnings)
@@ -55,7 +62,7 @@ export function drawPartial(
 ): Promise<Buffer> {
   const edge = PARTIAL_EDGES[index] ?? PARTIAL_EDGES[2];
   const small = openImage(image).resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
-  return withImageSlot(() => encodeAs(index === 0 ? small.blur(4) : small, format, PARTIAL_QUALITY).toBuffer());
+  return withImageSlot(() => encodeAs(index === 0 ? small.blur(4) : small, format === 'svg' ? 'png' : format, PARTIAL_QUALITY).toBuffer());
 }
 
 /** Exact size of the image: the requested one, else the first image's for an edit, else the tier's square. */

@@ -14,6 +14,9 @@ import { namesTag, wantedRange } from './conditions.js';
 import { DescribeFile } from './files.openapi.js';
 import { LinkReads } from './link-reads.js';
 
+const IMAGE_POLICY = "default-src 'none'; sandbox";
+const DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
 /** Bytes of an image that are read and sent at a time. */
 const PIECE_BYTES = 393_216;
 
@@ -106,14 +109,17 @@ function bodyOf({ bytes, read, stream }: StoredObject, reply: FastifyReply): Rea
   return pacedBody({ length: bytes, passage: reply.raw, make, close: () => void stream.destroy() });
 }
 
-/** Opened on its own, an image can run no scripts and sends no referrer, and it is saved under our file name. */
+/**
+ * Opened on its own, an image can run no scripts, load no files, and send no referrer, and it is saved under our file
+ * name. A drawing may have styles of its own.
+ */
 function protect(reply: FastifyReply, name: string, expiresAt: number): void {
   const seconds = Math.max(0, expiresAt - Math.ceil(Date.now() / 1000));
   void reply
     .header('accept-ranges', 'bytes')
     .header('cache-control', `private, max-age=${seconds}, immutable`)
     .header('content-disposition', `inline; filename="${name}"`)
-    .header('content-security-policy', "default-src 'none'; sandbox")
+    .header('content-security-policy', name.endsWith('.svg') ? DRAWING_POLICY : IMAGE_POLICY)
     .header('cross-origin-resource-policy', 'cross-origin')
     .header('referrer-policy', 'no-referrer')
     .header('x-content-type-options', 'nosniff');

@@ -23,6 +23,7 @@ import {
   type Resolution,
 } from '#contract/pixel-table.js';
 import { shownNames, whyIgnored } from '#contract/request-fields.js';
+import { svgAuthor } from '#contract/svg-author.js';
 import type { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { notConverted } from '#images/conversion.js';
@@ -109,6 +110,7 @@ const RULES: readonly Rule[] = [
   transparencyInItsFormats,
   markupWithoutMask,
   framesOfGifs,
+  svgAlone,
   noStreamOfTasks,
   streamsInBase64,
   tasksInLinks,
@@ -175,7 +177,6 @@ export function assertExact(
  */
 const NOT_TO_IGNORE: Readonly<Record<string, string>> = {
   markup: 'markup is drawn over the first image of an edit: send both to /v1/images/edits.',
-  svg: 'svg needs output_format svg, which is not supported.',
   dryrun: 'dry_run belongs in the query: add ?dry_run=true to the URL.',
   strict: 'Unknown field. Did you mean strict?',
 };
@@ -257,6 +258,17 @@ function framesOfGifs({ asked: { action, fields, files }, model, terms, size, ou
   throw invalid('size', `A GIF loses its frames when it is resized. ${first.what}`);
 }
 
+/** One document, which is whole or nothing. */
+function svgAlone({ asked: { fields }, outputFormat }: Draft): void {
+  if (outputFormat !== 'svg') {
+    if (fields.svg !== undefined) throw unsupported('svg', 'svg needs output_format svg.');
+    return;
+  }
+  if (fields.n !== undefined && fields.n > 1) throw unsupported('n', 'output_format svg needs n = 1.');
+  const param = fields.stream === true ? 'stream' : fields.partial_images ? 'partial_images' : undefined;
+  if (param !== undefined) throw unsupported(param, `${param} can't be combined with output_format svg.`);
+}
+
 function noStreamOfTasks({ asked: { fields, asksForTask } }: Draft): void {
   if (fields.stream !== true || !asksForTask) return;
   throw invalid('stream', 'stream cannot be true: this request returns a task.');
@@ -301,7 +313,7 @@ function taskOptions(
   const effective = ignored.includes('input_fidelity') ? { ...fields, input_fidelity: null } : fields;
   return {
     ...frameOf(size, fields),
-    ...optionsOf({ ...effective, output_format: outputFormat }),
+    ...optionsOf({ ...effective, output_format: outputFormat, svg: svgAuthor(fields.svg) }),
     ...(extras.length === 0 ? {} : { extra: extraValues(extras) }),
     ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),

@@ -6,6 +6,7 @@ import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import { AsyncImageEditForm } from '#contract/image-request.js';
 import { plainWord } from '#contract/image-shapes.js';
 import { fieldsOf, shownNames } from '#contract/request-fields.js';
+import { svgOfForm } from '#contract/svg-author.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import {
   readForm,
@@ -224,5 +225,6 @@ export function coerceTexts(texts: Readonly<Record<string, unknown>>): Record<st
     else if (FLAGS.includes(name) && /^(true|false)$/i.test(text)) values[name] = text.toLowerCase() === 'true';
     else values[name] = text;
   }
+  svgOfForm(values);
   return values;
 }

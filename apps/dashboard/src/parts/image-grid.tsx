@@ -125,6 +125,6 @@ function CopyLink({ image: { url, url_expires_at: end }, place, compact = false 
 
 /** The file name for saving an image of a task. */
 export function fileName({ id, images }: TaskDetail, index: number): string {
-  const type = images[index]?.content_type.split('/')[1] ?? 'png';
+  const type = images[index]?.content_type.split('/')[1]?.replace('+xml', '') ?? 'png';
   return `${id}${images.length > 1 ? `-${index + 1}` : ''}.${type}`;
 }

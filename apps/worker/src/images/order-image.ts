@@ -193,7 +193,7 @@ function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
   const { onlyProvider } = task.options;
-  const needs = { images: inputs.length, ...overlayOf({ mask }), n: task.options.n, onlyProvider };
+  const needs = { images: inputs.length, ...overlayOf({ mask }), svg: task.options.outputFormat === 'svg', n: task.options.n, onlyProvider };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
   return routePlan(model, catalog, all, `${task.id} ${starts + 1}`);

@@ -188,12 +188,14 @@ function refuseAdapted({ task }: ClaimedTask, warnings: readonly string[]): void
 }
 
 /** Describes, in plain words, how a provider's image was changed to match the order. */
-function unmetOptions({ received, width, height, format, isAnimated }: FinishedImage): string[] {
+function unmetOptions({ received, width, height, format, isAnimated, isReduced }: FinishedImage): string[] {
   const found: string[] = [];
   if (received.width !== width || received.height !== height) {
     found.push(`The provider's image of ${received.width}x${received.height} pixels was fitted to ${width}x${height}.`);
   }
   if (received.format !== format) found.push(`The provider's ${received.format} was encoded as ${format}.`);
+  if (isReduced === true)
+    found.push('Parts of the SVG document that could run scripts or load other files were removed.');
   if (received.isAnimated && !isAnimated) found.push("Only the first frame of the provider's animation was kept.");
   return found;
 }

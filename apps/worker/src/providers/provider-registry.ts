@@ -80,6 +80,7 @@ function modelServedBy(name: string, provider: ImageProvider): ModelEntry {
     edits: true,
     masks: true,
     markup: true,
+    svg: true,
     images: 16,
     maxN: 10,
   };

@@ -96,7 +96,7 @@ export function choicesOf(model: Model | undefined, isEdit: boolean, chosen: Ima
     frameCounts: moves ? [AUTO, ...FRAME_COUNTS] : [AUTO],
     frameTimes: moves ? [AUTO, ...FRAME_TIMES] : [AUTO],
     backgrounds: isOpaque ? ['auto', 'opaque'] : ['auto', 'opaque', 'transparent'],
-    mostImages: limits?.n ?? 1,
+    mostImages: chosen.output_format === 'svg' ? 1 : (limits?.n ?? 1),
     mostReferences: mostReferencesOf(model),
     masks: capabilities?.masks !== false,
     markup: capabilities?.markup === true,

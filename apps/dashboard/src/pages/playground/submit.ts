@@ -4,6 +4,11 @@ import type { Overlay } from './overlay.ts';
 
 const PARTIAL_IMAGES = 3;
 
+/** A drawing is one document, which is whole or nothing. */
+function partialsOf({ output_format: format }: ImageOrder): Record<string, number> {
+  return format === 'svg' ? {} : { partial_images: PARTIAL_IMAGES };
+}
+
 /**
  * Orders images; with reference images it is an edit. The same key never creates a second task. Throws RequestError.
  */
@@ -14,13 +19,13 @@ export async function submit(
   idempotencyKey: string,
 ): Promise<AcceptedTask> {
   if (files.length === 0) {
-    const body = { ...order, partial_images: PARTIAL_IMAGES };
+    const body = { ...order, ...partialsOf(order) };
     return await send<AcceptedTask>('POST', '/images', body, idempotencyKey);
   }
   const form = new FormData();
-  for (const [name, value] of Object.entries(order)) form.append(name, String(value));
-  form.append('stream', 'true');
-  form.append('partial_images', String(PARTIAL_IMAGES));
+  const partials = partialsOf(order);
+  if ('partial_images' in partials) form.append('stream', 'true');
+  for (const [name, value] of Object.entries({ ...order, ...partials })) form.append(name, String(value));
   for (const file of files) form.append('image[]', file, file.name);
   if (overlay !== null) form.append(overlay.kind, overlay.image, `${overlay.kind}.png`);
   return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);

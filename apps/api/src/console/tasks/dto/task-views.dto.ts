@@ -396,6 +396,8 @@ export function optionsView(options: TaskOptions): ConsoleTaskView['options'] {
     complexity: options.complexity,
     frame_count: options.frameCount,
     frame_duration_ms: options.frameDurationMs,
+    svg_model: options.svg?.model,
+    svg_effort: options.svg?.reasoning?.effort,
     ...options.extra,
     strict: options.strict,
   };
