@@ -8,13 +8,14 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { Cost } from '../../parts/cost.tsx';
-import { dayOf, dimensions, duration, fullTime, shortPrompt } from '../../parts/format.ts';
+import { amountIn, dayOf, dimensions, duration, fullTime, shortPrompt } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { TOKEN_LABELS } from '../../parts/token-classes.ts';
 import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
@@ -233,6 +234,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(task.provider === null ? [] : [['Provider', task.provider] satisfies [string, ReactNode]]),
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
     ['Cost', <TaskCost key="cost" cost={task.cost} />],
+    ...tokenFacts(task.cost),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
     ...(task.provenance === undefined
       ? []
@@ -291,6 +293,14 @@ function TaskCost({ cost }: Pick<TaskDetail, 'cost'>) {
       {cost !== null && COST_NOTES[cost.state]}
     </>
   );
+}
+
+/** What the cost consists of; it is less than their sum if an image has a maximum. */
+function tokenFacts(cost: TaskDetail['cost']): [string, ReactNode][] {
+  return (cost?.token_costs ?? []).map(({ class: name, tokens, amount }) => [
+    TOKEN_LABELS[name],
+    `${tokens.toLocaleString('en')} tokens, ${amountIn(amount, cost?.currency ?? '')}`,
+  ]);
 }
 
 function labelOf(name: string): string {
