@@ -5,6 +5,7 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
@@ -245,7 +246,7 @@ models:
     expect(await dear.json()).toMatchObject({ budget_left: '0.010000', within_budget: false });
   });
 
-  it('by tokens is what each of their classes costs, in the task and in the ledger', async () => {
+  it('by tokens is what each of their classes costs, in the task, in the ledger and in the table of tasks', async () => {
     const png = await gradientImage(640, 480, 'png');
     const images = [{ image_url: `data:image/png;base64,${png.toString('base64')}` }];
     const body = { model: 'by-tokens', prompt: 'a small harbor', size: '1024x1024', images };
@@ -284,6 +285,15 @@ models:
         },
       },
     ]);
+    const ada = await signInFirstAdmin(platform);
+    const table = (await (await ada.call('/tasks.csv')).text()).split('\r\n').map((line) => line.split(','));
+    const row = table.find(([id]) => id === taskIdOf(answer)) ?? [];
+    const named = Object.fromEntries((table[0] ?? []).map((name, index) => [name, row[index]]));
+    expect(named).toMatchObject({
+      ...{ cost: decimal(sum), input_tokens: String(text), input_cost: decimal(amounts.input) },
+      ...{ cached_input_tokens: '', image_input_tokens: String(image), image_input_cost: decimal(amounts.image_input) },
+      ...{ output_tokens: String(usage.output_tokens), output_cost: decimal(amounts.output), svg_output_cost: '' },
+    });
   });
 
   it('by tokens without a maximum is unknown until they are counted, and refused to who has a budget', async () => {
