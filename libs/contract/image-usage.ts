@@ -14,7 +14,7 @@ export interface ImageUsage {
 }
 
 /** Tokens by kind. A kind that the provider did not mention is absent. */
-export interface TokensDetails {
+interface TokensDetails {
   readonly text_tokens?: number;
   readonly image_tokens?: number;
 }
