@@ -8,7 +8,7 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { Cost } from '../../parts/cost.tsx';
-import { amountIn, dayOf, dimensions, duration, fullTime, shortPrompt } from '../../parts/format.ts';
+import { amountIn, dayOf, dimensions, duration, fullTime, money, shortPrompt } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { MASK_FILE, snippetsOf } from '../../parts/snippets.ts';
@@ -233,7 +233,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(orderer === null ? [] : [['Created by', orderer] satisfies [string, ReactNode]]),
     ...(task.provider === null ? [] : [['Provider', task.provider] satisfies [string, ReactNode]]),
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
-    ['Cost', <TaskCost key="cost" cost={task.cost} />],
+    ['Cost', <TaskCost key="cost" cost={task.cost} finished_at={task.finished_at} />],
     ...tokenFacts(task.cost),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
     ...(task.provenance === undefined
@@ -285,8 +285,10 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
 
 const COST_NOTES = { reserved: ' (reserved)', settled: '', unpriced: '' };
 
-function TaskCost({ cost }: Pick<TaskDetail, 'cost'>) {
+function TaskCost({ cost, finished_at: finishedAt }: Pick<TaskDetail, 'cost' | 'finished_at'>) {
   if (cost?.state === 'refunded') return 'Not charged';
+  // Its tokens may have a price, and are not counted yet.
+  if (cost?.state === 'unpriced' && finishedAt === null) return money(cost);
   return (
     <>
       <Cost cost={cost} />
