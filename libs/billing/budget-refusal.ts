@@ -17,11 +17,11 @@ function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'
   );
 }
 
-/** With a budget, every request needs a known price. */
+/** With a budget, every request needs a price that limits it. */
 function priceUnknown(owner: Budget['owner']): AppError {
   return new AppError(
     'model_not_allowed',
-    `This ${OWNERS[owner]} has a budget, but the cost of this request is unknown: the model has no price for it.`,
+    `This ${OWNERS[owner]} has a budget, but what this request can cost is unknown: the model has no price that limits it.`,
     { param: 'model' },
   );
 }

@@ -15,6 +15,10 @@ models:
     prices:
       - { from: 2026-02-01, per_image: { 1k: 0.02, 2k: { auto: 0.04, medium: 0.05, high: 0.08 }, 4k: 0.16 } }
       - { from: 2026-06-01, per_image: { 1k: 0, 2k: 0.03, 4k: 0.1 }, per_million_tokens: { input: 5, output: 30 } }
+  metered:
+    kind: image
+    routes: [{ provider: paid }]
+    prices: [{ from: 2026-02-01, cancelled: 0, per_million_tokens: { input: 5, cached_input: 1.25, image_input: 8, output: 30, covers: [tools] } }]
   free: { kind: image, routes: [{ provider: gpu }, { provider: sandbox }] }
   mixed: { kind: image, routes: [{ provider: gpu }, { provider: paid }] }
   sold: { kind: image, routes: [{ provider: gpu }], prices: [{ from: 2026-06-01, per_image: { 1k: 1, 2k: 1, 4k: 1 } }] }
@@ -55,6 +59,12 @@ describe('the quote of an image', () => {
     expect(quote('priced', SUMMER)).toEqual({ reserved: 30_000, currency: 'EUR', tokens });
   });
 
+  it('is unknown, but not its price, where tokens decide without a maximum', () => {
+    const tokens = { input: 5_000_000, cached_input: 1_250_000, image_input: 8_000_000, output: 30_000_000 };
+    expect(quote('metered', SPRING, { n: 2 })).toEqual({ reserved: null, currency: 'EUR', n: 2, tokens, cancelled: 0 });
+    expect(quote('metered', BEFORE)).toEqual({ reserved: null, currency: 'EUR' });
+  });
+
   it('is for all images together', () => {
     expect(quote('priced', SPRING, { quality: 'high', n: 3 })).toEqual({ reserved: 240_000, currency: 'EUR', n: 3 });
     expect(quote('priced', SPRING, { n: 1 })).toEqual(quote('priced', SPRING));
@@ -82,7 +92,7 @@ describe('the price of a chat', () => {
   it('is known, unknown, or nothing', () => {
     expect(chatPrices(CATALOG, modelOf('talk'), SUMMER)).toEqual({
       input: 1_250_000,
-      cachedInput: 125_000,
+      cached_input: 125_000,
       output: 10_000_000,
     });
     expect(chatPrices(CATALOG, modelOf('talk'), BEFORE)).toBeUndefined();
@@ -99,6 +109,6 @@ describe('the price of a chat', () => {
     [{ input: null, output: 5, cached: null }, null],
     [{ input: 5, output: null, cached: null }, null],
   ])('of %j is %s millionths', (tokens, cost) => {
-    expect(tokenCost({ input: 1_250_000, cachedInput: 125_000, output: 10_000_000 }, tokens)).toBe(cost);
+    expect(tokenCost({ input: 1_250_000, cached_input: 125_000, output: 10_000_000 }, tokens)).toBe(cost);
   });
 });

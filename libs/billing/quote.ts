@@ -1,5 +1,7 @@
 import { isFree, priceAt, type Catalog, type ModelEntry, type TokenPrices } from '#catalog/catalog.js';
+import type { TokenCosts } from '#contract/cost-view.js';
 import { DEFAULT_RESOLUTION, tierOfPixels, type Pixels, type Resolution } from '#contract/pixel-table.js';
+import { classPrices, type ClassPrices } from '#contract/token-classes.js';
 
 /** The cost of a task, as stored in `tasks.cost`. Amounts are millionths of the currency's unit. */
 export interface TaskCost {
@@ -9,12 +11,16 @@ export interface TaskCost {
   readonly currency: string;
   /** Number of images; absent: one. Each costs the same part of `reserved`. */
   readonly n?: number;
-  /** Prices per million tokens, for images priced by the provider's token counts; `reserved` is then the maximum. */
-  readonly tokens?: { readonly input: number; readonly output: number };
+  /**
+   * For images priced by the provider's token counts; `reserved` is then the maximum, or null where the price has none.
+   */
+  readonly tokens?: ClassPrices;
   /** 0..1: share of `reserved` to charge when it is canceled after a provider started it; absent = the default. */
   readonly cancelled?: number;
   /** The final cost; written by a trigger when the task ends. */
   readonly settled?: number | null;
+  /** What the provider counted, and what it costs at `tokens`; written with `settled`, which is less if the maximum is. */
+  readonly tokenCosts?: TokenCosts;
 }
 
 /** Options that affect the price of an image. */
@@ -36,8 +42,8 @@ export function billedTier({ pixels, resolution }: PricedOptions): Resolution {
 }
 
 /**
- * The cost of a task accepted at a time; null when its images are free. `reserved` is null when the price is unknown.
- * With `tokens` it is the maximum, otherwise the exact cost.
+ * The cost of a task accepted at a time; null when its images are free. `reserved` is null when the price, or the maximum
+ * of one by tokens, is unknown. With `tokens` it is the maximum, otherwise the exact cost.
  */
 export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedOptions, at: Date): TaskCost | null {
   if (isFreeModel(catalog, model)) return null;
@@ -46,14 +52,14 @@ export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedO
   const byQuality = price?.images?.perImage[billedTier(options)];
   const quality = options.quality ?? 'auto';
   const ofOne = byQuality?.[quality] ?? byQuality?.[QUALITIES[quality] ?? 'auto'] ?? byQuality?.['auto'];
-  if (ofOne === undefined) return { reserved: null, currency };
   const { tokens, cancelled } = price ?? {};
+  if (ofOne === undefined && tokens === undefined) return { reserved: null, currency };
   const { n = 1 } = options;
   return {
-    reserved: n * ofOne,
+    reserved: ofOne === undefined ? null : n * ofOne,
     currency,
     ...(n === 1 ? {} : { n }),
-    ...(tokens === undefined ? {} : { tokens: { input: tokens.input, output: tokens.output } }),
+    ...(tokens === undefined ? {} : { tokens: classPrices(tokens) }),
     ...(cancelled === undefined ? {} : { cancelled }),
   };
 }
@@ -77,7 +83,7 @@ export function tokenCost(prices: TokenPrices, { input, output, cached }: Counte
   const fromCache = Math.min(cached ?? 0, input);
   const sum =
     BigInt(input - fromCache) * BigInt(prices.input) +
-    BigInt(fromCache) * BigInt(prices.cachedInput ?? prices.input) +
+    BigInt(fromCache) * BigInt(prices.cached_input ?? prices.input) +
     BigInt(output) * BigInt(prices.output);
   return Number((sum + MILLION - 1n) / MILLION);
 }

@@ -1,5 +1,5 @@
 import type { CatalogFile, ModelSource } from './catalog-schema.js';
-import { LASTING_OPENAI_MODELS, openAiEntries } from './openai-models.js';
+import { LASTING_OPENAI_MODELS, OPENAI_HOST, openAiEntries } from './openai-models.js';
 
 const chat = (provider: string): ModelSource => ({ kind: 'chat', routes: [{ provider }] });
 const chats = (provider: string): CatalogFile['models'] => ({ 'gpt-5.5': chat(provider), 'gpt-5.4': chat(provider) });
@@ -33,16 +33,27 @@ interface OpenAiServer {
 /** The catalog when only OPENAI_API_KEY is set: OpenAI's models of the day, or the one that the environment names. */
 export function openAiCatalog(now: Date, { baseUrl, imageModel }: OpenAiServer = {}): string {
   const provider = 'openai';
+  const served = openAiEntries(provider, now, (baseUrl || OPENAI_HOST).startsWith(OPENAI_HOST));
   const file: CatalogFile = {
     providers: {
       [provider]: { type: 'openai', ...(baseUrl && { base_url: baseUrl }), keys: [{ env: 'OPENAI_API_KEY' }] },
     },
     models: {
       ...(imageModel
-        ? { 'gpt-image-2': { kind: 'image', routes: [{ provider, model: imageModel }] } }
-        : openAiEntries(provider, now)),
+        ? {
+            'gpt-image-2': {
+              kind: 'image',
+              routes: [{ provider, model: imageModel }],
+              ...pricesOf(served[imageModel]),
+            },
+          }
+        : served),
       ...chats(provider),
     },
   };
   return JSON.stringify(file);
+}
+
+function pricesOf(model: ModelSource | undefined): Pick<ModelSource, 'prices'> {
+  return model?.prices === undefined ? {} : { prices: model.prices };
 }

@@ -1,6 +1,7 @@
 import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import type { ExtraField } from '#contract/extra-fields.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
+import type { ClassPrices } from '#contract/token-classes.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
 
@@ -242,13 +243,19 @@ const price = {
     },
     per_million_tokens: {
       type: 'object',
-      description: 'Image models: price of the tokens used, with per_image as the maximum cost of an image.',
+      description:
+        'Price of the tokens used. Image models: per_image is then the maximum cost of an image; without it, there is none. Classes without a price cost as much as the next one that has it.',
       additionalProperties: false,
       required: ['input', 'output'],
       properties: {
-        input: amount,
-        cached_input: amount,
-        output: amount,
+        input: { ...amount, description: 'Text that the model reads.' },
+        cached_input: { ...amount, description: 'Text from the provider’s cache; default: input.' },
+        image_input: { ...amount, description: 'Images that the model reads; default: input.' },
+        cached_image_input: { ...amount, description: 'Images from the provider’s cache; default: image_input.' },
+        output: { ...amount, description: 'What the model writes: text of chat models, images of image models.' },
+        text_output: { ...amount, description: 'Text of image models; default: output.' },
+        svg_input: { ...amount, description: 'What the author of an SVG reads; default: svg_output.' },
+        svg_output: { ...amount, description: 'What the author of an SVG writes; default: output.' },
         covers: {
           type: 'array',
           items: { enum: CHAT_EXTRAS },
@@ -396,5 +403,5 @@ export interface PriceSource {
   from: string;
   per_image?: Record<string, number | Record<string, number>>;
   cancelled?: number;
-  per_million_tokens?: { input: number; cached_input?: number; output: number; covers?: string[] };
+  per_million_tokens?: ClassPrices & { covers?: string[] };
 }

@@ -1,5 +1,6 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ExtraField } from '#contract/extra-fields.js';
+import type { ClassPrices } from '#contract/token-classes.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 
 /** What a model generates. */
@@ -70,11 +71,7 @@ interface ImagePrices {
 }
 
 /** Prices of tokens, in millionths of the catalog's currency unit. */
-export interface TokenPrices {
-  /** Per million tokens. */
-  readonly input: number;
-  readonly cachedInput: number | undefined;
-  readonly output: number;
+export interface TokenPrices extends ClassPrices {
   /** Chat fields that are accepted although they cost extra. */
   readonly covers?: readonly string[] | undefined;
 }

@@ -7,12 +7,11 @@ import {
   type ModelEntry,
   type ModelKind,
 } from './catalog.js';
-import { openAiEnd } from './openai-models.js';
+import { OPENAI_HOST, openAiEnd } from './openai-models.js';
 
 /** Operators learn of an end this long before it, in days. */
 const NOTICE_DAYS = 30;
 const DAY_MS = 86_400_000;
-const OPENAI_HOST = 'https://api.openai.com/';
 
 /** A model that ends soon, or has ended, at one of its providers. */
 export interface EndingModel extends ModelEnd {

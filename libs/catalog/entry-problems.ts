@@ -1,4 +1,5 @@
 import { KNOWN_FIELDS, type ExtraField } from '#contract/extra-fields.js';
+import { TOKEN_CLASSES } from '#contract/token-classes.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
 import { acceptedBy, unusedPrice } from './accepted-by.js';
@@ -100,14 +101,20 @@ function extraFieldProblem(name: string, { type, min, max, enum: texts, max_leng
   return type === 'boolean' && (texts !== undefined || length !== undefined) ? 'may have no bounds' : undefined;
 }
 
+/** Classes of tokens that no chat uses. */
+const IMAGE_CLASSES = TOKEN_CLASSES.filter((name) => !['input', 'cached_input', 'output'].includes(name));
+
 function priceProblems(name: string, model: ModelSource, file: CatalogFile): EntryProblem[] {
   const problems: EntryProblem[] = [];
   const path = ['models', name, 'prices'];
   const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
   for (const [index, price] of (model.prices ?? []).entries()) {
     if (Number.isNaN(Date.parse(price.from))) say([index, 'from'], 'is not a valid date');
-    if (model.kind === 'image' ? price.per_image === undefined : price.per_million_tokens === undefined)
-      say([index], model.kind === 'image' ? 'needs per_image' : 'needs per_million_tokens');
+    if (price.per_million_tokens === undefined && (model.kind === 'chat' || price.per_image === undefined))
+      say([index], model.kind === 'image' ? 'needs per_image or per_million_tokens' : 'needs per_million_tokens');
+    if (model.kind === 'chat')
+      for (const name of IMAGE_CLASSES.filter((one) => price.per_million_tokens?.[one] !== undefined))
+        say([index, 'per_million_tokens', name], 'applies to image models only');
     const useless = unusedPrice(acceptedBy(model, descriptorsOf(model, file)), price.per_image ?? {});
     if (useless !== undefined) say([index, 'per_image'], `has a price for ${useless}, which the model does not accept`);
     if (model.kind === 'chat' && price.cancelled !== undefined)

@@ -8,24 +8,40 @@ interface OpenAiModel {
   /** The models that OpenAI recommends instead. */
   readonly successors?: readonly string[];
   /** How it is served; absent for a name that had ended by then. */
-  readonly entry?: Pick<ModelSource, 'accepts'> & Pick<RouteSource, 'capabilities'>;
+  readonly entry?: Pick<ModelSource, 'accepts' | 'prices'> & Pick<RouteSource, 'capabilities'>;
 }
+
+/** What the addresses of OpenAI's own API begin with. */
+export const OPENAI_HOST = 'https://api.openai.com/';
 
 const MAX_N = 10;
 const CURRENT = [`gpt-image-2.6-sunburst`, `gpt-image-2.6-flare`];
 const FINE = ['standard', 'low', 'medium', 'high', 'xhigh', 'max', 'auto'];
 const FINER_QUALITIES = { qualities: [...FINE, 'hd'], edit_qualities: FINE };
 
+/**
+ * What OpenAI asks of each model that lasts, in USD, on the day when its price list was read. It has no price of an image,
+ * and none of text that a model writes, because none does.
+ */
+const prices: ModelSource['prices'] = [
+  {
+    from: '2026-11-28',
+    per_million_tokens: { input: 5, cached_input: 1.25, image_input: 8, cached_image_input: 2, output: 30 },
+  },
+];
+
 /** Fidelity can't be chosen from gpt-image-2 on: OpenAI rejects the field, and always keeps what it sees. */
-const GPT_IMAGE_2: OpenAiModel = { entry: { accepts: { input_fidelities: [] } } };
+const GPT_IMAGE_2: OpenAiModel = { entry: { prices, accepts: { input_fidelities: [] } } };
 const GPT_IMAGE_2_5: OpenAiModel = {
   entry: {
+    prices,
     accepts: { ...FINER_QUALITIES, input_fidelities: [], max_n: MAX_N },
     capabilities: { markup: true },
   },
 };
 const GPT_IMAGE_2_6: OpenAiModel = {
   entry: {
+    prices,
     accepts: {
       ...FINER_QUALITIES,
       output_formats: ['png', 'jpeg', 'webp', 'gif'],
@@ -65,16 +81,17 @@ const OPENAI_IMAGE_MODELS: Readonly<Record<string, OpenAiModel>> = {
   'dall-e-2': { shutdownDate: '2026-05-12', successors: ['gpt-image-2'] },
 };
 
-/** Entries of the image models that OpenAI serves at a time, each with one route to `provider`. */
-export function openAiEntries(provider: string, now: Date): Record<string, ModelSource> {
+/** Entries of the image models that OpenAI serves at a time, each with one route to `provider`. Without prices if another server generates the images. */
+export function openAiEntries(provider: string, now: Date, isOpenAi: boolean): Record<string, ModelSource> {
   const served = Object.entries(OPENAI_IMAGE_MODELS).flatMap(([name, { entry, shutdownDate, successors = [] }]) => {
     if (entry === undefined || Date.parse(shutdownDate ?? '') <= now.getTime()) return [];
-    const { accepts, capabilities } = entry;
+    const { accepts, capabilities, prices: listed } = entry;
     const model: ModelSource = {
       kind: 'image',
       ...(shutdownDate === undefined ? {} : { shutdown_date: shutdownDate, successors: [...successors] }),
       ...(accepts && { accepts }),
       routes: [{ provider, ...(capabilities && { capabilities }) }],
+      ...(isOpenAi && listed && { prices: listed }),
     };
     return [[name, model] as const];
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAiCatalog, SANDBOX_CATALOG } from './built-in.js';
+import { LASTING_OPENAI_MODELS } from './openai-models.js';
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { CatalogError, findModel, modelOf, priceAt } from './catalog.js';
 import { CATALOG_SCHEMA } from './catalog-schema.js';
@@ -151,6 +152,25 @@ describe('a catalog', () => {
     });
   });
 
+  it('has the prices of the models that OpenAI itself serves and has not ended, and of no other server', () => {
+    const env = { OPENAI_API_KEY: 'k' };
+    const day = new Date('2026-11-28');
+    const priced = (server: Parameters<typeof openAiCatalog>[1]): string[] => {
+      const { models } = parseCatalog(openAiCatalog(day, server), 'built in', env);
+      return [...models.values()].filter((model) => priceAt(model, day) !== undefined).map(({ name }) => name);
+    };
+    expect(priced({})).toEqual(LASTING_OPENAI_MODELS);
+    expect(priced({ baseUrl: 'https://api.openai.com/v1' })).toEqual(LASTING_OPENAI_MODELS);
+    expect(priced({ imageModel: 'gpt-image-2.5-flare' })).toEqual(['gpt-image-2']);
+    expect(priced({ imageModel: 'flux' })).toEqual([]);
+    expect(priced({ baseUrl: 'https://api.openai.com.example/v1' })).toEqual([]);
+    expect(priced({ baseUrl: 'http://10.0.0.5/v1', imageModel: 'gpt-image-2.5-flare' })).toEqual([]);
+    const { models } = parseCatalog(openAiCatalog(day), 'built in', env);
+    expect(models.get('gpt-image-2.6-flare')?.prices).toMatchObject([
+      { images: undefined, tokens: { input: 5_000_000, cached_image_input: 2_000_000, output: 30_000_000 } },
+    ]);
+  });
+
   it('is refused with every problem and its line', () => {
     expect(
       problemsOf(`providers:
@@ -189,7 +209,8 @@ models:
     routes: [{ provider: gpu }]
     prices:
       - { from: 2026-02-01, per_million_tokens: { input: 1, output: 2 } }
-      - { from: 2026-01-01, cancelled: 0.5 }
+      - { from: 2026-01-01, cancelled: 0.5, per_million_tokens: { input: 1, output: 2, image_input: 3 } }
+      - { from: 2026-03-01 }
 `.replace('2026-02-30x', '2026-13-01'),
       ),
     ).toEqual([
@@ -203,10 +224,16 @@ models:
       'line 9: models.draw.accepts.output_formats.1 is svg, which none of its providers generates',
       'line 11: models.draw.prices.0.from is not a valid date',
       'line 14: models.talk.routes.0 goes to gpu, which does not support chats',
-      'line 17: models.talk.prices.1 needs per_million_tokens',
+      'line 17: models.talk.prices.1.per_million_tokens.image_input applies to image models only',
       'line 17: models.talk.prices.1.cancelled applies to image models only',
+      'line 18: models.talk.prices.2 needs per_million_tokens',
       'line 15: models.talk.prices must be listed from the oldest day to the newest',
     ]);
+    expect(
+      problemsOf(`providers: { s: { type: sandbox } }
+models: { draw: { kind: image, routes: [{ provider: s }], prices: [{ from: 2026-01-01 }] } }
+`),
+    ).toEqual(['line 2: models.draw.prices.0 needs per_image or per_million_tokens']);
     expect(problemsOf('providers: [')).toEqual([expect.stringMatching(/^line 1: /)]);
     expect(problemsOf('')).toEqual(['line 1: the file must be object']);
   });

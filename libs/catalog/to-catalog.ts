@@ -1,3 +1,4 @@
+import { classPrices } from '#contract/token-classes.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
 import { acceptedBy } from './accepted-by.js';
 import type { Catalog, ModelEntry, Route } from './catalog.js';
@@ -77,12 +78,7 @@ function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelle
     images: images && {
       perImage: Object.fromEntries(Object.entries(images).map(([tier, price]) => [tier, byQuality(price)])),
     },
-    tokens: tokens && {
-      input: micros(tokens.input),
-      cachedInput: tokens.cached_input === undefined ? undefined : micros(tokens.cached_input),
-      output: micros(tokens.output),
-      covers: tokens.covers,
-    },
+    tokens: tokens && { ...classPrices(tokens, micros), covers: tokens.covers },
   };
 }
 

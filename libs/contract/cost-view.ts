@@ -1,7 +1,25 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { decimalOf } from './money.js';
+import { TOKEN_CLASSES, type TokenClass } from './token-classes.js';
 
 const NOTHING = decimalOf(0);
+
+class TokenCostView {
+  @ApiProperty({ enum: TOKEN_CLASSES })
+  class!: TokenClass;
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Tokens that the provider counted. Any of an unknown class are here if no other could cost more.',
+  })
+  tokens!: number;
+
+  @ApiProperty({ example: '0.000155', description: 'Decimal string.' })
+  amount!: string;
+}
+
+/** Tokens and their cost in millionths, by class. */
+export type TokenCosts = Readonly<Partial<Record<TokenClass, { readonly tokens: number; readonly amount: number }>>>;
 
 /** What a task costs the caller. */
 export class CostView {
@@ -9,7 +27,8 @@ export class CostView {
     type: String,
     nullable: true,
     example: '0.040000',
-    description: 'Decimal string. While reserved, the maximum cost of the task. Null if the price is unknown.',
+    description:
+      'Decimal string. While reserved, the maximum cost of the task. Null if the price is unknown, or if it is by tokens, without a maximum, and they are not counted yet.',
   })
   amount!: string | null;
 
@@ -19,26 +38,46 @@ export class CostView {
   @ApiProperty({
     enum: ['reserved', 'settled', 'refunded', 'unpriced'],
     description:
-      '`reserved` until the task ends; `settled` if it completed, or was cancelled after a provider started it; `refunded` if it failed, or was cancelled earlier, and costs nothing.',
+      '`reserved` until the task ends; `settled` if it completed, or was cancelled after a provider started it; `refunded` if it failed, or was cancelled earlier, and costs nothing; `unpriced` while `amount` is null.',
   })
   state!: 'reserved' | 'settled' | 'refunded' | 'unpriced';
+
+  @ApiPropertyOptional({
+    type: [TokenCostView],
+    description:
+      'Of a completed task whose price is by tokens, and whose provider counted them. They add up to `amount`, or to more if the maximum of the price is less.',
+  })
+  token_costs?: TokenCostView[];
 }
 
-/** Amounts in millionths; `reserved` is null if the price was unknown. */
+/** Amounts in millionths; `reserved` is null if the price, or its maximum, was unknown. */
 export interface ViewedCost {
   readonly reserved: number | null;
   readonly currency: string;
   readonly settled?: number | null;
+  readonly tokenCosts?: TokenCosts;
 }
 
 /** The cost of a task with this status. */
-export function costView(status: string, { reserved, settled, currency }: ViewedCost): CostView {
+export function costView(status: string, { reserved, settled, currency, tokenCosts }: ViewedCost): CostView {
   const isFree = status === 'failed' || (status === 'cancelled' && settled === 0);
   if (isFree) return { amount: NOTHING, currency, state: 'refunded' };
-  if (reserved === null) return { amount: null, currency, state: 'unpriced' };
-  if (status === 'completed' || status === 'cancelled')
-    return { amount: decimalOf(settled ?? reserved), currency, state: 'settled' };
-  return { amount: decimalOf(reserved), currency, state: 'reserved' };
+  const isSettled = status === 'completed' || status === 'cancelled';
+  const amount = isSettled ? (settled ?? reserved) : reserved;
+  if (amount === null) return { amount, currency, state: 'unpriced' };
+  return {
+    amount: decimalOf(amount),
+    currency,
+    state: isSettled ? 'settled' : 'reserved',
+    ...(tokenCosts && { token_costs: tokenCostViews(tokenCosts) }),
+  };
+}
+
+function tokenCostViews(costs: TokenCosts): TokenCostView[] {
+  return TOKEN_CLASSES.flatMap((name) => {
+    const { tokens = 0, amount = 0 } = costs[name] ?? {};
+    return tokens === 0 ? [] : [{ class: name, tokens, amount: decimalOf(amount) }];
+  });
 }
 
 class QuotedCost {
@@ -46,7 +85,7 @@ class QuotedCost {
     type: String,
     nullable: true,
     example: '0.040000',
-    description: 'Decimal string. Null if the price is unknown.',
+    description: 'Decimal string. Null if the price is unknown, or is by tokens and has no maximum.',
   })
   amount!: string | null;
 

@@ -3,6 +3,7 @@ import { BASE_VALUES, COMPLEXITIES } from './accepted-values.js';
 import type { ExtraField } from './extra-fields.js';
 import { MAX_REFERENCE_IMAGES } from './image-reference.js';
 import { IMAGE_SIZES, PIXEL_LIMITS, RESOLUTIONS } from './pixel-table.js';
+import type { TokenClass } from './token-classes.js';
 
 /** Pixel sizes that a model accepts. */
 export class PixelSizes {
@@ -147,9 +148,11 @@ export class ModelPrice {
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: { type: 'number' },
+    description:
+      'Price of the tokens used, by class: `input` and `cached_input` (text), `image_input`, `cached_image_input`, `output` (images, or text of chats), `text_output`, `svg_input` and `svg_output`. With `per_image`, that is the most that an image costs.',
     example: { input: 1.25, cached_input: 0.125, output: 10 },
   })
-  per_million_tokens?: Record<string, number>;
+  per_million_tokens?: Partial<Record<TokenClass, number>>;
 }
 
 /** A model in OpenAI's format, with additional properties. */

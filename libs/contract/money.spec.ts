@@ -37,6 +37,18 @@ describe('the cost of a task', () => {
     ['pending', { ...cost, reserved: null }, { amount: null, state: 'unpriced' }],
     ['completed', { ...cost, reserved: null, settled: null }, { amount: null, state: 'unpriced' }],
     ['failed', { ...cost, reserved: null, settled: 0 }, { amount: '0.000000', state: 'refunded' }],
+    ['completed', { ...cost, reserved: null, settled: 30_500 }, { amount: '0.030500', state: 'settled' }],
+    [
+      'completed',
+      { ...cost, settled: 151, tokenCosts: { output: { tokens: 5, amount: 150 }, input: { tokens: 1, amount: 1 } } },
+      {
+        ...{ amount: '0.000151', state: 'settled' },
+        token_costs: [
+          { class: 'input', tokens: 1, amount: '0.000001' },
+          { class: 'output', tokens: 5, amount: '0.000150' },
+        ],
+      },
+    ],
   ])('that is %s: %j', (status, given, view) => {
     expect(costView(status, given)).toEqual({ ...view, currency: 'USD' });
   });

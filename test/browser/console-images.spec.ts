@@ -181,7 +181,8 @@ describe('images in the console’s lists', () => {
     const completed = { status: 'completed', error: null, calls: [{ ...call, startedAt: at, endedAt: at }] };
     const ids: Record<string, string> = {};
     for (const [model, reserved] of Object.entries({ 'model-of-four': 40_000, 'model-without-price': null })) {
-      const cost = { reserved, settled: reserved, currency: 'USD' };
+      const tokenCosts = { output: { tokens: 1_000, amount: 30_000 }, input: { tokens: 2_000, amount: 10_000 } };
+      const cost = { reserved, settled: reserved, currency: 'USD', ...(reserved !== null && { tokenCosts }) };
       ids[model] = await insertFailed(platform, { ...completed, model, prompt: `by ${model}`, cost });
     }
     ids['free'] = await insertFailed(platform, { ...completed, model: 'model-for-free', prompt: 'by model-for-free' });
@@ -209,6 +210,12 @@ describe('images in the console’s lists', () => {
     await page()
       .getByText(/ · free$/)
       .waitFor();
+    await open(`/tasks/${ids['model-of-four']}`);
+    await page()
+      .getByText(/Cost\s*\$0\.04\s*Text input\s*2,000 tokens, \$0\.01\s*Image output\s*1,000 tokens, \$0\.03/)
+      .first()
+      .waitFor();
+    expect(await screen.inspect('task-by-tokens')).toEqual([]);
     await open(`/tasks/${ids['model-without-price']}`);
     await page()
       .getByText(/ · cost unknown$/)

@@ -347,6 +347,14 @@ describe('providers and queue in a browser', () => {
     expect((await dialog().getByLabel('From (UTC)').boundingBox())!.width).toBeGreaterThan(140);
     const save = (await dialog().getByRole('button', { name: 'Add model' }).boundingBox())!;
     expect(save.y + save.height).toBeLessThanOrEqual(860);
+    // An image needs a price only if its tokens have none.
+    const isRequired = async (label: string) =>
+      (await dialog().getByRole('textbox', { name: label, exact: true }).getAttribute('required')) !== null;
+    const written = dialog().getByRole('textbox', { name: 'Image output', exact: true });
+    expect([await isRequired('1K image'), await isRequired('Text input')]).toEqual([true, false]);
+    await written.fill('30');
+    expect([await isRequired('1K image'), await isRequired('Text input')]).toEqual([false, true]);
+    await written.fill('');
     for (const tier of ['1K', '2K', '4K']) await dialog().getByLabel(`${tier} image`).fill('auto 0.05, high 0.2');
     await button('Capabilities').first().click();
     expect(await screen.inspect('catalog-model')).toEqual([]);

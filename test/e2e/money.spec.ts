@@ -5,6 +5,7 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { gradientImage } from '../../libs/images/sample-images.fixture.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
@@ -18,6 +19,7 @@ interface Cost {
   amount: string | null;
   currency: string;
   state: string;
+  token_costs?: { class: string; tokens: number; amount: string }[];
 }
 
 /** Two APIs that share nothing but the database and Redis, and a price book. */
@@ -39,6 +41,17 @@ models:
     routes: [{ provider: sandbox }]
     prices: [{ from: 2026-01-01, per_image: { 1k: { auto: 0.02, high: 0.03 }, 2k: 0.04, 4k: 0.16 } }]
   unpriced: { kind: image, routes: [{ provider: paid }] }
+  by-tokens:
+    kind: image
+    routes: [{ provider: paid }]
+    prices:
+      - from: 2026-01-01
+        per_image: { 1k: 0.05, 2k: 0.04, 4k: 0.16 }
+        per_million_tokens: { input: 5, cached_input: 1.25, image_input: 8, cached_image_input: 2, output: 30 }
+  metered:
+    kind: image
+    routes: [{ provider: paid }]
+    prices: [{ from: 2026-01-01, per_million_tokens: { input: 5, image_input: 8, output: 30 } }]
   squares: { kind: image, routes: [{ provider: sandbox, capabilities: { sizes: [1024x1024], masks: false } }] }
   talk:
     kind: chat
@@ -231,6 +244,74 @@ models:
     const { key } = await keyWithBudget(0.01);
     const dear = await platform.call(`${GENERATIONS}?dry_run=true`, { key, body: ORDER });
     expect(await dear.json()).toMatchObject({ budget_left: '0.010000', within_budget: false });
+  });
+
+  it('by tokens is what each of their classes costs, in the task, in the ledger and in the table of tasks', async () => {
+    const png = await gradientImage(640, 480, 'png');
+    const images = [{ image_url: `data:image/png;base64,${png.toString('base64')}` }];
+    const body = { model: 'by-tokens', prompt: 'a small harbor', size: '1024x1024', images };
+    const quoted = await platform.call(`${EDITS}?dry_run=true`, { body });
+    expect(await quoted.json()).toMatchObject({ cost: { amount: '0.050000', exact: false } });
+    const answer = await platform.call(EDITS, { body: { ...body, response_format: 'url' } });
+    const { usage } = (await answer.json()) as {
+      usage: { output_tokens: number; input_tokens_details: { text_tokens: number; image_tokens: number } };
+    };
+    const { text_tokens: text, image_tokens: image } = usage.input_tokens_details;
+    // Millionths; the prices are whole ones of a token.
+    const amounts = { input: text * 5, image_input: image * 8, output: usage.output_tokens * 30 };
+    const decimal = (micros: number): string => (micros / 1e6).toFixed(6);
+    const sum = amounts.input + amounts.image_input + amounts.output;
+    expect(await costOf(taskIdOf(answer))).toEqual({
+      amount: decimal(sum),
+      currency: 'USD',
+      state: 'settled',
+      token_costs: [
+        { class: 'input', tokens: text, amount: decimal(amounts.input) },
+        { class: 'image_input', tokens: image, amount: decimal(amounts.image_input) },
+        { class: 'output', tokens: usage.output_tokens, amount: decimal(amounts.output) },
+      ],
+    });
+    const { rows } = await platform.pool.query(
+      `SELECT amount_micros::int AS amount, token_costs FROM charges WHERE task_id = $1 AND kind = 'settle'`,
+      [taskIdOf(answer)],
+    );
+    expect(rows).toEqual([
+      {
+        amount: sum,
+        token_costs: {
+          input: { tokens: text, amount: amounts.input },
+          image_input: { tokens: image, amount: amounts.image_input },
+          output: { tokens: usage.output_tokens, amount: amounts.output },
+        },
+      },
+    ]);
+    const ada = await signInFirstAdmin(platform);
+    const table = (await (await ada.call('/tasks.csv')).text()).split('\r\n').map((line) => line.split(','));
+    const row = table.find(([id]) => id === taskIdOf(answer)) ?? [];
+    const named = Object.fromEntries((table[0] ?? []).map((name, index) => [name, row[index]]));
+    expect(named).toMatchObject({
+      ...{ cost: decimal(sum), input_tokens: String(text), input_cost: decimal(amounts.input) },
+      ...{ cached_input_tokens: '', image_input_tokens: String(image), image_input_cost: decimal(amounts.image_input) },
+      ...{ output_tokens: String(usage.output_tokens), output_cost: decimal(amounts.output), svg_output_cost: '' },
+    });
+  });
+
+  it('by tokens without a maximum is unknown until they are counted, and refused to who has a budget', async () => {
+    const order = { ...ORDER, model: 'metered' };
+    const quoted = await platform.call(`${GENERATIONS}?dry_run=true`, { body: order });
+    expect(await quoted.json()).toMatchObject({ cost: { amount: null, exact: false } });
+    const answer = await platform.call(GENERATIONS, { body: { ...order, response_format: 'url' } });
+    const cost = await costOf(taskIdOf(answer));
+    const { usage } = (await answer.json()) as { usage: { input_tokens: number; output_tokens: number } };
+    const amount = ((usage.input_tokens * 5 + usage.output_tokens * 30) / 1e6).toFixed(6);
+    expect(cost).toMatchObject({ amount, state: 'settled' });
+    const { key } = await keyWithBudget(100);
+    const refused = await platform.call(GENERATIONS, { key, body: order });
+    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { code: 'model_not_allowed' } }]);
+    const listed = await platform.call('/v1/models/metered');
+    expect(await listed.json()).toMatchObject({
+      price: { currency: 'USD', per_million_tokens: { input: 5, image_input: 8, output: 30 } },
+    });
   });
 
   it('without a known price is flagged, and refused to who has a budget', async () => {

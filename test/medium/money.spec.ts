@@ -9,6 +9,7 @@ import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import type { TaskIntake } from '#tasks/intake/task-intake.js';
 import { allTasksOf, taskError, type TaskCommand } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
+import type { ImageUsage } from '#contract/image-usage.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { openPrisma } from '../support/open-prisma.js';
@@ -77,7 +78,7 @@ describe('money', () => {
     return Object.fromEntries((rows as { kind: string; amount: number }[]).map(({ kind, amount }) => [kind, amount]));
   }
 
-  async function completed(id: string, tokens?: ReturnType<typeof usage>, delivered = 1): Promise<void> {
+  async function completed(id: string, tokens?: ImageUsage, delivered = 1): Promise<void> {
     const images = Array.from({ length: delivered }, () => IMAGE);
     const claimed = await room.transitions.claim(id, 'worker', 20_000);
     const lease = { id, attempt: claimed?.attempt ?? 0 };
@@ -128,6 +129,77 @@ describe('money', () => {
     await completed(task.id, tokens);
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, ...rest });
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: rest.settle });
+  });
+
+  const IMAGES_AND_CACHE = {
+    ...usage(1_000, 2_000),
+    input_tokens_details: { text_tokens: 300, image_tokens: 700, cached_tokens: 500 },
+    output_tokens_details: { text_tokens: 400, image_tokens: 1_600 },
+    svg_usage: { input_tokens: 10, output_tokens: 20, total_tokens: 30 },
+  };
+  const costs = (costs: Record<string, [number, number]>) =>
+    Object.fromEntries(Object.entries(costs).map(([name, [tokens, amount]]) => [name, { tokens, amount }]));
+
+  it.each([
+    [
+      'that have no price cost what those next to them do, and none is cheaper for the cache',
+      { input: 5_000_000, output: 30_000_000 },
+      costs({
+        ...{ cached_input: [300, 1_500], image_input: [500, 2_500], cached_image_input: [200, 1_000] },
+        ...{ output: [1_600, 48_000], text_output: [400, 12_000], svg_input: [10, 300], svg_output: [20, 600] },
+      }),
+    ],
+    [
+      'of images cost as much from the cache as otherwise, where only text is cheaper from there',
+      { input: 5_000_000, cached_input: 1_000_000, image_input: 8_000_000, output: 30_000_000 },
+      costs({
+        ...{ input: [300, 1_500], image_input: [200, 1_600], cached_image_input: [500, 4_000] },
+        ...{ output: [1_600, 48_000], text_output: [400, 12_000], svg_input: [10, 300], svg_output: [20, 600] },
+      }),
+    ],
+    [
+      'are cached where it makes the least difference',
+      {
+        ...{ input: 5_000_000, cached_input: 1_000_000, image_input: 8_000_000, cached_image_input: 2_000_000 },
+        ...{ output: 30_000_000, text_output: 10_000_000, svg_output: 15_000_000 },
+      },
+      costs({
+        ...{ cached_input: [300, 300], image_input: [500, 4_000], cached_image_input: [200, 400] },
+        ...{ output: [1_600, 48_000], text_output: [400, 4_000], svg_input: [10, 150], svg_output: [20, 300] },
+      }),
+    ],
+  ])('of tokens is known by class, and adds up: tokens %s', async (_name, tokens, expected) => {
+    const { task } = await take({ cost: { reserved: 1_000_000, currency: 'USD', tokens } });
+    await completed(task.id, IMAGES_AND_CACHE);
+    const { rows } = await room.sql(
+      `SELECT kind, amount_micros::int AS amount, token_costs FROM charges WHERE task_id = $1 ORDER BY kind DESC`,
+      [task.id],
+    );
+    const settled = Object.values(expected).reduce((sum, { amount }) => sum + amount, 0);
+    expect(rows).toEqual([
+      { kind: 'settle', amount: settled, token_costs: expected },
+      { kind: 'reserve', amount: 1_000_000, token_costs: null },
+      { kind: 'refund', amount: 1_000_000 - settled, token_costs: null },
+    ]);
+    const found = await room.store.find(allTasksOf(TEST_ACCOUNT), task.id);
+    expect(found?.cost).toMatchObject({ settled, tokenCosts: expected });
+  });
+
+  it('without a maximum is known when its tokens are counted, counts for a budget set meanwhile, and is refused to one', async () => {
+    const apiKeyId = keyId();
+    const { reserved: _none, ...rest } = BY_TOKENS;
+    const cost: TaskCost = { reserved: null, ...rest };
+    const [counted, uncounted] = [(await take({ apiKeyId, cost })).task, (await take({ apiKeyId, cost })).task];
+    await keyBudget(apiKeyId, 100_000);
+    await completed(counted.id, usage(100, 1_000));
+    expect(await ledger(counted.id)).toEqual({ reserve: null, settle: 30_500 });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_500 });
+    await completed(uncounted.id);
+    expect(await ledger(uncounted.id)).toEqual({ reserve: null, settle: null });
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_500 });
+    await keyBudget(apiKeyId, 200_000);
+    expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 30_500 });
+    await expect(take({ apiKeyId, cost })).rejects.toMatchObject({ code: 'model_not_allowed', status: 403 });
   });
 
   it('is given back when the task fails, is cancelled, or ends at its deadline', async () => {

@@ -288,6 +288,25 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
 
   it('reads usage, and leaves out what is none', async () => {
     expect((await generate(image(png, { usage: USAGE }))).usage).toEqual(USAGE);
+    const input = { text_tokens: 31, image_tokens: 780, cached_tokens: 512 };
+    const output = { text_tokens: 60, image_tokens: 4_100 };
+    const usage = {
+      ...USAGE,
+      input_tokens: 811,
+      total_tokens: 4_971,
+      input_tokens_details: input,
+      output_tokens_details: output,
+    };
+    const svg = { input_tokens: 1_800, output_tokens: 6_200, total_tokens: 8_000 };
+    const author = { ...svg, reasoning_tokens: 2_100, model: 'gpt-5.6-terra' };
+    expect((await generate(image(png, { usage, svg_usage: author }))).usage).toEqual({ ...usage, svg_usage: svg });
+    const type = 'image_edit.completed';
+    const edited = { type, usage, ...inBase64(png) };
+    expect((await generate(events(edited, edited), { n: 2, partialImages: 1 })).usage).toEqual({
+      ...{ input_tokens: 1_622, output_tokens: 8_320, total_tokens: 9_942 },
+      input_tokens_details: { text_tokens: 62, image_tokens: 1_560, cached_tokens: 1_024 },
+      output_tokens_details: { text_tokens: 120, image_tokens: 8_200 },
+    });
     expect((await generate(image(png, { usage: { input_tokens: -1, output_tokens: 'x' } }))).usage).toBeUndefined();
     expect((await generate(image(png, { usage: null, error: null }))).usage).toBeUndefined();
   });

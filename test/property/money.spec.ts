@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -6,7 +8,12 @@ import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import type { Budget } from '#billing/budgets.js';
-import type { TaskCost } from '#billing/quote.js';
+import { quoteImage, type TaskCost } from '#billing/quote.js';
+import { modelOf } from '#catalog/catalog.js';
+import { parseCatalog } from '#catalog/parse-catalog.js';
+import type { TokenCosts } from '#contract/cost-view.js';
+import type { TokenClass } from '#contract/token-classes.js';
+import { tokenUsage } from '#providers/http/token-usage.js';
 import { mayBeCharged, type ProviderCall } from '#tasks/row/provider-call.js';
 import type { RequestIdentity } from '#tasks/intake/request-identity.js';
 import type { TaskIntake } from '#tasks/intake/task-intake.js';
@@ -108,6 +115,103 @@ function dueFor({
   const most = (amount / images) * Math.min(delivered, images);
   if (tokens === undefined) return most;
   return Math.min(most, Math.ceil((usage.input_tokens * tokens.input + usage.output_tokens * tokens.output) / 1e6));
+}
+
+/** What a server said, and what it comes to: tokens by class, null if nothing was counted. */
+interface SaidUsage {
+  readonly name: string;
+  readonly usage: unknown;
+  readonly svg_usage?: unknown;
+  /** At prices where images cost more than text, cached or not, and caching saves more for images. */
+  readonly tokens: Readonly<Partial<Record<TokenClass, number>>> | null;
+}
+
+interface Settled {
+  readonly reserved: string | null;
+  readonly settled: string | null;
+  readonly costs: TokenCosts | null;
+  readonly shown: TokenCosts | null;
+}
+
+const USAGES = readFileSync(join(import.meta.dirname, 'usages.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as SaidUsage);
+
+const MILLION = 1_000_000n;
+/** Prices of an image and of a million tokens; `written` is what the price book says, if it leaves classes out. */
+const PRICES = [
+  {
+    name: 'every-class',
+    most: '9000',
+    isByClass: true,
+    perMillion: {
+      ...{ input: '5', cached_input: '1.25', image_input: '8', cached_image_input: '2' },
+      ...{ output: '30', text_output: '10', svg_input: '2.5', svg_output: '15' },
+    },
+  },
+  {
+    name: 'odd-amounts',
+    most: '9000',
+    isByClass: true,
+    perMillion: {
+      ...{ input: '1.234567', cached_input: '0.123457', image_input: '7.654321', cached_image_input: '1.000003' },
+      ...{ output: '29.999999', text_output: '9.876543', svg_input: '2.345679', svg_output: '14.141593' },
+    },
+  },
+  {
+    name: 'without-maximum',
+    most: undefined,
+    isByClass: true,
+    perMillion: {
+      ...{ input: '5', cached_input: '1.25', image_input: '8', cached_image_input: '2' },
+      ...{ output: '30', text_output: '30', svg_input: '30', svg_output: '30' },
+    },
+    written: { input: '5', cached_input: '1.25', image_input: '8', cached_image_input: '2', output: '30' },
+  },
+  {
+    name: 'two-classes',
+    most: '0.04',
+    isByClass: false,
+    perMillion: {
+      ...{ input: '5', cached_input: '5', image_input: '5', cached_image_input: '5' },
+      ...{ output: '30', text_output: '30', svg_input: '30', svg_output: '30' },
+    },
+    written: { input: '5', output: '30' },
+  },
+] as const;
+const BOOK = parseCatalog(
+  `providers: { paid: { type: sandbox, free: false } }
+models:
+${PRICES.map(({ name, most, perMillion, ...price }) => {
+  const tokens = Object.entries('written' in price ? price.written : perMillion).map(
+    ([one, amount]) => `${one}: ${amount}`,
+  );
+  const images = most === undefined ? '' : `per_image: { 1k: ${most}, 2k: ${most}, 4k: ${most} }, `;
+  return `  ${name}:
+    kind: image
+    routes: [{ provider: paid }]
+    prices: [{ from: 2026-01-01, ${images}per_million_tokens: { ${tokens.join(', ')} } }]`;
+}).join('\n')}
+`,
+  'test',
+  {},
+);
+
+/** Millionths of a decimal number of units. */
+function microsOf(units: string): bigint {
+  const [whole = '', decimals = ''] = units.split('.');
+  return BigInt(whole + decimals.padEnd(6, '0'));
+}
+
+/** The bill by hand: every class at its price, and the sum rounded up to a whole millionth. */
+function dueForTokens(
+  tokens: NonNullable<SaidUsage['tokens']>,
+  perMillion: Readonly<Record<TokenClass, string>>,
+): bigint {
+  const classes = Object.keys(tokens) as TokenClass[];
+  const sum = classes.reduce((all, name) => all + BigInt(tokens[name] ?? 0) * microsOf(perMillion[name]), 0n);
+  return (sum + MILLION - 1n) / MILLION;
 }
 
 const isUsed = ({ spend, chats, images }: Record<string, unknown>): boolean =>
@@ -382,6 +486,62 @@ describe('the ledger', () => {
         }),
         runs(40),
       );
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  /** What a task settles whose provider reported this usage. */
+  async function settledFor(price: (typeof PRICES)[number], { usage, svg_usage: svg }: SaidUsage): Promise<Settled> {
+    const model = modelOf(BOOK, 'image', price.name);
+    if (model === undefined) throw new Error('no such model');
+    const asked = { pixels: { width: 1024, height: 1024 }, resolution: null, quality: null };
+    const order = quoteImage(BOOK, model, asked, new Date());
+    const [{ database, intake, transitions }] = processes as [(typeof processes)[number]];
+    const { task: created } = await intake.take(
+      command({ id: newTaskId(), accountId: 'acct_tokens', apiKeyId: 'key_tokens', cost: order }),
+      900_000,
+    );
+    const { attempt = 0 } = (await transitions.claim(created.id, 'worker', 20_000)) ?? {};
+    const result = { images: [IMAGE], usage: tokenUsage(usage, svg), warnings: [] };
+    const ended = await transitions.complete({ id: created.id, attempt }, result);
+    const { rows } = await database.pool.query<Settled>(
+      `SELECT reserve.amount_micros AS reserved, settle.amount_micros AS settled, settle.token_costs AS costs, cost -> 'tokenCosts' AS shown
+       FROM charges AS settle JOIN charges AS reserve USING (task_id) JOIN tasks ON id = task_id
+       WHERE task_id = $1 AND settle.kind = 'settle' AND reserve.kind = 'reserve'`,
+      [created.id],
+    );
+    expect([ended === undefined, rows.length]).toEqual([false, 1]);
+    return rows[0] as Settled;
+  }
+
+  it.each(PRICES.map((price) => [price.name, price] as const))(
+    'bills every usage that servers report to the millionth, and never more than was quoted: %s',
+    async (_name, price) => {
+      expect(USAGES.length).toBeGreaterThanOrEqual(100);
+      for (const said of USAGES) {
+        const { reserved: quoted, settled, costs, shown } = await settledFor(price, said);
+        const most = price.most === undefined ? null : microsOf(price.most);
+        const byHand = said.tokens && dueForTokens(said.tokens, price.perMillion);
+        const due = byHand === null || (most !== null && byHand > most) ? most : byHand;
+        expect([said.name, settled, quoted]).toEqual([said.name, due?.toString() ?? null, most?.toString() ?? null]);
+        expect([said.name, shown]).toEqual([said.name, costs]);
+        if (said.tokens === null || byHand === null) expect([said.name, costs]).toEqual([said.name, null]);
+        else {
+          const amounts = Object.entries(costs ?? {}) as [TokenClass, { tokens: number; amount: number }][];
+          expect([said.name, amounts.reduce((sum, [, { amount }]) => sum + BigInt(amount), 0n)]).toEqual([
+            said.name,
+            byHand,
+          ]);
+          for (const [name, { tokens, amount }] of amounts) {
+            const off = BigInt(amount) * MILLION - BigInt(tokens) * microsOf(price.perMillion[name]);
+            expect([said.name, name, off > -MILLION && off < MILLION]).toEqual([said.name, name, true]);
+          }
+          if (price.isByClass) {
+            const found = Object.fromEntries(amounts.map(([name, { tokens }]) => [name, tokens]));
+            expect([said.name, found]).toEqual([said.name, said.tokens]);
+          }
+        }
+      }
     },
     PROPERTY_TIMEOUT_MS,
   );

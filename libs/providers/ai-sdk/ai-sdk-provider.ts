@@ -9,6 +9,7 @@ import type {
 } from '../image-provider.js';
 import { errorWords } from '../http/error-body.js';
 import { isModeration } from '../http/moderation.js';
+import { tokenUsage } from '../http/token-usage.js';
 import { ProviderError } from '../provider-error.js';
 import { blocked, libraryFailed, withoutImage } from './failures.js';
 import { GuardedFetch } from './guarded-fetch.js';
@@ -120,12 +121,7 @@ export class AiSdkProvider implements ImageProvider {
 
 function usageOf({ usage }: LibraryAnswer): ImageUsage | undefined {
   const { inputTokens, outputTokens, totalTokens } = usage ?? {};
-  if (!isCount(inputTokens) || !isCount(outputTokens) || !isCount(totalTokens)) return undefined;
-  return { input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: totalTokens };
-}
-
-function isCount(value: number | undefined): value is number {
-  return Number.isSafeInteger(value);
+  return tokenUsage({ input_tokens: inputTokens, output_tokens: outputTokens, total_tokens: totalTokens });
 }
 
 function inPlainWords(warning: LibraryAnswer['warnings'][number]): string {

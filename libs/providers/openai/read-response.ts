@@ -6,7 +6,7 @@ import { errorInside, isRefusal, refusal, unusable } from '../http/failures.js';
 import { maxImageBytes, type NamedImage } from '../http/fetch-image.js';
 import { isImage } from '../http/found-images.js';
 import { valueAt } from '../http/json-value.js';
-import { tokenUsage } from '../http/token-usage.js';
+import { usageOfBoth } from '../http/token-usage.js';
 import { type Upstream, type UpstreamResponse } from '../http/upstream.js';
 import { ProviderError } from '../provider-error.js';
 import { readDocument, type ResponseDocument } from './response-document.js';
@@ -72,7 +72,7 @@ async function readStream(answer: UpstreamResponse, options: ReadingOptions): Pr
       left -= document.images.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
       if (left < 0 && images.length > 0) break;
       images.push(...document.images.slice(0, options.n - images.length));
-      usage = sumOf(usage, document.usage);
+      usage = usageOfBoth(usage, document.usage);
       if (images.length >= options.n) break;
     }
   } catch (error) {
@@ -103,15 +103,6 @@ async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): A
     }
   }
   if (images === 0) throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
-}
-
-/** Each event reports the usage of its own image. */
-function sumOf(one: ImageUsage | undefined, other: ImageUsage | undefined): ImageUsage | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return tokenUsage((name) => {
-    const [a, b] = [one, other].map((usage) => valueAt(usage, ...name.split('.')));
-    return typeof a === 'number' && typeof b === 'number' ? a + b : undefined;
-  });
 }
 
 /** What a missing image may have cost: an empty entry means that it was generated. */

@@ -68,7 +68,7 @@ function documentOf(value: unknown, answer: JsonResponse): ResponseDocument {
     partialIndex: typeof index === 'number' ? index : undefined,
     error: errorIn(value, entries),
     value,
-    usage: tokenUsage((name) => valueAt(value, 'usage', ...name.split('.'))),
+    usage: tokenUsage(valueAt(value, 'usage'), valueAt(value, 'svg_usage')),
   };
 }
 

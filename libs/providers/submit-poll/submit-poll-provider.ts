@@ -118,7 +118,7 @@ export class SubmitPollProvider implements ImageProvider {
     const images = await this.imagesOf(found, request.n, context);
     if (images === undefined) return waiting(waitedMs, undefined);
     context.onProgress(100);
-    const usage = tokenUsage((name) => valueAt(found.task, 'usage', ...name.split('.')));
+    const usage = tokenUsage(valueAt(found.task, 'usage'), valueAt(found.task, 'svg_usage'));
     return {
       images,
       ...(usage === undefined ? {} : { usage }),

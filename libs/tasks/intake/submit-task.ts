@@ -76,7 +76,8 @@ export class SubmitTask {
       if (intake.attached) this.metrics.tasksAttached.inc();
       else {
         this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
-        if (command.cost?.reserved === null) this.metrics.tasksUnpriced.inc({ model: command.model });
+        const { reserved, tokens } = command.cost ?? {};
+        if (reserved === null && tokens === undefined) this.metrics.tasksUnpriced.inc({ model: command.model });
         await this.enqueue(command, place, intake);
       }
       return intake;

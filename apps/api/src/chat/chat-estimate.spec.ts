@@ -2,7 +2,7 @@ import { costOfChat, estimatedInput, expectedOutput, OutputMeter, reserveOf } fr
 import { CHAT_COMPLETIONS, RESPONSES } from './chat-api.js';
 import { readChatRequest } from './chat-request.js';
 
-const PRICES = { input: 1_000_000, cachedInput: 100_000, output: 1_000_000 };
+const PRICES = { input: 1_000_000, cached_input: 100_000, output: 1_000_000 };
 const chat = (fields = '') => readChatRequest(Buffer.from(`{"model":"m","messages":["abcdefgh"]${fields}}`));
 const ofStream = (...texts: string[]): number => {
   const meter = new OutputMeter(true, CHAT_COMPLETIONS);

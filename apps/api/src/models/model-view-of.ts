@@ -2,6 +2,7 @@ import { priceAt, type Catalog, type ModelEntry } from '#catalog/catalog.js';
 import type { ModelCapabilities, ModelLimits, ModelPrice, ModelView } from '#contract/model-view.js';
 import { PIXEL_LIMITS, RESOLUTIONS } from '#contract/pixel-table.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
+import { classPrices } from '#contract/token-classes.js';
 
 /** 2026-04-21, when gpt-image-2 was released; the catalog has no dates. */
 const CREATED = 1_776_729_600;
@@ -73,16 +74,14 @@ function priceOf(model: ModelEntry, { currency }: Catalog, now: Date): ModelPric
   return {
     currency,
     ...(images && { per_image: Object.fromEntries(perImage) as ModelPrice['per_image'] & object }),
-    ...(tokens && {
-      per_million_tokens: inUnits({
-        input: tokens.input,
-        ...(tokens.cachedInput === undefined ? {} : { cached_input: tokens.cachedInput }),
-        output: tokens.output,
-      }),
-    }),
+    ...(tokens && { per_million_tokens: classPrices(tokens, inUnit) }),
   };
 }
 
 function inUnits(micros: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(micros).map(([name, amount]) => [name, amount / MICROS]));
+  return Object.fromEntries(Object.entries(micros).map(([name, amount]) => [name, inUnit(amount)]));
+}
+
+function inUnit(micros: number): number {
+  return micros / MICROS;
 }

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { ClassPrices } from '#contract/token-classes.js';
 import { get, send } from './request.ts';
 import type { Schema } from './generated/schema.ts';
 
@@ -38,12 +39,7 @@ export interface PriceSource {
   readonly from: string;
   readonly per_image?: Readonly<Record<'1k' | '2k' | '4k', TierPrice>>;
   readonly cancelled?: number;
-  readonly per_million_tokens?: {
-    readonly input: number;
-    readonly cached_input?: number;
-    readonly output: number;
-    readonly covers?: readonly string[];
-  };
+  readonly per_million_tokens?: ClassPrices & { readonly covers?: readonly string[] };
 }
 
 /** A model as in models.yaml. */

@@ -4,6 +4,7 @@ import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
+import { TOKEN_CLASSES } from '#contract/token-classes.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import type { TaskScope } from '#tasks/row/task.js';
@@ -20,6 +21,7 @@ import { VisibleTasks } from './visible-tasks.js';
 const HEAD = [
   ...['id', 'created_at', 'finished_at', 'status', 'error', 'reason', 'model', 'provider', 'key', 'size', 'resolution'],
   ...['duration_ms', 'cost', 'currency', 'prompt'],
+  ...TOKEN_CLASSES.flatMap((name) => [`${name}_tokens`, `${name}_cost`]),
 ];
 
 /** Bulk actions on all tasks that match a filter and that the user may see. */
@@ -51,6 +53,10 @@ export class ManyTasksController {
         ...[row.model, row.provider, row.key.name, row.size, row.resolution],
         row.finished_at === null ? null : Date.parse(row.finished_at) - Date.parse(row.created_at),
         ...[row.cost?.amount ?? null, row.cost?.currency ?? null, row.prompt],
+        ...TOKEN_CLASSES.flatMap((name) => {
+          const { tokens = null, amount = null } = row.cost?.token_costs?.find((one) => one.class === name) ?? {};
+          return [tokens, amount];
+        }),
       ]),
     ]);
   }

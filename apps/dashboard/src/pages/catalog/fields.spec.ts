@@ -109,6 +109,13 @@ describe('the form of a model', () => {
             per_image: { '1k': 0, '2k': 0, '4k': 0 },
             per_million_tokens: { input: 1, cached_input: 0.1, output: 2 },
           },
+          {
+            from: '2026-03-01',
+            per_million_tokens: {
+              ...{ input: 5, cached_input: 1.25, image_input: 8, cached_image_input: 2 },
+              ...{ output: 30, text_output: 10, svg_input: 2.5, svg_output: 15 },
+            },
+          },
         ],
       },
     ],
@@ -133,7 +140,7 @@ describe('the form of a model', () => {
     expect(modelFields({ name: 'm', entry }).prices[0]?.cancelled_percent).toBe(7);
   });
 
-  it('replaces a model of the installation without its other names and its end, which are of its provider', () => {
+  it('replaces a model of the installation without its other names, its end and its prices, which are of its provider', () => {
     const entry = {
       kind: 'image',
       aliases: ['other'],
@@ -141,6 +148,7 @@ describe('the form of a model', () => {
       successors: ['n'],
       accepts: { input_fidelities: [] },
       routes: [{ provider: 'openai' }],
+      prices: [{ from: '2026-11-28', per_million_tokens: { input: 5, output: 30 } }],
     } as const;
     const replaced = { name: 'm', owner: 'built-in', entry, problems: [], replaces_built_in: false } as const;
     const fields = newModelFields('main', { ...replaced, problems: [] });

@@ -1,4 +1,6 @@
+import { TOKEN_CLASSES, type ClassPrices, type TokenClass } from '#contract/token-classes.js';
 import type { CatalogModel, ModelSource, PriceSource, RouteSource, TierPrice } from '../../api/catalog.ts';
+import { tokenClassesOf } from '../../parts/token-classes.ts';
 
 type Num = number | string;
 
@@ -37,9 +39,7 @@ export interface PriceFields {
   tiers: Record<Tier, string>;
   /** Percent of the image price. */
   cancelled_percent: Num;
-  input: Num;
-  cached_input: Num;
-  output: Num;
+  tokens: Record<TokenClass, Num>;
   covers: readonly string[];
 }
 
@@ -58,12 +58,16 @@ export function newPrice(): PriceFields {
 }
 
 /**
- * Fields of a new model: like `replaced`, if given, but with a route only to `provider`, and without other names: the
- * sandbox draws the same for all of them, but a provider sells different models under these.
+ * Fields of a new model: like `replaced`, if given, but with a route only to `provider`, and without the prices of its
+ * own. Without other names, too: the sandbox draws the same for all of them, but a provider sells different models under
+ * these.
  */
 export function newModelFields(provider: string, replaced?: CatalogModel): ModelFields {
   const { name = '', entry } = replaced ?? {};
-  return modelFields({ name, entry: { ...(entry ?? { kind: 'image' }), aliases: [], routes: [{ provider }] } });
+  return modelFields({
+    name,
+    entry: { ...(entry ?? { kind: 'image' }), aliases: [], routes: [{ provider }], prices: [] },
+  });
 }
 
 /** What a model keeps with another provider: not when its own provider ends it. */
@@ -114,11 +118,19 @@ function priceFields({ from, per_image: images, cancelled, per_million_tokens: t
     tiers: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') },
     // 0.07 * 100 is not an integer.
     cancelled_percent: cancelled === undefined ? '' : Number((cancelled * 100).toFixed(6)),
-    input: tokens?.input ?? '',
-    cached_input: tokens?.cached_input ?? '',
-    output: tokens?.output ?? '',
+    tokens: Object.fromEntries(TOKEN_CLASSES.map((name) => [name, tokens?.[name] ?? ''])) as Record<TokenClass, Num>,
     covers: tokens?.covers ?? [],
   };
+}
+
+/** Whether any class of tokens has a price; then input and output need one. */
+export function hasTokens({ tokens }: PriceFields, kind: ModelFields['kind']): boolean {
+  return tokenClassesOf(kind).some(([name]) => tokens[name] !== '');
+}
+
+/** Whether images have prices: they need them unless tokens have some. */
+export function hasTiers({ tiers }: PriceFields): boolean {
+  return TIERS.some((name) => tiers[name].trim() !== '');
 }
 
 /** "0.02", or "auto 0.02, high 0.08" when qualities differ. */
@@ -188,19 +200,23 @@ function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource
 }
 
 function priceSource(price: PriceFields, kind: ModelFields['kind']): PriceSource {
-  const { from, tiers, covers, input, output, cancelled_percent: percent } = price;
+  const { from, tiers, covers, tokens, cancelled_percent: percent } = price;
   const tier = (name: Tier): TierPrice => tierPrice(tiers[name]) ?? 0;
-  const tokens = {
-    input: Number(input),
-    ...numbers(price, 'cached_input'),
-    output: Number(output),
-    ...(covers.length === 0 ? {} : { covers }),
+  const classes = tokenClassesOf(kind).map(([name]) => name);
+  const perMillion: ClassPrices = {
+    input: Number(tokens.input),
+    output: Number(tokens.output),
+    ...numbers(tokens, ...classes),
   };
   return {
     from,
-    ...(kind === 'chat' ? {} : { per_image: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') } }),
+    ...(kind === 'chat' || !hasTiers(price)
+      ? {}
+      : { per_image: { '1k': tier('1k'), '2k': tier('2k'), '4k': tier('4k') } }),
     ...(kind === 'chat' || percent === '' ? {} : { cancelled: Number(percent) / 100 }),
-    ...(input === '' && output === '' ? {} : { per_million_tokens: tokens }),
+    ...(hasTokens(price, kind)
+      ? { per_million_tokens: { ...perMillion, ...(covers.length === 0 ? {} : { covers }) } }
+      : {}),
   };
 }
 

@@ -4,7 +4,16 @@ import { CATALOG_VIEWS, type CatalogModel, type ReadCatalog } from '../../api/ca
 import { RequestError, send } from '../../api/request.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { NAME_RULE, nameProblem, ReplacedNote, replacedBy } from './entry-name.tsx';
-import { keptOf, modelEntry, modelFields, newModelFields, tierPrice, type ModelFields } from './model-fields.ts';
+import {
+  hasTiers,
+  hasTokens,
+  keptOf,
+  modelEntry,
+  modelFields,
+  newModelFields,
+  tierPrice,
+  type ModelFields,
+} from './model-fields.ts';
 import { PriceInputs } from './price-inputs.tsx';
 import { RouteInputs } from './route-inputs.tsx';
 import { useSave } from '../../parts/use-save.ts';
@@ -19,8 +28,12 @@ interface ModelFormProps {
   readonly onClose: () => void;
 }
 
-const notAPrice = (text: string): string | null =>
-  tierPrice(text) === undefined ? 'Enter an amount such as 0.04' : null;
+/** Images need prices, all or none of them, unless tokens have some. */
+function tierProblem(text: string, { kind, prices }: ModelFields, path: string): string | null {
+  const price = prices[Number(path.split('.')[1])];
+  const isNeeded = price === undefined || hasTiers(price) || !hasTokens(price, kind);
+  return kind === 'image' && isNeeded && tierPrice(text) === undefined ? 'Enter an amount such as 0.04' : null;
+}
 
 /** Adds or changes a model of the console: its routes and prices. */
 export function ModelForm({ catalog, existing, replaced, provider, onClose }: ModelFormProps) {
@@ -31,9 +44,9 @@ export function ModelForm({ catalog, existing, replaced, provider, onClose }: Mo
       name: nameProblem,
       prices: {
         tiers: {
-          '1k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
-          '2k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
-          '4k': (text: string, { kind }: ModelFields) => (kind === 'chat' ? null : notAPrice(text)),
+          '1k': tierProblem,
+          '2k': tierProblem,
+          '4k': tierProblem,
         },
       },
     },

@@ -11,7 +11,8 @@ import {
 } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { AddItem, RemoveItem } from '../../parts/list-inputs.tsx';
-import { newPrice, TIERS, type ModelFields } from './model-fields.ts';
+import { tokenClassesOf } from '../../parts/token-classes.ts';
+import { hasTiers, hasTokens, newPrice, TIERS, type ModelFields } from './model-fields.ts';
 
 /** Aligns the inputs of a row, with or without descriptions. */
 const BELOW: NonNullable<InputWrapperProps['inputWrapperOrder']> = ['label', 'input', 'description', 'error'];
@@ -32,8 +33,8 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
           What callers pay, in {currency}, oldest first. Without a price, costs are recorded as unknown, except for free
           providers.
         </Text>
-        {prices.map(({ id }, index) => (
-          <Box key={id} className="surface" p="sm">
+        {prices.map((price, index) => (
+          <Box key={price.id} className="surface" p="sm">
             <Group align="flex-start" wrap="nowrap" gap="xs">
               <SimpleGrid cols={{ base: 2, sm: 3 }} flex={1} spacing="xs">
                 <TextInput label="From (UTC)" type="date" required {...form.getInputProps(`prices.${index}.from`)} />
@@ -43,33 +44,21 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
                       key={tier}
                       label={`${tier.toUpperCase()} image`}
                       placeholder="0.04"
-                      required
+                      required={hasTiers(price) || !hasTokens(price, kind)}
                       {...form.getInputProps(`prices.${index}.tiers.${tier}`)}
                     />
                   ))}
-                <NumberInput
-                  label="Input"
-                  description="1M tokens"
-                  inputWrapperOrder={BELOW}
-                  min={0}
-                  required={kind === 'chat'}
-                  {...form.getInputProps(`prices.${index}.input`)}
-                />
-                <NumberInput
-                  label="Cached input"
-                  description="1M tokens"
-                  inputWrapperOrder={BELOW}
-                  min={0}
-                  {...form.getInputProps(`prices.${index}.cached_input`)}
-                />
-                <NumberInput
-                  label="Output"
-                  description="1M tokens"
-                  inputWrapperOrder={BELOW}
-                  min={0}
-                  required={kind === 'chat'}
-                  {...form.getInputProps(`prices.${index}.output`)}
-                />
+                {tokenClassesOf(kind).map(([name, label]) => (
+                  <NumberInput
+                    key={name}
+                    label={label}
+                    description="1M tokens"
+                    inputWrapperOrder={BELOW}
+                    min={0}
+                    required={(name === 'input' || name === 'output') && (kind === 'chat' || hasTokens(price, kind))}
+                    {...form.getInputProps(`prices.${index}.tokens.${name}`)}
+                  />
+                ))}
                 {kind === 'image' && (
                   <NumberInput
                     label="Charge if canceled"
@@ -89,7 +78,9 @@ export function PriceInputs({ form, currency }: PriceInputsProps) {
         ))}
         {kind === 'image' && last >= 0 && (
           <Text size="xs" c="dimmed">
-            A price is one amount, or one for each quality: “auto 0.02, high 0.08”.
+            The price of an image is one amount, or one for each quality: “auto 0.02, high 0.08”. With prices of tokens,
+            it is the most that an image costs; without it, callers with a budget can’t use the model. A kind of tokens
+            without a price costs as much as the text, the images, or the output that it is part of.
           </Text>
         )}
         <Group>

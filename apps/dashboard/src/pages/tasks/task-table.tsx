@@ -182,7 +182,7 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
         </Text>
       </Table.Td>
       <Table.Td ta="right" visibleFrom="sm">
-        {task.cost?.amount === null ? (
+        {task.cost?.amount === null && task.finished_at !== null ? (
           <Link to="/tasks/$id" params={{ id: task.id }} className="row-time" title={NO_PRICE} tabIndex={-1}>
             {money(task.cost)}
           </Link>

@@ -8,13 +8,14 @@ import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { Cost } from '../../parts/cost.tsx';
-import { dayOf, dimensions, duration, fullTime, shortPrompt } from '../../parts/format.ts';
+import { amountIn, dayOf, dimensions, duration, fullTime, money, shortPrompt } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { snippetsOf } from '../../parts/snippets.ts';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { TOKEN_LABELS } from '../../parts/token-classes.ts';
 import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
@@ -232,7 +233,8 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(orderer === null ? [] : [['Created by', orderer] satisfies [string, ReactNode]]),
     ...(task.provider === null ? [] : [['Provider', task.provider] satisfies [string, ReactNode]]),
     ...(took === null ? [] : [['Duration', duration(took)] satisfies [string, ReactNode]]),
-    ['Cost', <TaskCost key="cost" cost={task.cost} />],
+    ['Cost', <TaskCost key="cost" cost={task.cost} finished_at={task.finished_at} />],
+    ...tokenFacts(task.cost),
     ...(task.sizes === undefined ? [] : sizeFacts(task.sizes)),
     ...(task.provenance === undefined
       ? []
@@ -283,14 +285,24 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
 
 const COST_NOTES = { reserved: ' (reserved)', settled: '', unpriced: '' };
 
-function TaskCost({ cost }: Pick<TaskDetail, 'cost'>) {
+function TaskCost({ cost, finished_at: finishedAt }: Pick<TaskDetail, 'cost' | 'finished_at'>) {
   if (cost?.state === 'refunded') return 'Not charged';
+  // Its tokens may have a price, and are not counted yet.
+  if (cost?.state === 'unpriced' && finishedAt === null) return money(cost);
   return (
     <>
       <Cost cost={cost} />
       {cost !== null && COST_NOTES[cost.state]}
     </>
   );
+}
+
+/** What the cost consists of; it is less than their sum if an image has a maximum. */
+function tokenFacts(cost: TaskDetail['cost']): [string, ReactNode][] {
+  return (cost?.token_costs ?? []).map(({ class: name, tokens, amount }) => [
+    TOKEN_LABELS[name],
+    `${tokens.toLocaleString('en')} tokens, ${amountIn(amount, cost?.currency ?? '')}`,
+  ]);
 }
 
 function labelOf(name: string): string {
