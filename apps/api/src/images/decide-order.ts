@@ -14,6 +14,7 @@ import { assertFields } from '#contract/field-rule.js';
 import { optionsOf, wellFormed } from '#contract/image-options.js';
 import { DEFAULT_IMAGE_MODEL, type ImageOptions, type ImageReference } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
+import { sentPlace } from '#contract/other-names.js';
 import {
   DEFAULT_RESOLUTION,
   isImageSize,
@@ -29,7 +30,7 @@ import { notConverted } from '#images/conversion.js';
 import type { TaskCommand, TaskInput, TaskOptions } from '#tasks/row/task.js';
 import { mayUseModel, type Caller } from '../auth/caller.js';
 import type { ApiConfig } from '../common/api.config.js';
-import type { Asked, ImageFields, StoredFiles } from './asked.js';
+import type { Asked, StoredFiles } from './asked.js';
 import { namedModel, servedModel } from './image-models.js';
 import { plainName } from './image-query.js';
 
@@ -133,7 +134,7 @@ export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
     prompt: wellFormed(fields.prompt),
     options: taskOptions(draft, ignored),
     callbackUrl: fields.callback_url ?? null,
-    images: asked.files ?? referencesIn(fields),
+    images: asked.files ?? referencesIn(asked),
     format: fields.response_format ?? caller.defaultResponseFormat ?? terms.config.defaultResponseFormat,
     streamed: fields.stream === true,
     ignored,
@@ -318,11 +319,13 @@ export function frameOf(size: string, fields: Pick<ImageOptions, 'resolution'>):
 }
 
 /** A generation names its images in `image_urls`, an edit in `images` and `mask`. */
-function referencesIn({ image_urls: urls, images = [], mask }: ImageFields): Exclude<Order['images'], StoredFiles> {
+function referencesIn({ fields, sentAs }: Asked): Exclude<Order['images'], StoredFiles> {
+  const { image_urls: urls, images = [], mask } = fields;
   const references =
     urls?.map((reference, index) => ({ reference, param: `image_urls[${index}]` })) ??
     images.map((image, index) => referenceIn(image, `images[${index}]`));
-  return { references, mask: mask && referenceIn(mask, 'mask') };
+  const named = (one: Reference): Reference => ({ ...one, param: sentPlace(one.param, sentAs) });
+  return { references: references.map(named), mask: mask && named(referenceIn(mask, 'mask')) };
 }
 
 /** Of a valid item, which has either. */
