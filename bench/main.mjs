@@ -15,6 +15,7 @@ const NAMES = [
   'fairness',
   'polls',
   'chat',
+  'responses',
   'waiting-callers',
   'many-callers',
   'large-results',

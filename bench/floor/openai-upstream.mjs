@@ -30,6 +30,29 @@ const last = piece({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], 
 const count = piece({ choices: [], usage: CHAT_USAGE });
 const END = Buffer.from('data: [DONE]\n\n');
 
+const TEXT = 'word '.repeat(PIECES);
+const RESPONSE_USAGE = { input_tokens: 12, output_tokens: PIECES, total_tokens: 12 + PIECES };
+const message = (status, content) => ({ id: 'msg_bench', type: 'message', status, role: 'assistant', content });
+const spoken = { type: 'output_text', text: TEXT, annotations: [], logprobs: [] };
+const responseOf = (id, fields) => ({
+  ...{ id, object: 'response', created_at: HEAD.created, status: 'completed', error: null, incomplete_details: null },
+  ...{ instructions: null, model: HEAD.model, output: [], parallel_tool_calls: true, previous_response_id: null },
+  ...{ store: true, temperature: 1, text: { format: { type: 'text' } }, tool_choice: 'auto', tools: [], top_p: 1 },
+  ...{ usage: null, user: null, metadata: {}, ...fields },
+});
+const event = (type, fields) => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+const PLACE = { item_id: 'msg_bench', output_index: 0, content_index: 0 };
+/** What lies between the events that have the response itself. */
+const SPEAKING = [
+  event('response.output_item.added', { output_index: 0, item: message('in_progress', []) }),
+  event('response.content_part.added', { ...PLACE, part: { ...spoken, text: '' } }),
+  ...Array(PIECES).fill(event('response.output_text.delta', { ...PLACE, delta: 'word ', logprobs: [] })),
+  event('response.output_text.done', { ...PLACE, text: TEXT, logprobs: [] }),
+  event('response.content_part.done', { ...PLACE, part: spoken }),
+  event('response.output_item.done', { output_index: 0, item: message('completed', [spoken]) }),
+].map((text) => Buffer.from(text));
+let responses = 0;
+
 /** As large as a provider's response: a real image of 1024 x 1024. */
 const IMAGE = await noisePng(1024);
 const IMAGE_USAGE = {
@@ -54,6 +77,7 @@ const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) =>
     const { pathname, searchParams } = new URL(request.url, 'http://provider');
     const body = Buffer.concat(chunks);
     if (pathname === '/v1/chat/completions') chat(response, body);
+    else if (pathname === '/v1/responses') respond(response, body);
     else if (pathname.startsWith('/v1/images/')) void image(response, body);
     else if (pathname === '/image.png') send(response, 'image/png', IMAGE);
     else if (pathname === '/latency') {
@@ -77,6 +101,21 @@ function send(response, type, body) {
 function chat(response, body) {
   if (body.includes('"stream":true')) stream(response, body.includes('"include_usage":true'));
   else send(response, 'application/json', WHOLE);
+}
+
+/** Each response has an id of its own, as the rows of stored ones do. */
+function respond(response, body) {
+  const id = `resp_bench_${process.pid}_${++responses}`;
+  const begun = { status: 'in_progress' };
+  const whole = responseOf(id, { output: [message('completed', [spoken])], usage: RESPONSE_USAGE });
+  if (!body.includes('"stream":true')) return send(response, 'application/json', Buffer.from(JSON.stringify(whole)));
+  const said = (type, state) => event(type, { response: state });
+  write(response, [
+    said('response.created', responseOf(id, begun)),
+    said('response.in_progress', responseOf(id, begun)),
+    ...SPEAKING,
+    said('response.completed', whole),
+  ]);
 }
 
 /** Prompts of calls that must not be lost contain `n-<number>`; a call is paid when it starts. */
@@ -122,10 +161,13 @@ function sha256(bytes) {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Writes each piece separately, in its own turn of the event loop. */
 function stream(response, counted) {
+  write(response, [...Array(PIECES).fill(word), last, ...(counted ? [count] : []), END]);
+}
+
+/** Writes each piece separately, in its own turn of the event loop. */
+function write(response, pieces) {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const pieces = [...Array(PIECES).fill(word), last, ...(counted ? [count] : []), END];
   const next = (index) => {
     if (response.destroyed) return;
     response.write(pieces[index]);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { QueuePosition } from '#queue/fair-order.js';
 import { ResultLinks } from '#storage/result-links.js';
+import { imageTaskView, type ImageTaskView } from '#contract/image-task-view.js';
 import { taskView, type ImageLink, type TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import type { TaskImage, TaskSummary } from '#tasks/row/task.js';
@@ -32,11 +33,22 @@ export class TaskLinks {
     return taskView(viewed, (image) => this.linkTo(task, image));
   }
 
+  /** The task in the dialect of sub2api; undefined once its images have expired. */
+  imageTask(task: TaskSummary): ImageTaskView | undefined {
+    const urls = (task.images ?? []).flatMap((image) => this.linkTo(task, image).url ?? []);
+    if (task.status === 'completed' && urls.length === 0) return undefined;
+    return imageTaskView({ task, urls, expiresAt: this.expiryOf(task) });
+  }
+
+  /** Until when a task's images are kept, at least, in Unix seconds. */
+  expiryOf({ createdAt, finishedAt }: TaskSummary): number {
+    return this.links.objectExpiresAt(finishedAt ?? createdAt);
+  }
+
   /** The link to an image, without a URL once the image has expired. */
   linkTo(task: KeptTask, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
     const link = this.links.linkFor({ objectKey: image.key, finishedAt, isKept: task.isKept === true });
-    if (link !== undefined) return link;
-    return { url: undefined, expiresAt: this.links.objectExpiresAt(finishedAt) };
+    return link ?? { url: undefined, expiresAt: this.expiryOf(task) };
   }
 }

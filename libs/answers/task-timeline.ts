@@ -29,7 +29,7 @@ function callView(call: ProviderCall, mayRun: boolean): TaskEventView {
     ...(call.upstreamId === undefined ? {} : { upstream_id: call.upstreamId }),
     ...(endedAt === undefined ? {} : { ended: seconds(new Date(endedAt)) }),
     outcome: isRunning ? 'running' : outcome,
-    ...(code === undefined ? {} : { code: publicCode(code) }),
+    ...(code === undefined ? {} : { code: publicCode(code) ?? code }),
     ...(isRunning ? {} : { charged }),
   };
 }

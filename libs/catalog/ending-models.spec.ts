@@ -33,22 +33,24 @@ describe('models that end', () => {
   });
 
   it('are refused from their day on, with what to use instead', () => {
-    const refused = (name: string, day: string, kind: 'image' | 'chat' = 'image') =>
-      endedText(CATALOG, kind, name, new Date(`${day}T00:00:00Z`));
+    const refused = (name: string, day: string) => endedText(CATALOG, name, new Date(`${day}T00:00:00Z`));
     expect(refused('sketch', '2027-01-14')).toBeUndefined();
     expect(refused('sketch', '2027-01-15')).toBe(
       'The model was shut down on 2027-01-15. Use poster. Available: poster, gpt-image-1-mini, gpt-image-1',
     );
-    expect(refused('talk', '2026-11-28', 'chat')).toBe('The model was shut down on 2026-10-01.');
-    expect(refused('dall-e-3', '2026-11-28')).toBe(
-      'The model was shut down on 2026-05-12. Use gpt-image-2. Available: poster, gpt-image-1-mini, gpt-image-1, sketch',
-    );
+    expect(refused('talk', '2026-11-28')).toBe('The model was shut down on 2026-10-01.');
+    for (const name of ['dall-e-3', 'DALL-E-3']) {
+      expect(refused(name, '2026-11-28')).toBe(
+        'The model was shut down on 2026-05-12. Use gpt-image-2. Available: poster, gpt-image-1-mini, gpt-image-1, sketch',
+      );
+    }
     expect(refused('chatgpt-image-latest', '2026-11-30')).toBeUndefined();
     expect(refused('constructor', '2026-11-30')).toBeUndefined();
   });
 
   it('are served where the operator gives their name to another one', () => {
-    expect(endedText(CATALOG, 'image', 'dall-e-2', new Date('2026-11-28'))).toBeUndefined();
-    expect(endedText(CATALOG, 'image', 'gpt-image-1', new Date('2026-11-28'))).toBeUndefined();
+    for (const name of ['dall-e-2', 'gpt-image-1', 'GPT-Image-1']) {
+      expect(endedText(CATALOG, name, new Date('2026-11-28'))).toBeUndefined();
+    }
   });
 });

@@ -1,12 +1,4 @@
-import {
-  hasEnded,
-  modelOf,
-  servedNames,
-  type Catalog,
-  type ModelEnd,
-  type ModelEntry,
-  type ModelKind,
-} from './catalog.js';
+import { findModel, hasEnded, servedNames, type Catalog, type ModelEnd, type ModelEntry } from './catalog.js';
 import { OPENAI_HOST, openAiEnd } from './openai-models.js';
 
 /** Operators learn of an end this long before it, in days. */
@@ -39,15 +31,17 @@ export function endingText(model: EndingModel, now: Date): string {
 
 /**
  * Tells callers that a model has ended, and what to use instead; undefined if it has not, or is unknown. A name that the
- * catalog gives to a model, as an alias for example, means that model.
+ * catalog gives to a model, as an alias for example, means that model. Case does not matter: whoever writes an old name
+ * in another one learns more from this than from hearing that there is no such model.
  */
-export function endedText(catalog: Catalog, kind: ModelKind, name: string, now: Date): string | undefined {
-  const model = modelOf(catalog, kind, name);
-  const end = model === undefined ? openAiEnd(name) : model.end;
+export function endedText(catalog: Catalog, name: string, now: Date): string | undefined {
+  const lower = name.toLowerCase();
+  const model = findModel(catalog, name) ?? findModel(catalog, lower);
+  const end = model === undefined ? openAiEnd(lower) : model.end;
   if (end === undefined || !hasEnded(end, now)) return undefined;
   const { shutdownDate, successors } = end;
   const instead = successors.length === 0 ? '' : ` Use ${oneOf(successors)}.`;
-  const served = servedNames(catalog, kind, now);
+  const served = servedNames(catalog, model?.kind ?? 'image', now);
   const available = served.length === 0 ? '' : ` Available: ${served.join(', ')}`;
   return `The model was shut down on ${shutdownDate}.${instead}${available}`;
 }

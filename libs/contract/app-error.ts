@@ -3,11 +3,11 @@ import { errorKind, publicCode, type ErrorCode, type ErrorType } from './error-c
 
 interface AppErrorDetails {
   /** The request field that caused the error, e.g. `image_urls[3]`. */
-  readonly param?: string;
+  readonly param?: string | undefined;
   /** The task that the error belongs to, if one was accepted. */
-  readonly taskId?: string;
+  readonly taskId?: string | undefined;
   /** Seconds to wait before a retry. */
-  readonly retryAfter?: number;
+  readonly retryAfter?: number | undefined;
   /** What the provider's moderation blocked. */
   readonly moderation?: ModerationDetails | undefined;
   /** The cause, for the log only. */
@@ -39,6 +39,12 @@ export class AppError extends Error {
 
   get status(): number {
     return errorKind(this.code).status;
+  }
+
+  /** The same error in other words, about a field with another name. */
+  about(param: string, message: string): AppError {
+    const { code, taskId, retryAfter, moderation, cause } = this;
+    return new AppError(code, message, { param, taskId, retryAfter, moderation, cause });
   }
 }
 

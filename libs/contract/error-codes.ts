@@ -110,13 +110,18 @@ export function errorKind(code: ErrorCode): ErrorKind {
   return ERROR_KINDS[code];
 }
 
-/** Codes whose public name also belongs to a code with a different status or retry advice. */
-const PUBLIC_CODES: Partial<Record<ErrorCode, string>> = {
+/**
+ * Codes whose public name also belongs to a code with a different status or retry advice; null for one that has none,
+ * as at OpenAI.
+ */
+const PUBLIC_CODES: Partial<Record<ErrorCode, string | null>> = {
   unknown_model: 'model_not_found',
   chat_upstream_error: 'upstream_error',
+  response_not_found: null,
 };
 
 /** The code that callers see. */
-export function publicCode(code: ErrorCode): string {
-  return PUBLIC_CODES[code] ?? code;
+export function publicCode(code: ErrorCode): string | null {
+  const known = PUBLIC_CODES[code];
+  return known === undefined ? code : known;
 }

@@ -1,7 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { ModerationDetails } from './moderation-details.js';
 
-class ErrorDetailView {
+/** The `error` object of a response. */
+export class ErrorDetailView {
   @ApiProperty({ example: 'invalid_request_error' })
   type!: string;
 

@@ -127,16 +127,21 @@ interface EventTask extends ResultTask {
   };
 }
 
-/** A partial image. Its size is that of the finished image, or `auto` if only the provider knows it. */
+/** A partial image. Its size is that of the finished image, or `auto` where the provider chooses it and does not say. */
 export function partialEvent(
   task: EventTask,
-  partial: { readonly index: number; readonly format: string; readonly base64: string },
+  partial: {
+    readonly index: number;
+    readonly format: string;
+    readonly size?: string | undefined;
+    readonly base64: string;
+  },
 ): ImagePartialEvent {
   const { pixels } = task.options;
   return {
     type: `${familyOf(task)}.partial_image`,
     b64_json: partial.base64,
-    size: pixels === null ? 'auto' : `${pixels.width}x${pixels.height}`,
+    size: pixels === null ? (partial.size ?? 'auto') : `${pixels.width}x${pixels.height}`,
     output_format: partial.format,
     ...commonOf(task),
     partial_image_index: partial.index,

@@ -16,13 +16,28 @@ type Body = Record<string, unknown>;
 type Entry = readonly [name: string, value: unknown];
 
 /**
+ * What the sender calls places of a request that are named otherwise here: `image_size` for `size`, `image[2]` for
+ * `image_urls[2]`. Several names say one thing together, such as `width` and `height`.
+ */
+export type SentNames = ReadonlyMap<string, readonly string[]>;
+
+/** A body in our names, and what its sender called them. */
+interface OwnNames {
+  readonly body: unknown;
+  readonly sentAs: SentNames;
+}
+
+type Names = Map<string, readonly string[]>;
+
+/**
  * Translates a body's unknown fields that say something we can do: another spelling of a field (`outputFormat`), or
  * another API's name for it (`aspect_ratio`, `num_images`, `width` and `height`, `reference_images`). Beside the field
  * itself they stay unknown. Hints such as `seed` stay unknown too, and the caller learns that they are ignored. Throws
  * AppError for an image in a field that is none of `known`, because the purchased image would be another one without it.
  */
-export function inOwnNames(known: readonly string[], body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+export function inOwnNames(known: readonly string[], body: unknown): OwnNames {
+  const sentAs: Names = new Map();
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return { body, sentAs };
   const given = Object.entries(body).filter(([, value]) => value !== null && value !== undefined);
   // Has no prototype, so that `__proto__` is an ordinary name.
   const own = Object.create(null) as Body;
@@ -30,39 +45,64 @@ export function inOwnNames(known: readonly string[], body: unknown): unknown {
   const sizes: Entry[] = [];
   const unknown: Entry[] = [];
   for (const entry of given) {
-    if (known.includes(entry[0]) || translate(entry, known, own)) continue;
+    if (known.includes(entry[0]) || translate(entry, known, own, sentAs)) continue;
     (isSize(entry[0]) ? sizes : unknown).push(entry);
   }
-  const unused = takeSizes(sizes, own);
+  const unused = takeSizes(sizes, own, sentAs);
   const left = new Set([...unknown, ...unused].map(([name]) => name));
   for (const [name, value] of given) if (left.has(name)) own[name] = value;
-  return own;
+  return { body: own, sentAs };
+}
+
+/** The sender's name of a place: the name of the part of it that has one, and the rest of the place. */
+export function sentPlace(place: string, sentAs: SentNames): string {
+  const own = namedPart(place, sentAs);
+  return own === undefined ? place : shown(sentAs.get(own)?.[0] ?? '') + place.slice(own.length);
+}
+
+/** The same error, about what the sender calls the field. */
+export function asSent(error: unknown, sentAs: SentNames): unknown {
+  if (!(error instanceof AppError) || error.param === undefined) return error;
+  const own = namedPart(error.param, sentAs);
+  if (own === undefined) return error;
+  const names = sentAs.get(own) ?? [];
+  const speaksOfIt = names.length === 1 && error.message.startsWith(own);
+  const text = speaksOfIt ? shown(names[0] ?? '') + error.message.slice(own.length) : error.message;
+  return error.about(sentPlace(error.param, sentAs), text);
+}
+
+/** The longest part, from the beginning of a place, that has another name. */
+function namedPart(place: string, sentAs: SentNames): string | undefined {
+  const ends = [place.length, ...[...place.matchAll(/[.[]/g)].map(({ index }) => index).reverse()];
+  return ends.map((end) => place.slice(0, end)).find((part) => sentAs.has(part));
 }
 
 /** Whether the entry was understood. */
-function translate([name, value]: Entry, known: readonly string[], own: Body): boolean {
+function translate([name, value]: Entry, known: readonly string[], own: Body, sentAs: Names): boolean {
   const word = plainWord(name);
   const field = known.find((one) => plainWord(one) === word && !EXACT.includes(one));
   if (field !== undefined && isFree(own, field)) {
     own[field] = value;
+    sentAs.set(field, [name]);
     return true;
   }
-  if (COUNTS.includes(word)) return takeCount(value, own);
+  if (COUNTS.includes(word)) return takeCount(name, value, own, sentAs);
   if (!isEmpty(value)) {
-    if (known.includes('image_urls') && REFERENCES.test(word) && isFree(own, 'image_urls')) {
-      own['image_urls'] = [value]
-        .flat()
-        .map((item, at, all) => referenceOf(item, all.length > 1 ? `${name}[${at}]` : name));
-      return true;
-    }
-    if (known.includes('images') && REFERENCES.test(word) && isFree(own, 'images')) {
-      own['images'] = [value]
-        .flat()
-        .map((item, at, all) => ({ image_url: referenceOf(item, all.length > 1 ? `${name}[${at}]` : name) }));
+    const references = ['image_urls', 'images'].find((one) => known.includes(one));
+    if (references !== undefined && REFERENCES.test(word) && isFree(own, references)) {
+      const isList = Array.isArray(value);
+      sentAs.set(references, [name]);
+      own[references] = [value].flat().map((item, at) => {
+        const place = isList ? `${name}[${at}]` : name;
+        const reference = referenceOf(item, place);
+        sentAs.set(`${references}[${at}]${references === 'images' ? '.image_url' : ''}`, [place]);
+        return references === 'images' ? { image_url: reference } : reference;
+      });
       return true;
     }
     if (known.includes('mask') && MASKS.test(word) && isFree(own, 'mask')) {
       own['mask'] = { image_url: referenceOf([value].flat().length === 1 ? [value].flat()[0] : value, name) };
+      sentAs.set('mask', [name]).set('mask.image_url', [name]);
       return true;
     }
     if (REFUSED.test(word)) throw refusedOption(name);
@@ -91,10 +131,11 @@ function referenceOf(value: unknown, name: string): unknown {
   throw new AppError(found.problem.code, `${at}: ${found.problem.message}`, { param: at });
 }
 
-function takeCount(value: unknown, own: Body): boolean {
+function takeCount(name: string, value: unknown, own: Body, sentAs: Names): boolean {
   const count = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
   if (own['n'] !== undefined) return own['n'] === count;
   own['n'] = count;
+  sentAs.set('n', [name]);
   return true;
 }
 
@@ -105,7 +146,7 @@ function isSize(name: string): boolean {
 }
 
 /** Returns those that say something else than what is already said. */
-function takeSizes(entries: readonly Entry[], own: Body): Entry[] {
+function takeSizes(entries: readonly Entry[], own: Body, sentAs: Names): Entry[] {
   const find = (word: string): Entry | undefined => entries.find(([name]) => plainWord(name) === word);
   const [width, height, size, ratio] = SIZES.map(find);
   if ((width === undefined) !== (height === undefined) && own['size'] === undefined) {
@@ -124,7 +165,13 @@ function takeSizes(entries: readonly Entry[], own: Body): Entry[] {
   }
   if (ratio !== undefined) said.push(['size', ratio[1], [ratio]]);
   return said.flatMap(([field, value, from]) => {
-    own[field] ??= value;
+    if (own[field] === undefined) {
+      own[field] = value;
+      sentAs.set(
+        field,
+        from.map(([name]) => name),
+      );
+    }
     return own[field] === value ? [] : from;
   });
 }

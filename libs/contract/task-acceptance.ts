@@ -37,6 +37,12 @@ export class TaskAcceptance extends SubmittedResponse {
 
   @ApiProperty({ type: 'integer', description: 'Unix seconds.' })
   created!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Same as `created`.' })
+  created_at!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Until when its images are kept, at least, in Unix seconds.' })
+  expires_at!: number;
 }
 
 /** The response in the format of submit mode `apimart`, which has a code in the body. */
@@ -50,7 +56,8 @@ export function pollUrl(taskId: string, publicPath = ''): string {
 }
 
 /** The response to a caller that does not wait, with the task id in every place that clients read. */
-export function taskAcceptance(task: ResultTask, publicPath: string): TaskAcceptance {
+export function taskAcceptance(task: ResultTask, expiresAt: number, publicPath: string): TaskAcceptance {
+  const created = unixSeconds(task.createdAt);
   return {
     ...submittedResponse(task.id),
     id: task.id,
@@ -58,6 +65,8 @@ export function taskAcceptance(task: ResultTask, publicPath: string): TaskAccept
     object: 'image.generation.task',
     status: 'pending',
     poll_url: pollUrl(task.id, publicPath),
-    created: unixSeconds(task.createdAt),
+    created,
+    created_at: created,
+    expires_at: expiresAt,
   };
 }

@@ -53,7 +53,8 @@ export interface ProviderCallContext {
   readonly onAccepted: (providerJobId: string) => Promise<void>;
   /** Percentage of the provider's work, 0..100. */
   readonly onProgress: (percent: number) => void;
-  readonly onPartial: (image: Buffer, index: number) => void;
+  /** `size`: pixels of the final image, `<w>x<h>`; undefined where the provider does not say. */
+  readonly onPartial: (image: Buffer, index: number, size?: string) => void;
 }
 
 /** Result of a successful call. */

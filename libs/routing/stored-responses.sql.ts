@@ -1,5 +1,4 @@
-import { Prisma } from '#database/generated/client.js';
-import type { Transaction } from '#database/queryable.js';
+import type { Queryable } from '#database/queryable.js';
 
 /** A row of a response that its provider stores. */
 export interface StoredResponseRow {
@@ -14,17 +13,20 @@ export interface StoredResponseRow {
   readonly expires_at: string;
 }
 
-/**
- * Inserts rows, or replaces those of the same responses; no two may be of the same one. Raw: Prisma has no upsert
- * of many rows.
- */
-export async function upsertResponses(database: Transaction, rows: readonly StoredResponseRow[]): Promise<void> {
-  if (rows[0] === undefined) return;
-  const columns = Prisma.raw(Object.keys(rows[0]).join());
-  await database.$executeRaw`
-    INSERT INTO stored_responses (${columns})
-    SELECT ${columns} FROM json_populate_recordset(NULL::stored_responses, ${JSON.stringify(rows)}::json)
+const PUT = {
+  name: 'stored_responses_put',
+  text: `INSERT INTO stored_responses (account_id, id, api_key_id, model, provider, provider_key, tokens, expires_at)
+    SELECT account_id, id, api_key_id, model, provider, provider_key, tokens, expires_at
+    FROM json_populate_recordset(NULL::stored_responses, $1::json)
     ON CONFLICT (account_id, id) DO UPDATE SET api_key_id = EXCLUDED.api_key_id, model = EXCLUDED.model,
       provider = EXCLUDED.provider, provider_key = EXCLUDED.provider_key, tokens = EXCLUDED.tokens,
-      expires_at = EXCLUDED.expires_at`;
+      expires_at = EXCLUDED.expires_at`,
+};
+
+/**
+ * Inserts rows, or replaces those of the same responses; no two may be of the same one. Raw: Prisma has no upsert
+ * of many rows, and the end of each response waits for this one, so that it is prepared.
+ */
+export async function upsertResponses(database: Queryable, rows: readonly StoredResponseRow[]): Promise<void> {
+  if (rows.length > 0) await database.query({ ...PUT, values: [JSON.stringify(rows)] });
 }

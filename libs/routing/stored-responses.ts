@@ -42,7 +42,7 @@ export class StoredResponses {
   /** The last row of a response counts. */
   async put(rows: readonly StoredResponseRow[]): Promise<void> {
     const last = new Map(rows.map((row) => [`${row.account_id}\n${row.id}`, row]));
-    await upsertResponses(this.prisma, [...last.values()]);
+    await upsertResponses(this.prisma.pool, [...last.values()]);
   }
 
   /** Undefined when it is unknown, expired, or not the reader's. */

@@ -32,9 +32,10 @@ import { TaskTransitions } from './states/task-transitions.js';
 import { TaskPartials, TaskPartialsListener } from './states/task-partials.js';
 import { TaskSlots } from './admission/task-slots.js';
 import { TaskStore } from './reading/task-store.js';
+import { ToldCosts } from './states/told-costs.js';
 import { TaskPlaces } from './admission/task-places.js';
 
-const rows = [TaskStore, TaskTransitions, TaskThumbnails, RetractTasks, LostCallers, DepartedCallers];
+const rows = [TaskStore, TaskTransitions, TaskThumbnails, RetractTasks, LostCallers, DepartedCallers, ToldCosts];
 /** What SubmitTask goes through. */
 const intake = [TaskIntake, InsertTasks, KeyedRequests, EqualRequests];
 const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait];

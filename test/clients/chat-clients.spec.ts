@@ -65,6 +65,9 @@ function answerTo(body: string): ChatUpstream['answer'] {
   return json({ ...head, object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage: USAGE });
 }
 
+/** The program and its arguments, without the job. */
+type Command = readonly [string, ...string[]];
+
 /** What each client is to come to; steps of an image model are one task and one start each. */
 const CLIENTS = [
   {
@@ -82,6 +85,11 @@ const CLIENTS = [
     command: inFolder('agents', 'responses'),
     outcomes: { tool: { text: SAID, link: IMAGE, base64: IMAGE }, ask: { text: SAID }, askStream: { text: SAID } },
   },
+  {
+    name: 'AzureOpenAI of openai-node 7',
+    command: [process.execPath, resolve('test', 'clients', 'node', 'openai', 'azure.mjs'), '7'] as Command,
+    outcomes: { ask: { text: SAID }, askStream: { text: SAID }, draw: { link: IMAGE, base64: IMAGE } },
+  },
   ...['5', '6', '7'].map((version) => ({
     name: `AI SDK ${version}, Responses`,
     command: inFolder(`ai-${version}`, 'responses'),
@@ -91,7 +99,7 @@ const CLIENTS = [
     .filter(([name]) => name.startsWith('llm-'))
     .map(([name, interpreter]) => ({
       name,
-      command: [interpreter, resolve('test', 'clients', 'python', 'llm_client.py')] as [string, string],
+      command: [interpreter, resolve('test', 'clients', 'python', 'llm_client.py')] as Command,
       outcomes: {
         ask: { text: SAID },
         askStream: { text: SAID },

@@ -20,6 +20,8 @@ describe('API keys', () => {
   };
   const header = (authorization: string) => platform.call('/v1/models', { key: null, headers: { authorization } });
 
+  const azure = (key: string) => platform.call('/v1/models', { key: null, headers: { 'api-key': key } });
+
   it('are refused in one and the same way whatever is wrong with them', async () => {
     const past = new Date(Date.now() - 1_000);
     const expired = await platform.newKey({ expires_at: past });
@@ -36,6 +38,10 @@ describe('API keys', () => {
       header('Bearer'),
       header(`Bearer ${platform.key} ${platform.key}`),
       header(`Bearer ${platform.key.slice(0, -1)}`),
+      azure(''),
+      azure('sk-dr-unknown'),
+      azure(`Bearer ${platform.key}`),
+      platform.call('/v1/models', { key: 'sk-dr-unknown', headers: { 'api-key': platform.key } }),
     ]);
     const [first, ...others] = await Promise.all(answers.map(bodyOf));
     expect(first).toMatchObject({
@@ -44,6 +50,10 @@ describe('API keys', () => {
       error: { type: 'authentication_error', code: 'invalid_api_key', param: null },
     });
     for (const other of others) expect(other).toEqual(first);
+  });
+
+  it('are taken in the header of Azure’s clients', async () => {
+    expect((await azure(platform.key)).status).toBe(200);
   });
 
   it('are taken with any case of the scheme', async () => {

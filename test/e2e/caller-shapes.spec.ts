@@ -257,6 +257,12 @@ describe('what callers send', () => {
       expect((await chat(said(), { strict: true, temperature: 1, size: '1024x1024' })).status).toBe(200);
     });
 
+    it('is refused by the name that the chat has for it', async () => {
+      const param = 'image_config.image_size';
+      await expectOutcome(() => chat(said(), { image_config: { image_size: '9K' } }), { param });
+      await expectOutcome(() => chat(said(), { num_images: 2 }), { param: 'num_images' });
+    });
+
     it('an image or a prompt beside the messages is read, or refused by name', async () => {
       await expectOutcome(() => chat(said(), { image: RED_URI }), { images: ['red'] });
       await expectOutcome(() => chat(said({ type: 'image', data: RED64 }), { image: GREEN_URI }), { param: 'image' });
@@ -321,7 +327,10 @@ describe('what callers send', () => {
       ['base64 in an unknown field', { extra_body: { x: [RED64] } }, { param: 'extra_body' }],
       ['an ID', { image: { file_id: 'file-1' } }, { param: 'image.file_id' }],
       ['a LoRA', { loras: [{ path: 'a/b' }] }, { param: 'loras' }],
-      ['what is no image', { image: 'a cat' }, { param: 'image_urls[0]' }],
+      ['what is no image', { image: 'a cat' }, { param: 'image' }],
+      ['a list with what is no image', { images: ['a cat'] }, { param: 'images[0]' }],
+      ['a list with a number', { images: [7] }, { param: 'images[0]' }],
+      ['too many images', { reference_images: Array(17).fill(RED_URI) }, { param: 'reference_images' }],
     ])('a generation with %s', async (_what, fields, outcome) => {
       await expectOutcome(() => generate(fields), outcome);
     });
@@ -333,6 +342,9 @@ describe('what callers send', () => {
       ['Mask', { images: [{ image_url: RED_URI }], Mask: { image_url: uri(MASK) } }, { images: ['red'], mask: true }],
       ['two masks', { image: RED_URI, mask: { image_url: uri(MASK) }, mask_url: uri(MASK) }, { param: 'mask_url' }],
       ['two fields', { images: [{ image_url: RED_URI }], image: GREEN_URI }, { param: 'image' }],
+      ['a list with a number', { images: [{ image_url: RED_URI }, 7] }, { param: 'images[1]' }],
+      ['what is no image', { image_urls: [RED_URI, 'a cat'] }, { param: 'image_urls[1]' }],
+      ['a mask of the wrong size', { image: RED_URI, mask_url: RED_URI }, { param: 'mask_url', code: 'invalid_mask' }],
     ])('an edit with %s', async (_what, fields, outcome) => {
       await expectOutcome(() => edit(fields), outcome);
     });
@@ -367,13 +379,19 @@ describe('what callers send', () => {
       expect(response.headers.get('x-ignored-params')).toBe(ignored);
     });
 
-    it.each<[string, object, string]>([
-      ['an aspect ratio', { aspect_ratio: '17:1' }, 'size'],
-      ['a size of fal', { image_size: 'square_hd' }, 'size'],
-      ['a width without a height', { width: 1024 }, 'width'],
-      ['more images than may be', { num_images: 4 }, 'n'],
-    ])('other names of options with values that cannot be done: %s', async (_what, fields, param) => {
-      await expectOutcome(() => generate(fields), { param });
+    it.each<[string, object, string, RegExp]>([
+      ['an aspect ratio', { aspect_ratio: '17:1' }, 'aspect_ratio', /^aspect_ratio must be one of /],
+      ['a size of fal', { image_size: 'square_hd' }, 'image_size', /^image_size must be one of /],
+      ['a tier', { resolution: null, image_size: '9K' }, 'image_size', /^image_size must be one of /],
+      ['a width without a height', { width: 1024 }, 'width', /^width alone says no size/],
+      ['edges', { width: 8, height: 8 }, 'width', /^size is not valid: /],
+      ['more images than may be', { num_images: 4 }, 'num_images', /^num_images must be at most 1$/],
+      ['no number', { numImages: 'two' }, 'numImages', /^numImages must be an integer$/],
+      ['a format', { outputFormat: 'bmp' }, 'outputFormat', /^outputFormat must be one of /],
+    ])('are refused by the name that was sent: %s', async (_what, fields, param, text) => {
+      const response = await expectOutcome(() => generate(fields), { param });
+      const { error } = (await response.json()) as { error: { message: string } };
+      expect(error.message).toMatch(text);
     });
   });
 

@@ -167,7 +167,7 @@ describe('a chat without any provider', () => {
     expect(await optionsOf(both)).toMatchObject({ size: '1:1', resolution: '1k' });
     for (const [fields, param] of [
       [{ size: '17:1' }, 'size'],
-      [{ image_config: { image_size: '0.5K' } }, 'resolution'],
+      [{ image_config: { image_size: '0.5K' } }, 'image_config.image_size'],
       [{ image_config: '16:9' }, 'image_config'],
       [{ strict: true, image_config: { seed: 7 } }, 'image_config.seed'],
     ] as const) {

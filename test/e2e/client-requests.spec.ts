@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { gradientImage } from '#images/sample-images.fixture.js';
+import { LedgerProvider } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 type Fields = Readonly<Record<string, string | number>>;
@@ -102,17 +103,23 @@ const RECORDED: readonly Recorded[] = [
 ];
 
 /** Clients that can't run here, by the requests that their source builds, sent as they are with a key as usual. */
-describe('recorded requests of clients', () => {
+describe.each(['the sandbox', 'a server with OpenAI’s answers'])('recorded requests of clients, with %s', (behind) => {
+  let provider: LedgerProvider;
   let platform: Platform;
   let png: Buffer;
   let mask: Buffer;
 
   beforeAll(async () => {
-    platform = await startPlatform({});
+    provider = await LedgerProvider.start();
+    const openai = { OPENAI_API_KEY: 'sk-ledger-secret-key', OPENAI_BASE_URL: provider.url };
+    platform = await startPlatform(behind === 'the sandbox' ? {} : openai);
     png = await gradientImage(128, 128, 'png');
     mask = await gradientImage(128, 128, 'png', 4);
   });
-  afterAll(() => platform.close());
+  afterAll(async () => {
+    await platform.close();
+    await provider.close();
+  });
 
   const shared = ({ client, model = 'gpt-image-2' }: Recorded) => ({ model, prompt: `a house for ${client}` });
 

@@ -46,9 +46,32 @@ describe('models, health and documents', () => {
       data: [model, { ...chat, id: 'gpt-5.5' }, { ...chat, id: 'gpt-5.4' }],
     });
     expect(await (await platform.call('/v1/models/gpt-image-2')).json()).toEqual(model);
-    const unknown = await platform.call('/v1/models/dall-e-3');
+    const unknown = await platform.call('/v1/models/nobody');
     expect(unknown.status).toBe(404);
     expect(await unknown.json()).toMatchObject({ error: { type: 'invalid_request_error', code: 'model_not_found' } });
+  });
+
+  it('says what to use instead of a model that has ended, wherever it is named, in any case', async () => {
+    const messages = [{ role: 'user', content: 'hi' }];
+    const told = async (model: string): Promise<unknown[]> => {
+      const answers = await Promise.all([
+        platform.call(`/v1/models/${model}`),
+        platform.call('/v1/chat/completions', { body: { model, messages } }),
+        platform.call('/v1/responses', { body: { model, input: 'hi' } }),
+        platform.call('/v1/images/generations', { body: { model, prompt: 'a house' } }),
+      ]);
+      return Promise.all(
+        answers.map(async (answer) => {
+          const { error } = (await answer.json()) as { error: { code: string; param: string; message: string } };
+          return [answer.status, error.code, error.param, error.message];
+        }),
+      );
+    };
+    const text = 'The model was shut down on 2026-05-12. Use gpt-image-2. Available: gpt-image-2';
+    for (const model of ['dall-e-3', 'DALL-E-3']) {
+      const outcomes = [404, 404, 404, 400].map((status) => [status, 'model_not_found', 'model', text]);
+      expect(await told(model)).toEqual(outcomes);
+    }
   });
 
   it('is alive and ready without a key', async () => {

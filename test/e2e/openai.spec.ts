@@ -205,12 +205,21 @@ describe('images from an OpenAI-compatible server', () => {
     expect([await sent('image[]'), await sent('mask')]).toEqual([await pixels(original), await pixels(mask)]);
   });
 
-  it('passes partial images on while the server draws', async () => {
+  it.each([
+    ['of the request', '1:1', undefined, '1024x1024'],
+    ['that the server names', 'auto', '1536x1024', '1536x1024'],
+    ['that nobody knows yet', 'auto', 'auto', 'auto'],
+  ])('passes partial images on while the server draws, with the size %s', async (_what, asked, named, told) => {
     const partial = await plainImage(64, 64, '#204060');
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
     const answer = events(
-      { type: 'image_generation.partial_image', b64_json: partial.toString('base64'), partial_image_index: 0 },
+      {
+        type: 'image_generation.partial_image',
+        b64_json: partial.toString('base64'),
+        partial_image_index: 0,
+        size: named,
+      },
       { type: 'image_generation.completed', b64_json: png.toString('base64'), usage: USAGE },
     );
     upstream.script(async (call, response) => {
@@ -218,15 +227,16 @@ describe('images from an OpenAI-compatible server', () => {
       await waitUntil(async () => (await redis.pubsub('CHANNELS', channels)).length > 0, { timeoutMs: 30_000 });
       await answer(call, response);
     });
-    const stream = await openai.images.generate({ ...order, stream: true, partial_images: 1 } as never);
+    const request = { ...order, size: asked, stream: true, partial_images: 1 };
+    const stream = await openai.images.generate(request as never);
     const seen: string[] = [];
-    for await (const event of stream as unknown as AsyncIterable<{ type: string; b64_json: string }>) {
-      seen.push(`${event.type} ${sha256(Buffer.from(event.b64_json, 'base64'))}`);
+    for await (const event of stream as unknown as AsyncIterable<{ type: string; b64_json: string; size: string }>) {
+      seen.push(`${event.type} ${event.size} ${sha256(Buffer.from(event.b64_json, 'base64'))}`);
     }
     redis.disconnect();
     expect(seen).toEqual([
-      `image_generation.partial_image ${sha256(partial)}`,
-      `image_generation.completed ${sha256(png)}`,
+      `image_generation.partial_image ${told} ${sha256(partial)}`,
+      `image_generation.completed 1024x1024 ${sha256(png)}`,
     ]);
   });
 

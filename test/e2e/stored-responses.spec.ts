@@ -66,7 +66,7 @@ models:
     404,
     {
       type: 'invalid_request_error',
-      code: 'response_not_found',
+      code: null,
       param: null,
       message: `Response with id '${id}' not found.`,
     },
@@ -151,7 +151,7 @@ models:
     expect(await client.responses.cancel(id)).toMatchObject({ id });
     await client.responses.delete(id);
     const missing = await client.responses.retrieve('resp_none').catch((error: unknown) => error);
-    expect(missing).toMatchObject({ status: 404, type: 'invalid_request_error' });
+    expect(missing).toMatchObject({ status: 404, type: 'invalid_request_error', code: null, param: null });
   });
 
   it('is unknown to other accounts, to keys without its model, and where it was not stored', async () => {

@@ -85,6 +85,20 @@ describe('streaming', () => {
     await expectImages(events, 'image_edit', '1024x1024', 'webp');
   });
 
+  it('tells the size of an edit that names none as soon as the provider has chosen it', async () => {
+    const image = await toFile(png, 'a.png', { type: 'image/png' });
+    const stream = await listenedFor(platform, () =>
+      openai.images.edit({
+        model: 'gpt-image-2',
+        prompt: 'edited [[latency=600ms]]',
+        image,
+        stream: true,
+        partial_images: 1,
+      }),
+    );
+    await expectImages(await eventsOf(stream), 'image_edit', '128x128', 'png');
+  });
+
   it('shows an edit sent as JSON, below the alias and below the plain path', async () => {
     const data = `data:image/png;base64,${png.toString('base64')}`;
     const edit = await platform.call('/v1/images/edits', {

@@ -51,6 +51,8 @@ describe('tasks', () => {
       status: 'pending',
       poll_url: `/v1/tasks/${id}`,
       created: expect.any(Number) as number,
+      created_at: expect.any(Number) as number,
+      expires_at: expect.any(Number) as number,
     });
     expect(response.headers.get('location')).toBe(`/v1/tasks/${id}`);
     expect(response.headers.get('retry-after')).toBe('5');

@@ -30,9 +30,9 @@ describe('partial images on their way', () => {
     const heard: TaskPartial[][] = [[], []];
     const stops = heard.map((list) => listener.listen('task_a', (partial) => list.push(partial)));
     await subscribed(1);
-    partials.send('task_b', 0, 'png', Buffer.from('of another'));
-    partials.send('task_a', 0, 'png', Buffer.alloc(1_200_000));
-    partials.send('task_a', 1, 'webp', Buffer.from('small'));
+    partials.send('task_b', { index: 0, format: 'png' }, Buffer.from('of another'));
+    partials.send('task_a', { index: 0, format: 'png' }, Buffer.alloc(1_200_000));
+    partials.send('task_a', { index: 1, format: 'webp' }, Buffer.from('small'));
     await waitUntil(() => Promise.resolve(heard.every((list) => list.length > 0)), { timeoutMs: 15_000 });
     const small = { index: 1, format: 'webp', base64: Buffer.from('small').toString('base64') };
     expect(heard).toEqual([[small], [small]]);
@@ -50,7 +50,7 @@ describe('partial images on their way', () => {
     new TaskEventListener(listening, room.redisConfig).onSettled((taskId) => rung.push(taskId));
     const stop = listener.listen('task_c', ({ index }) => heard.push(index));
     await subscribed(1);
-    partials.send('task_c', 0, 'png', Buffer.from('x'));
+    partials.send('task_c', { index: 0, format: 'png' }, Buffer.from('x'));
     room.events.publishSettled('task_c');
     await waitUntil(() => Promise.resolve(rung.length > 0), { timeoutMs: 15_000 });
     expect([heard, rung]).toEqual([[0], ['task_c']]);

@@ -55,10 +55,10 @@ export class OpenAiProvider implements ImageProvider {
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
     let partials = 0;
-    const answer = await this.order(order, { streamed, n: request.n }, context, (image, index) => {
+    const answer = await this.order(order, { streamed, n: request.n }, context, (image, index, size) => {
       partials += 1;
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
-      context.onPartial(image, index);
+      context.onPartial(image, index, size);
     });
     const { baseUrl, imagePatienceMs } = this.settings;
     const until = untilPatienceEnds(imagePatienceMs);
@@ -77,7 +77,7 @@ export class OpenAiProvider implements ImageProvider {
     { path, body }: ImageOrder,
     { streamed, n }: { readonly streamed: boolean; readonly n: number },
     { idempotencyKey, traceparent, signal }: ProviderCallContext,
-    onPartial: (image: Buffer, index: number) => void,
+    onPartial: ProviderCallContext['onPartial'],
   ): Promise<ResponseImages> {
     const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
     const maxBytes = maxAnswerBytes(n, MAX_ANSWER_BYTES) + (streamed ? n * MAX_PARTIALS * MAX_ANSWER_BYTES : 0);

@@ -1,13 +1,15 @@
 import type { ImageUsage } from '#contract/image-usage.js';
+import { parsePixelSize } from '#contract/pixel-table.js';
 import { begun, ByteCollector } from '#bytes/bytes.js';
 import { ResponseTooLarge } from '../http/base64-sink.js';
 import { errorBody, errorOf, errorWords, fieldsOf, messageOf, unwrapped } from '../http/error-body.js';
 import { errorInside, isRefusal, refusal, unusable } from '../http/failures.js';
 import { maxImageBytes, type NamedImage } from '../http/fetch-image.js';
 import { isImage } from '../http/found-images.js';
-import { valueAt } from '../http/json-value.js';
+import { textAt, valueAt } from '../http/json-value.js';
 import { usageOfBoth } from '../http/token-usage.js';
 import { type Upstream, type UpstreamResponse } from '../http/upstream.js';
+import type { ProviderCallContext } from '../image-provider.js';
 import { ProviderError } from '../provider-error.js';
 import { readDocument, type ResponseDocument } from './response-document.js';
 import { splitEvents } from './response-events.js';
@@ -25,7 +27,7 @@ interface ReadingOptions {
   /** Whether partial images were requested. */
   readonly streamed: boolean;
   readonly maxImageBytes: number;
-  readonly onPartial: (image: Buffer, index: number) => void;
+  readonly onPartial: ProviderCallContext['onPartial'];
   readonly said: Upstream['said'];
 }
 
@@ -91,7 +93,7 @@ async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): A
       const index = document.partialIndex ?? partials;
       partials += 1;
       const [partial] = document.images;
-      if (partial?.bytes !== undefined) options.onPartial(partial.bytes, index);
+      if (partial?.bytes !== undefined) options.onPartial(partial.bytes, index, pixelsIn(document.value));
       continue;
     }
     if (document.images.length > 0) {
@@ -103,6 +105,12 @@ async function* readEvents(answer: UpstreamResponse, options: ReadingOptions): A
     }
   }
   if (images === 0) throw unusable('the stream ended without an image', partials === 0 ? 'no' : 'maybe');
+}
+
+/** The size that an event names, unless that is `auto`. */
+function pixelsIn(event: unknown): string | undefined {
+  const size = textAt(event, 'size');
+  return size !== undefined && parsePixelSize(size) !== undefined ? size : undefined;
 }
 
 /** What a missing image may have cost: an empty entry means that it was generated. */

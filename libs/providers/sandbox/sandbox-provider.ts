@@ -96,7 +96,9 @@ export class SandboxProvider implements ImageProvider {
     context.onProgress(DRAWN);
     await passTime(directives, context, async (tick) => {
       const index = partialDueAt(tick, request.partialImages);
-      if (index !== undefined) context.onPartial(await drawPartial(first.bytes, index, request.outputFormat), index);
+      if (index === undefined) return;
+      const partial = await drawPartial(first.bytes, index, request.outputFormat);
+      context.onPartial(partial, index, textOfSize(sizeOf(request)));
     });
     context.onProgress(100);
     const warnings = [...first.warnings];

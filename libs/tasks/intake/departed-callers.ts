@@ -96,7 +96,8 @@ export class DepartedCallers {
     const equal = { fingerprint: { in: inList(fingerprints) }, attachedBy: requestId, abandonedAt: null };
     for (const which of [...(ids.length > 0 ? [named] : []), ...(fingerprints.length > 0 ? [equal] : [])]) {
       const where = { ...which, deliveredAt: null };
-      await this.prisma.task.updateMany({ where, data: { abandonedAt: new Date() } });
+      // Nor did the caller learn what the task cost.
+      await this.prisma.task.updateMany({ where, data: { abandonedAt: new Date(), costTold: false } });
     }
     return left.filter(({ id }) => id !== undefined);
   }

@@ -9,6 +9,8 @@ export interface TaskPartial {
   /** 0..2 */
   readonly index: number;
   readonly format: OutputFormat;
+  /** Pixels of the final image, `<w>x<h>`, where the provider says so. */
+  readonly size?: string | undefined;
   readonly base64: string;
 }
 
@@ -24,9 +26,9 @@ export class TaskPartials {
   ) {}
 
   /** Never fails: a partial that is too large or can't be sent is left out. */
-  send(taskId: string, index: number, format: TaskPartial['format'], image: Buffer): void {
+  send(taskId: string, described: Omit<TaskPartial, 'base64'>, image: Buffer): void {
     if (4 * Math.ceil(image.length / 3) > MAX_BASE64_LENGTH) return;
-    const partial: TaskPartial = { index, format, base64: image.toString('base64') };
+    const partial: TaskPartial = { ...described, base64: image.toString('base64') };
     this.redis.publish(partialChannel(this.config, taskId), JSON.stringify(partial)).catch(() => undefined);
   }
 }

@@ -16,7 +16,7 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyCache)
       return;
     }
     try {
-      const caller = keys.caller(request.headers.authorization, request.ip);
+      const caller = keys.caller(authorizationOf(request), request.ip);
       if (!(caller instanceof Promise)) {
         admit(request, caller, keys);
         done();
@@ -34,10 +34,16 @@ function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void
   if (scope !== 'any') assertScope(caller, scope);
   request.caller = caller;
   request.recheckAccess = async () => {
-    const now = await keys.caller(request.headers.authorization, request.ip);
+    const now = await keys.caller(authorizationOf(request), request.ip);
     if (scope !== 'any') assertScope(now, scope);
     // What a key orders is its own, whatever else it may see.
     if (scope === 'tasks' && now.own !== undefined && caller.own === undefined)
       throw new AppError('task_not_found', 'Task not found.');
   };
+}
+
+/** The `Authorization` header, or what it would be for a key that is sent as Azure's clients send it. */
+function authorizationOf({ headers }: FastifyRequest): string | undefined {
+  const { authorization, 'api-key': key } = headers;
+  return authorization ?? (typeof key === 'string' ? `Bearer ${key}` : undefined);
 }

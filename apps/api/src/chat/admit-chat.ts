@@ -45,14 +45,11 @@ export class AdmitChat {
   modelOf(request: FastifyRequest, chat: ChatRequest): NamedModel {
     const catalog = this.catalogs.current;
     const model = findModel(catalog, chat.model);
-    if (model === undefined || !mayUseModel(callerOf(request), model)) {
-      throw new AppError('unknown_model', 'The model does not exist, or this API key may not use it.', {
-        param: 'model',
-      });
-    }
-    const ended = endedText(catalog, model.kind, chat.model, new Date());
-    if (ended !== undefined) throw new AppError('unknown_model', ended, { param: 'model' });
-    return { model, catalog };
+    const isHidden = model !== undefined && !mayUseModel(callerOf(request), model);
+    const ended = isHidden ? undefined : endedText(catalog, chat.model, new Date());
+    if (model !== undefined && !isHidden && ended === undefined) return { model, catalog };
+    const text = ended ?? 'The model does not exist, or this API key may not use it.';
+    throw new AppError('unknown_model', text, { param: 'model' });
   }
 
   /** Passes the chat to a provider, and its response to the caller. Throws AppError while nothing was sent. */

@@ -15,6 +15,7 @@ import type { TaskSummary } from '#tasks/row/task.js';
 import { ApiConfig } from '../common/api.config.js';
 import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/events/event-stream.js';
+import { TellCost } from '../common/tell-cost.js';
 import type { Accepted } from '../images/accept-image.js';
 import { failureOf, stillRunning, stillRunningError } from '../images/answer-image.js';
 import { AwaitImage } from '../images/await-image.js';
@@ -34,6 +35,7 @@ export class AnswerInChat {
     private readonly awaitImage: AwaitImage,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
+    private readonly costs: TellCost,
     private readonly config: ApiConfig,
   ) {}
 
@@ -45,6 +47,7 @@ export class AnswerInChat {
     if (settled === undefined) throw stillRunningError(request, reply, accepted.task);
     this.marks.watch(reply, accepted);
     const choice = { ...this.imageOf(settled), finish: 'stop' } as const;
+    await this.costs.tell(settled, reply);
     void reply.code(200).send(chatCompletion(headOf(settled), [choice], usageOf(settled)));
   }
 

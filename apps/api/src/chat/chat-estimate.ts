@@ -23,6 +23,9 @@ const MAX_COUNT = 2_147_483_647;
 /** Longest number, in bytes. */
 const MAX_NUMBER = 20;
 const LF = 0x0a;
+/** Of the lines `event: <name>` and `data: <JSON>`. */
+const FIRST_OF_EVENT = 0x65;
+const FIRST_OF_DATA = 0x64;
 /** Bytes before a URL that are searched for its member name, and of a line that are searched for its event's. */
 const MAX_NAME = 64;
 
@@ -49,8 +52,10 @@ export class OutputMeter {
   private shortest = Infinity;
   private line = 0;
 
-  /** The beginning of the current line, where events have names. */
-  private lineStart = '';
+  /** The first byte of the current line: of the field's name. */
+  private first: number | undefined;
+  /** The end of the current line, if it names an event. */
+  private name = '';
   /** Whether the current event has new text: Responses repeat it in others at its end. */
   private hasText = true;
 
@@ -67,11 +72,11 @@ export class OutputMeter {
     }
     let start = 0;
     for (let at = chunk.indexOf(LF); at !== -1; at = chunk.indexOf(LF, start)) {
-      this.beginLine(chunk, start, at);
+      this.readName(chunk, start, at);
       this.endLine(at - start);
       start = at + 1;
     }
-    this.beginLine(chunk, start, chunk.length);
+    this.readName(chunk, start, chunk.length);
     this.line += chunk.length - start;
   }
 
@@ -91,18 +96,22 @@ export class OutputMeter {
     this.bytes += Math.min(length, this.shortest + MAX_PIECE_TOKENS * BYTES_PER_TOKEN);
   }
 
-  private beginLine(chunk: Buffer, start: number, end: number): void {
-    if (this.api !== RESPONSES || this.lineStart.length >= MAX_NAME) return;
-    this.lineStart += chunk.toString('latin1', start, Math.min(end, start + MAX_NAME - this.lineStart.length));
+  /** Of Responses. Lines of data, which are most of a stream, are not copied. */
+  private readName(chunk: Buffer, start: number, end: number): void {
+    if (this.api !== RESPONSES || start === end) return;
+    this.first ??= chunk[start];
+    if (this.first !== FIRST_OF_EVENT) return;
+    this.name = (this.name + chunk.toString('latin1', Math.max(start, end - MAX_NAME), end)).slice(-MAX_NAME);
   }
 
   /** Whether the line that has just ended may hold new text of the model. */
   private isText(): boolean {
     if (this.api !== RESPONSES) return true;
-    const line = this.lineStart;
-    this.lineStart = '';
-    if (line.startsWith('event:')) this.hasText = line.trimEnd().endsWith('.delta');
-    return line.startsWith('data:') && this.hasText;
+    const { first, name } = this;
+    this.first = undefined;
+    this.name = '';
+    if (first === FIRST_OF_EVENT) this.hasText = name.trimEnd().endsWith('.delta');
+    return first === FIRST_OF_DATA && this.hasText;
   }
 }
 

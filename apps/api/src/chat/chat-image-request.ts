@@ -1,6 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import { ImageGenerationRequest } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
+import { asSent, type SentNames } from '#contract/other-names.js';
 import { fieldsOf } from '#contract/request-fields.js';
 import type { ChatRequest } from './chat-request.js';
 import { readOrder } from './image-order.js';
@@ -26,10 +27,14 @@ const MAX_OPTIONS_BYTES = 1_048_576;
 
 /** The image request in a chat with an image model; its options are not validated yet. */
 export interface ChatImageRequest {
-  readonly model: string;
-  readonly prompt: string;
-  readonly image_urls: readonly Text[];
-  readonly [option: string]: unknown;
+  readonly body: {
+    readonly model: string;
+    readonly prompt: string;
+    readonly image_urls: readonly Text[];
+    readonly [option: string]: unknown;
+  };
+  /** What the chat calls options that it has in `image_config`. */
+  readonly sentAs: SentNames;
 }
 
 /**
@@ -47,11 +52,16 @@ export function imageRequest(chat: ChatRequest): ChatImageRequest {
   }
   const { image_config: config, ...direct } = options;
   const configured = imageConfig(config);
+  const sentAs = new Map(
+    Object.keys(configured)
+      .filter((name) => direct[name] === undefined && fieldsOf(ImageGenerationRequest).includes(name))
+      .map((name) => [name, [`image_config.${configNameOf(name)}`]]),
+  );
   // Beside the option itself, the same one in image_config is ignored under its full name.
   const twice = Object.keys(configured).filter((name) => direct[name] !== undefined);
   const ignored = twice.map((name) => [`image_config.${configNameOf(name)}`, configured[name]]);
   const request = { ...configured, ...direct, ...(Object.fromEntries(ignored) as object) };
-  return { ...onlyOne(request), model: chat.model, prompt, image_urls: references };
+  return { body: { ...onlyOne(request), model: chat.model, prompt, image_urls: references }, sentAs };
 }
 
 /** The members that are not about messages and texts, without those that are null. */
@@ -95,18 +105,13 @@ function configNameOf(field: string): string {
   return Object.keys(CONFIG_NAMES).find((name) => CONFIG_NAMES[name] === field) ?? field;
 }
 
-/** Translates an image request's error so that it speaks of the chat. */
-export function inChat(error: unknown): unknown {
+/** Translates an image request's error so that it speaks of the chat, and of options as the chat has them. */
+export function inChat(thrown: unknown, sentAs: SentNames = new Map()): unknown {
+  const error = asSent(thrown, sentAs);
   if (!(error instanceof AppError) || error.param === undefined) return error;
   if (error.param !== 'prompt' && !error.param.startsWith('image_urls')) return error;
-  const { code, message, taskId, retryAfter, cause } = error;
-  const text = message.replace(/^image_urls(?:\[(\d+)\])?/, (_name, index?: string) =>
+  const text = error.message.replace(/^image_urls(?:\[(\d+)\])?/, (_name, index?: string) =>
     index === undefined ? 'The images in messages' : `Image ${Number(index) + 1} in messages`,
   );
-  return new AppError(code, text, {
-    param: 'messages',
-    cause,
-    ...(taskId === undefined ? {} : { taskId }),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-  });
+  return error.about('messages', text);
 }

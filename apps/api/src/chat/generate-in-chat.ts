@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SentNames } from '#contract/other-names.js';
 import { callerOf, assertScope } from '../auth/caller.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { AcceptImage } from '../images/accept-image.js';
@@ -27,17 +28,18 @@ export class GenerateInChat {
     const caller = callerOf(request);
     assertScope(caller, 'images');
     await this.limits.admit('submits', caller, reply);
-    const bodyOf = once(imageRequest(chat));
+    const { body, sentAs } = imageRequest(chat);
+    const bodyOf = once(body);
     const ask: Ask = () => this.read.generation(request, false, bodyOf());
     // Without `await`, nothing holds the bytes of the chat while its caller waits for the image.
-    return this.answer(request, reply, ask, { streamed: chat.streamed, wantsUsage: chat.wantsUsage });
+    return this.answer(request, reply, ask, { streamed: chat.streamed, wantsUsage: chat.wantsUsage, sentAs });
   }
 
   private async answer(
     request: FastifyRequest,
     reply: FastifyReply,
     ask: Ask,
-    { streamed, wantsUsage }: Pick<ChatRequest, 'streamed' | 'wantsUsage'>,
+    { streamed, wantsUsage, sentAs }: Pick<ChatRequest, 'streamed' | 'wantsUsage'> & { readonly sentAs: SentNames },
   ): Promise<void> {
     try {
       const accepted = await this.accept.accept(ask, callerOf(request), this.openCalls.of(reply));
@@ -45,7 +47,7 @@ export class GenerateInChat {
       if (streamed) await this.answers.stream(request, reply, accepted, wantsUsage);
       else await this.answers.answer(request, reply, accepted);
     } catch (error) {
-      throw inChat(error);
+      throw inChat(error, sentAs);
     }
   }
 }

@@ -18,6 +18,8 @@ import { Tail, usageInTail } from './usage-tail.js';
  * as an error; fewer when the memory for bodies is used up.
  */
 const MAX_HELD = 1_048_576;
+/** How long the id of a streamed response may stay unknown to other requests: shorter streams need one write, not two. */
+const SOON_MS = 50;
 
 /** What was seen of a response on its way to the caller. */
 interface Seen {
@@ -43,8 +45,8 @@ export interface Relaying {
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
   /**
-   * Called with the id of a response that its provider stores, as soon as it is seen; the end of the response waits for
-   * it. Again when the usage of a stream is known, for which nothing waits (`later`). Must not fail.
+   * Called with the id of a response that its provider stores, soon after it is seen; the end of the response waits for
+   * it. Again when the usage of a longer stream is known, for which nothing waits (`later`). Must not fail.
    */
   readonly stored?: (id: string, usage: TokenUsage | undefined, later?: boolean) => Promise<void>;
   /** Counts what is held back, until the caller has read the response. */
@@ -81,24 +83,50 @@ async function relayEvents(
     beginAnswer(reply, answer, { 'x-accel-buffering': 'no' });
     reply.raw.flushHeaders();
   }
-  const ids = stored && new StreamedResponseId();
-  let id: string | undefined;
-  let storing: Promise<void> | undefined;
+  const storing = stored && new StreamedResponse(stored);
   const map = (chunk: Buffer): Buffer => {
     seen.output.push(chunk);
-    id ??= ids?.push(chunk);
-    if (id !== undefined) storing ??= stored?.(id, undefined);
+    storing?.push(chunk);
     const kept = filter.push(chunk);
     seen.usage = filter.usage;
     return kept;
   };
-  await pump(answer.body, reply.raw, map, afterHangupBytes);
-  const rest = filter.end();
-  seen.usage = filter.usage;
-  seen.whole = true;
-  if (id !== undefined && seen.usage !== undefined) void stored?.(id, seen.usage, true);
-  await storing;
+  let rest: Buffer | undefined;
+  try {
+    await pump(answer.body, reply.raw, map, afterHangupBytes);
+    rest = filter.end();
+    seen.usage = filter.usage;
+    seen.whole = true;
+  } finally {
+    await storing?.end(seen.usage);
+  }
   endAnswer(reply, rest);
+}
+
+/** Stores the id of a streamed response: soon after it was seen, and again with its usage, or once if it ends by then. */
+class StreamedResponse {
+  private readonly ids = new StreamedResponseId();
+  private id: string | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private storing: Promise<void> | undefined;
+
+  constructor(private readonly stored: NonNullable<Relaying['stored']>) {}
+
+  push(chunk: Buffer): void {
+    if (this.id !== undefined) return;
+    const id = this.ids.push(chunk);
+    if (id === undefined) return;
+    this.id = id;
+    this.timer = setTimeout(() => (this.storing = this.stored(id, undefined)), SOON_MS);
+  }
+
+  /** Resolves once the id is stored. */
+  async end(usage: TokenUsage | undefined): Promise<void> {
+    clearTimeout(this.timer);
+    if (this.id === undefined) return;
+    if (this.storing !== undefined && usage !== undefined) void this.stored(this.id, usage, true);
+    await (this.storing ?? this.stored(this.id, usage));
+  }
 }
 
 async function relayWhole(

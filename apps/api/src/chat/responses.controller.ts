@@ -10,6 +10,7 @@ import { AdmitChat, type NamedModel } from './admit-chat.js';
 import { RESPONSES } from './chat-api.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { readChatRequest, type ChatRequest } from './chat-request.js';
+import type { StoredResponseCall } from './pass-chat.js';
 import { assertNoImageTool } from './refuse-options.js';
 import { DescribeResponse, DescribeStored } from './responses.openapi.js';
 
@@ -17,6 +18,16 @@ const CONVERSATION = 'conversation';
 /** Sent by Azure's clients with every request; changes nothing here. */
 const IGNORED = 'api-version';
 const COUNTS_AS_POLL = RouteConfig({ scope: 'chat', counted: 'polls' });
+const COUNTS_AS_POLL_WITHOUT_BODY = RouteConfig({ bodyless: true, scope: 'chat', counted: 'polls' });
+
+/** What differs between the calls about a stored response. */
+interface CallAboutStored {
+  readonly method?: StoredResponseCall['method'];
+  /** What follows the response's id in the path. */
+  readonly below?: string;
+  /** Names of the query parameters that the provider gets. */
+  readonly query?: readonly string[];
+}
 
 /**
  * `/v1/responses`: passes Responses on to a provider, with everything that chats have, and calls about a stored response
@@ -47,56 +58,42 @@ export class ResponsesController {
   @Get(':responseId')
   @COUNTS_AS_POLL
   @DescribeStored('getResponse')
-  async find(
-    @Param() { responseId }: ResponseIdParam,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const { text, streamed } = queryOf(request, ['include', 'stream', 'starting_after', 'include_obfuscation']);
-    await this.chats.passStored(request, reply, responseId, {
-      method: 'GET',
-      path: `/${responseId}${text}`,
-      streamed,
+  find(@Param() { responseId }: ResponseIdParam, @Res() reply: FastifyReply): Promise<void> {
+    return this.passStored(reply, responseId, {
+      query: ['include', 'stream', 'starting_after', 'include_obfuscation'],
     });
   }
 
   @Delete(':responseId')
-  @RouteConfig({ bodyless: true, scope: 'chat', counted: 'polls' })
+  @COUNTS_AS_POLL_WITHOUT_BODY
   @DescribeStored('deleteResponse')
-  async remove(
-    @Param() { responseId }: ResponseIdParam,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const { text } = queryOf(request, []);
-    const call = { method: 'DELETE', path: `/${responseId}${text}`, streamed: false } as const;
-    await this.chats.passStored(request, reply, responseId, call);
+  remove(@Param() { responseId }: ResponseIdParam, @Res() reply: FastifyReply): Promise<void> {
+    return this.passStored(reply, responseId, { method: 'DELETE' });
   }
 
   @Post(':responseId/cancel')
-  @RouteConfig({ bodyless: true, scope: 'chat', counted: 'polls' })
+  @COUNTS_AS_POLL_WITHOUT_BODY
   @DescribeStored('cancelResponse')
-  async cancel(
-    @Param() { responseId }: ResponseIdParam,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): Promise<void> {
-    const { text } = queryOf(request, []);
-    const call = { method: 'POST', path: `/${responseId}/cancel${text}`, streamed: false } as const;
-    await this.chats.passStored(request, reply, responseId, call);
+  cancel(@Param() { responseId }: ResponseIdParam, @Res() reply: FastifyReply): Promise<void> {
+    return this.passStored(reply, responseId, { method: 'POST', below: '/cancel' });
   }
 
   @Get(':responseId/input_items')
   @COUNTS_AS_POLL
   @DescribeStored('listInputItems')
-  async inputItems(
-    @Param() { responseId }: ResponseIdParam,
-    @Req() request: FastifyRequest,
-    @Res() reply: FastifyReply,
+  inputItems(@Param() { responseId }: ResponseIdParam, @Res() reply: FastifyReply): Promise<void> {
+    const query = ['include', 'limit', 'order', 'after', 'before'];
+    return this.passStored(reply, responseId, { below: '/input_items', query });
+  }
+
+  private async passStored(
+    reply: FastifyReply,
+    id: string,
+    { method = 'GET', below = '', query = [] }: CallAboutStored,
   ): Promise<void> {
-    const { text } = queryOf(request, ['include', 'limit', 'order', 'after', 'before']);
-    const call = { method: 'GET', path: `/${responseId}/input_items${text}`, streamed: false } as const;
-    await this.chats.passStored(request, reply, responseId, call);
+    const { request } = reply;
+    const { text, streamed } = queryOf(request, query);
+    await this.chats.passStored(request, reply, id, { method, path: `/${id}${below}${text}`, streamed });
   }
 
   /** Throws AppError `invalid_value` for a model that has no provider with Responses. */

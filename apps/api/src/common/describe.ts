@@ -12,9 +12,20 @@ export const REQUEST_ID_HEADER: Headers = {
   'x-request-id': { description: 'Request ID, as in the service logs.', ...text },
 };
 
+/** The header of the first answer that delivers a completed task. */
+export const COST_HEADER: Headers = {
+  'x-litellm-response-cost': {
+    description:
+      'What the completed task cost, in US dollars, for whoever adds costs up: once per task, in the first response that delivers it. ' +
+      'Absent if the cost is unknown, or in another currency.',
+    schema: { type: 'string', example: '0.040000' },
+  },
+};
+
 /** Headers of every response to an image request that created a task. */
 export const TASK_HEADERS: Headers = {
   ...REQUEST_ID_HEADER,
+  ...COST_HEADER,
   'x-task-id': { description: 'ID of the task; poll it at /v1/tasks/{task_id}.', ...text },
   'openai-processing-ms': { description: 'Milliseconds from the request to the response.', ...number },
   'x-ignored-params': { description: 'Names of ignored request fields.', ...text },

@@ -6,6 +6,7 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { ApiConfig, publicUrlOf } from './api.config.js';
+import { TellCost } from './tell-cost.js';
 
 const signer = {
   provide: LinkSigner,
@@ -19,10 +20,10 @@ const results = {
   useFactory: (config: StorageConfig, links: LinkSigner) => new ResultLinks(config, links),
 };
 
-/** Signed links, and tasks with their links. */
+/** Signed links, and tasks with their links and their cost. */
 @Module({
   imports: [TasksModule],
-  providers: [signer, results, TaskLinks],
-  exports: [LinkSigner, ResultLinks, TaskLinks],
+  providers: [signer, results, TaskLinks, TellCost],
+  exports: [LinkSigner, ResultLinks, TaskLinks, TellCost],
 })
 export class LinksModule {}

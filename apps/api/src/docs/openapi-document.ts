@@ -39,7 +39,11 @@ export function openApiDocument(app: INestApplication, path = ''): OpenAPIObject
     .setDescription(DESCRIPTION)
     .setVersion(VERSION)
     .addServer(path === '' ? '/' : path)
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'Your API key.' });
+    .addBearerAuth({
+      type: 'http',
+      scheme: 'bearer',
+      description: 'Your API key. Instead, clients of Azure may send it in the header `api-key`.',
+    });
   for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
   const config = builder.build();
   config.info.license = LICENSE;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { asSent } from '#contract/other-names.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import type { Intake } from '#tasks/intake/attach-task.js';
 import type { OpenCall } from '#tasks/intake/open-call.js';
@@ -8,7 +9,7 @@ import { newTaskId } from '#tasks/row/task-id.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { taskOwnerOf, type Caller } from '../auth/caller.js';
 import { ApiConfig } from '../common/api.config.js';
-import type { Ask } from './asked.js';
+import type { Ask, Asked } from './asked.js';
 import { assertExact, decideOrder, type Order } from './decide-order.js';
 import { fingerprintOf } from './fingerprint.js';
 import { ImageModels } from './image-models.js';
@@ -62,8 +63,9 @@ export class AcceptImage {
   /** Everything before the order itself. Throws AppError, and then leaves nothing behind. */
   async prepare(ask: Ask, caller: Caller, gone: AbortSignal): Promise<PreparedOrder> {
     const upload = this.references.upload(newTaskId(), caller.accountId, gone);
+    let asked: Asked | undefined;
     try {
-      const asked = await ask(upload);
+      asked = await ask(upload);
       const { catalog } = this.models;
       const order = decideOrder(asked, caller, { catalog, config: this.config, egress: this.egress });
       const { images: inputs, mask } = await this.references.store(order.images, upload, caller.accountId);
@@ -89,7 +91,7 @@ export class AcceptImage {
       return { command, upload, identity, format, streamed, ignored };
     } catch (error) {
       await upload.discard();
-      throw error;
+      throw asked === undefined ? error : asSent(error, asked.sentAs);
     }
   }
 }

@@ -9,6 +9,7 @@ import { isFinal } from '#tasks/row/task-status.js';
 import type { Task, TaskSummary } from '#tasks/row/task.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { ApiConfig, publicPathOf } from '../common/api.config.js';
+import { TellCost } from '../common/tell-cost.js';
 import type { Accepted } from './accept-image.js';
 import { AwaitImage } from './await-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
@@ -31,6 +32,7 @@ export class AnswerImage {
     private readonly openImages: OpenImages,
     private readonly links: TaskLinks,
     private readonly marks: DeliveryMarks,
+    private readonly costs: TellCost,
     config: ApiConfig,
   ) {
     this.publicPath = publicPathOf(config);
@@ -62,7 +64,7 @@ export class AnswerImage {
       .header('location', pollUrl(task.id, this.publicPath))
       .header('retry-after', FIRST_POLL_SECONDS)
       .header('cache-control', 'no-store')
-      .send(taskAcceptance(task, this.publicPath));
+      .send(taskAcceptance(task, this.links.expiryOf(task), this.publicPath));
   }
 
   /** The response for keys with submit mode `apimart`: the task id at once, with status 200. */
@@ -96,8 +98,13 @@ export class AnswerImage {
       ...(format === 'url' ? {} : { b64_json: BASE64_PLACE }),
     }));
     const answer = imageResponse(task, first, data);
-    if (format === 'url') return () => void reply.code(200).send(answer);
-    const body = base64Body(answer, await this.openImages.open(task, accepted, reply), reply.raw);
+    if (format === 'url') {
+      await this.costs.tell(task, reply);
+      return () => void reply.code(200).send(answer);
+    }
+    const opened = await this.openImages.open(task, accepted, reply);
+    await this.costs.tell(task, reply);
+    const body = base64Body(answer, opened, reply.raw);
     return () => void reply.code(200).type('application/json').header('content-length', body.length).send(body.stream);
   }
 }

@@ -1,5 +1,6 @@
 import type { ImageOptions, ImageReference } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
+import type { SentNames } from '#contract/other-names.js';
 import type { RequestMark } from '#tasks/intake/request-identity.js';
 import type { TaskCommand, TaskInput } from '#tasks/row/task.js';
 import type { InputUpload } from './input-upload.js';
@@ -38,6 +39,8 @@ export interface Asked {
   readonly unknown: ReadonlyMap<string, unknown>;
   /** Undefined: the images are in the fields. */
   readonly files: StoredFiles | undefined;
+  /** What the caller calls fields that it sent under other names. */
+  readonly sentAs: SentNames;
   /** What the request's fingerprint covers. */
   readonly body: unknown;
   readonly mark: RequestMark;

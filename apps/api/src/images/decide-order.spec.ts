@@ -56,6 +56,7 @@ function asked(changes: Partial<Asked>): Asked {
     ignored: [],
     unknown: new Map(),
     files: undefined,
+    sentAs: new Map(),
     body: {},
     mark: { kind: 'unkeyed', retry: 0, counted: true },
     asksForTask: false,

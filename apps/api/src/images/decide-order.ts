@@ -14,6 +14,7 @@ import { assertFields } from '#contract/field-rule.js';
 import { optionsOf, wellFormed } from '#contract/image-options.js';
 import { DEFAULT_IMAGE_MODEL, type ImageOptions, type ImageReference } from '#contract/image-request.js';
 import type { Text } from '#contract/long-text.js';
+import { sentPlace } from '#contract/other-names.js';
 import {
   DEFAULT_RESOLUTION,
   isImageSize,
@@ -30,7 +31,7 @@ import { notConverted } from '#images/conversion.js';
 import { overlayOf, type TaskCommand, type TaskInput, type TaskOptions } from '#tasks/row/task.js';
 import { mayUseModel, type Caller } from '../auth/caller.js';
 import type { ApiConfig } from '../common/api.config.js';
-import type { Asked, ImageFields, StoredFiles } from './asked.js';
+import type { Asked, StoredFiles } from './asked.js';
 import { maskWithMarkup } from './edit-form.js';
 import { namedModel, servedModel } from './image-models.js';
 import { plainName } from './image-query.js';
@@ -137,7 +138,7 @@ export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
     prompt: wellFormed(fields.prompt),
     options: taskOptions(draft, ignored),
     callbackUrl: fields.callback_url ?? null,
-    images: asked.files ?? referencesIn(fields),
+    images: asked.files ?? referencesIn(asked),
     format: fields.response_format ?? caller.defaultResponseFormat ?? terms.config.defaultResponseFormat,
     streamed: fields.stream === true,
     ignored,
@@ -337,13 +338,15 @@ export function frameOf(size: string, fields: Pick<ImageOptions, 'resolution'>):
 }
 
 /** A generation names its images in `image_urls`, an edit in `images`, and `mask` or `markup`. */
-function referencesIn(fields: ImageFields): Exclude<Order['images'], StoredFiles> {
+function referencesIn({ fields, sentAs }: Asked): Exclude<Order['images'], StoredFiles> {
   const { image_urls: urls, images = [], mask, markup } = fields;
-  const references =
+  const named = (one: Reference): Reference => ({ ...one, param: sentPlace(one.param, sentAs) });
+  const references = (
     urls?.map((reference, index) => ({ reference, param: `image_urls[${index}]` })) ??
-    images.map((image, index) => referenceIn(image, `images[${index}]`));
-  if (markup !== undefined) return { references, mask: { ...referenceIn(markup, 'markup'), markup: true } };
-  return { references, mask: mask && referenceIn(mask, 'mask') };
+    images.map((image, index) => referenceIn(image, `images[${index}]`))
+  ).map(named);
+  if (markup !== undefined) return { references, mask: { ...named(referenceIn(markup, 'markup')), markup: true } };
+  return { references, mask: mask && named(referenceIn(mask, 'mask')) };
 }
 
 /** Of a valid item, which has either. */

@@ -44,7 +44,7 @@ export function servedModel(catalog: Catalog, name: unknown = DEFAULT_IMAGE_MODE
   const served = servedNames(catalog, 'image', now).join(', ');
   const text =
     modelOf(catalog, 'chat', name) === undefined
-      ? (endedText(catalog, 'image', name, now) ?? `The model does not exist; available: ${served}`)
+      ? (endedText(catalog, name, now) ?? `The model does not exist; available: ${served}`)
       : `The model only supports chats (/v1/chat/completions); image models: ${served}`;
   throw new AppError('model_not_found', text, { param: 'model' });
 }

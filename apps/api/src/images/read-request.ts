@@ -62,17 +62,19 @@ export class ReadRequest {
     const hold = new BodyReservation(this.memory, sourceOf(request));
     const form = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
     const requestClass = asksForTask ? AsyncImageEditForm : ImageEditForm;
-    const texts = inOwnNames(fieldsOf(requestClass), form.texts) as Readonly<Record<string, unknown>>;
-    const read = readNamed(requestClass, coerceTexts(texts));
-    return { action: 'edit', ...read, files: form, body: formBody(form), mark, ...sentBy(request, asksForTask) };
+    const { body: texts, sentAs } = inOwnNames(fieldsOf(requestClass), form.texts);
+    const read = readNamed(requestClass, coerceTexts(texts as Readonly<Record<string, unknown>>));
+    const sent = { files: form, sentAs, body: formBody(form), mark };
+    return { action: 'edit', ...read, ...sent, ...sentBy(request, asksForTask) };
   }
 }
 
 type Read = Pick<Asked, 'fields' | 'ignored' | 'unknown'>;
 
 /** Throws AppError when the body is not a JSON object, or has an image in an unknown field. */
-function readJson(requestClass: new () => ImageFields, body: unknown): Read & Pick<Asked, 'files' | 'body'> {
-  return { ...readNamed(requestClass, inOwnNames(fieldsOf(requestClass), body)), files: undefined, body };
+function readJson(requestClass: new () => ImageFields, body: unknown): Read & Pick<Asked, 'files' | 'sentAs' | 'body'> {
+  const { body: named, sentAs } = inOwnNames(fieldsOf(requestClass), body);
+  return { ...readNamed(requestClass, named), files: undefined, sentAs, body };
 }
 
 /** Accepted spellings become ours, and a resolution beside a size in pixels is ignored. */

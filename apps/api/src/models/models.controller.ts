@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import { findModel, hasEnded } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
+import { endedText } from '#catalog/ending-models.js';
 import { AppError } from '#contract/app-error.js';
 import type { ModelListResponse, ModelView } from '#contract/model-view.js';
 import { Caller } from '../auth/caller.decorator.js';
@@ -36,10 +37,13 @@ export class ModelsController {
   @FOR_EVERY_KEY
   @DescribeModel()
   find(@Caller() caller: Caller, @Param() { modelId }: ModelIdParam): ModelView {
-    const named = findModel(this.source.current, modelId);
+    const catalog = this.source.current;
+    const named = findModel(catalog, modelId);
     const model = this.modelsOf(caller).find(({ id }) => id === named?.name);
-    if (model === undefined) throw new AppError('unknown_model', 'The model does not exist.', { param: 'model' });
-    return model;
+    if (model !== undefined) return model;
+    const isHidden = named !== undefined && !mayUseModel(caller, named);
+    const ended = isHidden ? undefined : endedText(catalog, modelId, new Date());
+    throw new AppError('unknown_model', ended ?? 'The model does not exist.', { param: 'model' });
   }
 
   private modelsOf(caller: Caller): ModelView[] {

@@ -4,6 +4,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
+import type { ImageTaskView } from '#contract/image-task-view.js';
 import type { TaskBatchResponse, TaskListResponse, TaskResponse, TaskView } from '#contract/task-view.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { isTaskId } from '#tasks/row/task-id.js';
@@ -12,6 +13,7 @@ import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { TaskIdParam } from '../common/params.js';
+import { TellCost } from '../common/tell-cost.js';
 import { CancelOwnTask } from './cancel-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { ListQuery } from './dto/list-query.dto.js';
@@ -22,6 +24,7 @@ import { TaskLinks } from '#answers/task-links.js';
 import { timelineOf } from '#answers/task-timeline.js';
 import {
   DescribeCancel,
+  DescribeImageTask,
   DescribeTask,
   DescribeTaskBatch,
   DescribeTaskEvents,
@@ -32,7 +35,7 @@ const COUNTS_AS_POLL = RouteConfig({ scope: 'tasks', counted: 'polls' });
 
 /** The tasks that a caller's key may see: read, wait, follow, list, cancel. */
 @ApiTags('Tasks')
-@Controller('v1/tasks')
+@Controller()
 export class TasksController {
   constructor(
     private readonly tasks: TaskStore,
@@ -41,9 +44,10 @@ export class TasksController {
     private readonly follow: FollowTask,
     private readonly cancelTask: CancelOwnTask,
     private readonly estimates: TaskEstimates,
+    private readonly costs: TellCost,
   ) {}
 
-  @Get()
+  @Get('v1/tasks')
   @COUNTS_AS_POLL
   @Header('cache-control', 'no-store')
   @DescribeTaskList()
@@ -54,7 +58,7 @@ export class TasksController {
     return { object: 'list', data, has_more: page.hasMore, next };
   }
 
-  @Post('batch')
+  @Post('v1/tasks/batch')
   @COUNTS_AS_POLL
   @HttpCode(200)
   @Header('cache-control', 'no-store')
@@ -69,7 +73,7 @@ export class TasksController {
     };
   }
 
-  @Get(':taskId')
+  @Get('v1/tasks/:taskId')
   @COUNTS_AS_POLL
   @UseInterceptors(TaskHeadersInterceptor)
   @DescribeTask()
@@ -82,12 +86,30 @@ export class TasksController {
     const found = await this.named(taskId, (id) => this.tasks.find(caller, id));
     const isHeld = wait > 0 && isRead(reply);
     const task = isHeld ? await this.follow.changed(found, wait * 1_000, reply) : found;
+    if (isRead(reply)) await this.costs.tell(task, reply);
     if (include === undefined) return await this.answer(task);
     const history = await this.tasks.history(caller, task.id).catch(unreadable);
     return await this.answer(task, history === undefined ? {} : { timeline: timelineOf(history) });
   }
 
-  @Get(':taskId/events')
+  /** For clients of sub2api, which build this path from the task's id. */
+  @Get('v1/images/tasks/:taskId')
+  @COUNTS_AS_POLL
+  @UseInterceptors(TaskHeadersInterceptor)
+  @DescribeImageTask()
+  async findImageTask(
+    @Caller() caller: Caller,
+    @Param() { taskId }: TaskIdParam,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ImageTaskView> {
+    const task = await this.named(taskId, (id) => this.tasks.find(caller, id));
+    const view = this.links.imageTask(task);
+    if (view === undefined) throw notFound();
+    if (isRead(reply)) await this.costs.tell(task, reply);
+    return view;
+  }
+
+  @Get('v1/tasks/:taskId/events')
   @COUNTS_AS_POLL
   @DescribeTaskEvents()
   async events(@Caller() caller: Caller, @Param() { taskId }: TaskIdParam, @Res() reply: FastifyReply): Promise<void> {
@@ -97,7 +119,7 @@ export class TasksController {
     else void reply.type('text/event-stream; charset=utf-8').header('cache-control', 'no-store').send();
   }
 
-  @Post(':taskId/cancel')
+  @Post('v1/tasks/:taskId/cancel')
   @RouteConfig({ bodyless: true, scope: 'images', counted: 'polls' })
   @HttpCode(200)
   @UseInterceptors(TaskHeadersInterceptor)
@@ -112,7 +134,7 @@ export class TasksController {
    */
   private async named(taskId: string, lookUp: (id: string) => Promise<TaskSummary | undefined>): Promise<TaskSummary> {
     const task = isTaskId(taskId) ? await lookUp(taskId).catch(unreadable) : undefined;
-    if (task === undefined) throw new AppError('task_not_found', 'Task not found.');
+    if (task === undefined) throw notFound();
     return task;
   }
 
@@ -121,6 +143,10 @@ export class TasksController {
     const positions = task.phase === 'queued' ? await this.estimates.positions([task]) : undefined;
     return { code: 200, data: { ...this.links.view(task, positions?.get(task.id)), ...more } };
   }
+}
+
+function notFound(): AppError {
+  return new AppError('task_not_found', 'Task not found.');
 }
 
 /** HEAD is routed like GET, but does not wait, because it sends no body. */

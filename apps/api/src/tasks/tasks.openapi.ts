@@ -1,9 +1,19 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { ImageTaskView } from '#contract/image-task-view.js';
 import { TaskBatchRequest, TaskBatchResponse, TaskListResponse, TaskResponse } from '#contract/task-view.js';
 import { TASK_STATUSES } from '#tasks/row/task-status.js';
-import { DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
+import { COST_HEADER, DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
 import { MAX_WAIT_SECONDS } from './dto/poll-query.dto.js';
+
+const POLL_HEADERS = {
+  ...REQUEST_ID_HEADER,
+  ...COST_HEADER,
+  'retry-after': {
+    description: 'Seconds to wait before the next poll; pending tasks only.',
+    schema: { type: 'integer' as const },
+  },
+};
 
 /** Documents the poll and the long poll. */
 export function DescribeTask(): MethodDecorator {
@@ -30,15 +40,26 @@ export function DescribeTask(): MethodDecorator {
     ApiResponse({
       status: 200,
       type: TaskResponse,
-      headers: {
-        ...REQUEST_ID_HEADER,
-        'retry-after': {
-          description: 'Seconds to wait before the next poll; pending tasks only.',
-          schema: { type: 'integer' },
-        },
-      },
+      headers: POLL_HEADERS,
     }),
     DescribeErrors(400, 404, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents the poll in the dialect of sub2api. */
+export function DescribeImageTask(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'getImageTask',
+      summary: 'Get a task, in the dialect of sub2api',
+      description:
+        'For clients of sub2api, which poll here after a 202 of `/v1/images/generations/async` and `/v1/images/edits/async`. ' +
+        'Other clients poll `GET /v1/tasks/{taskId}`, which says more. A failed task also returns 200; see `error`.',
+    }),
+    TaskIdParam(),
+    ApiResponse({ status: 200, type: ImageTaskView, headers: POLL_HEADERS }),
+    DescribeErrors(404, 429),
     DescribeProtected(),
   );
 }

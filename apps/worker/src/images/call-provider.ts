@@ -112,7 +112,7 @@ export class CallProvider {
       waitedMs: order.resume ? claimed.waitedMs : 0,
       onAccepted: (providerJobId) => this.providerStarts.accepted(attempt, providerJobId, inputs.adapted),
       onProgress: (percent) => progress.provider(percent),
-      onPartial: (image, index) => this.passOn(claimed, image, index),
+      onPartial: (image, index, size) => this.passOn(claimed, image, index, size),
     });
     const answer = await this.meter.call(provider.name, call, lease.signal);
     if ('pending' in answer) {
@@ -128,10 +128,10 @@ export class CallProvider {
   }
 
   /** Publishes a partial image, unless the caller asked for fewer than the provider sends. */
-  private passOn({ task }: ClaimedTask, image: Buffer, index: number): void {
+  private passOn({ task }: ClaimedTask, image: Buffer, index: number, size: string | undefined): void {
     if (index >= (task.options.partialImages ?? 0)) return;
     const format = sniffImageType(image);
-    if (format !== undefined) this.partials.send(task.id, index, format, image);
+    if (format !== undefined) this.partials.send(task.id, { index, format, size }, image);
   }
 }
 

@@ -15,7 +15,8 @@ export function cleanPathIds(server: FastifyInstance): void {
   });
 }
 
-const TASKS = '/v1/tasks/';
+/** What comes before the ids of tasks in paths. */
+const TASKS = ['/v1/tasks/', '/v1/images/tasks/'];
 
 /**
  * A task id that can't be decoded is treated as any other unknown id, whatever follows it. The router takes the first
@@ -23,12 +24,13 @@ const TASKS = '/v1/tasks/';
  */
 export function readableUrl(url: string): string {
   if (url.startsWith('*')) return `/${url}`;
-  if (!url.startsWith(TASKS) || !url.includes('%')) return url;
-  const [id = ''] = url.slice(TASKS.length).split(/[/?]/, 1);
+  const tasks = TASKS.find((path) => url.startsWith(path));
+  if (tasks === undefined || !url.includes('%')) return url;
+  const [id = ''] = url.slice(tasks.length).split(/[/?]/, 1);
   try {
     decodeURIComponent(id);
     return url;
   } catch {
-    return `${TASKS}${UNKNOWN_ID}${url.slice(TASKS.length + id.length)}`;
+    return `${tasks}${UNKNOWN_ID}${url.slice(tasks.length + id.length)}`;
   }
 }

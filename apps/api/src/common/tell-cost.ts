@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { decimalOf } from '#contract/money.js';
+import type { TaskSummary } from '#tasks/row/task.js';
+import { ToldCosts } from '#tasks/states/told-costs.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** What LiteLLM reads, instead of computing a cost of its own, from whatever answers it. */
+const HEADER = 'x-litellm-response-cost';
+/** How long an answer waits for the database: the image matters more than its price. */
+const WAIT_MS = 500;
+
+/** Tells what a completed task cost, in a header of the answer that delivers its images. */
+@Injectable()
+export class TellCost {
+  constructor(
+    private readonly told: ToldCosts,
+    private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Sets the header to the settled cost in US dollars. Without effect for a task that has not completed, whose cost is
+   * unknown or in another currency, or was told before. Never fails.
+   */
+  async tell(task: TaskSummary, reply: FastifyReply): Promise<void> {
+    const micros = task.status === 'completed' ? dollarMicrosOf(task.cost) : undefined;
+    if (micros === undefined || (micros > 0 && !(await this.isFirst(task.id)))) return;
+    void reply.header(HEADER, decimalOf(micros));
+    if (micros === 0) return;
+    const closed = (): void => {
+      if (!reply.raw.writableFinished) this.told.takeBack(task.id).catch((error: unknown) => this.failed(error));
+    };
+    if (reply.raw.destroyed) closed();
+    else reply.raw.once('close', closed);
+  }
+
+  private async isFirst(id: string): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, WAIT_MS, false);
+    });
+    const first = this.told.tell(id).catch((error: unknown) => this.failed(error));
+    try {
+      return await Promise.race([first, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private failed(error: unknown): false {
+    this.logger.warn('cost.not_told', { error });
+    return false;
+  }
+}
+
+/** In millionths of a dollar; 0 where nothing is charged, undefined where it is unknown, or no dollars. */
+function dollarMicrosOf(cost: TaskSummary['cost']): number | undefined {
+  if (cost === null) return 0;
+  return cost.currency === 'USD' ? (cost.settled ?? undefined) : undefined;
+}
