@@ -12,7 +12,7 @@ const takes: SupportedOptions = {
   transparency: false,
   complexity: false,
   frames: false,
-  extra: false,
+  extra: () => false,
 };
 
 async function load(): Promise<MakeAdapter> {

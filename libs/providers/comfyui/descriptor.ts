@@ -1,7 +1,7 @@
 import { BASE_VALUES } from '#contract/accepted-values.js';
 import { LATENT_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
-import { COMFYUI_OPTIONS, PROMPT_PATH } from './options.js';
+import { COMFYUI_OPTIONS, PROMPT_PATH, takesExtra } from './options.js';
 
 /** A self-hosted ComfyUI server. */
 export const COMFYUI = {
@@ -22,7 +22,7 @@ export const COMFYUI = {
       transparency: false,
       complexity: false,
       frames: false,
-      extra: false,
+      extra: takesExtra,
     },
     accepts: BASE_VALUES,
     maxN: () => 1,

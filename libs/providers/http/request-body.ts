@@ -37,7 +37,7 @@ export function formBody(fields: Readonly<Record<string, unknown>>, files: reado
   };
   for (const [name, value] of Object.entries(fields)) {
     open(`name="${name}"`);
-    pieces.push(Buffer.from(`${String(value)}\r\n`));
+    pieces.push(Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\r\n`));
   }
   for (const { name, fileName, contentType, bytes } of files) {
     open(`name="${name}"; filename="${fileName}"`, `Content-Type: ${contentType}\r\n`);

@@ -19,7 +19,7 @@ export const SANDBOX = {
       transparency: true,
       complexity: true,
       frames: true,
-      extra: false,
+      extra: () => false,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

@@ -13,7 +13,7 @@ const takes: SupportedOptions = {
   transparency: false,
   complexity: false,
   frames: false,
-  extra: true,
+  extra: () => true,
 };
 
 async function load(): Promise<MakeAdapter> {
