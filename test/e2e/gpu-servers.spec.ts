@@ -2,7 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  COMFY_OPTIONS,
   LOADED,
+  startComfyApi,
+  startComfyUi,
   startLocalAi,
   startSdServer,
   startSglang,
@@ -23,6 +26,7 @@ const DECLARED = `{
       steps: { type: integer, min: 0, max: 500 },
       guidance: { type: number, min: 0, max: 20 },
       negative_prompt: { type: string, max_length: 1000 },
+      checkpoint: { type: string, max_length: 100 },
     }`;
 const ASKED = { seed: 7, steps: 12, guidance: 3.5, negative_prompt: 'blur' };
 
@@ -30,10 +34,14 @@ const ASKED = { seed: 7, steps: 12, guidance: 3.5, negative_prompt: 'blur' };
 interface Case {
   readonly name: string;
   readonly start: () => Promise<GpuServer>;
+  /** openai unless it says otherwise. */
+  readonly type?: 'comfyui' | 'comfyui-v2';
   readonly options: string;
+  /** Images per call; 2 unless it says otherwise. */
+  readonly n?: number;
   readonly capabilities: string;
-  /** What it lists as its models. */
-  readonly lists: string;
+  /** What it lists as its models; absent: it has no list. */
+  readonly lists?: string;
   /** What it does with the fields of `ASKED`, in generations and in edits. */
   readonly draws: Partial<Drawn>;
   readonly edits: Partial<Drawn>;
@@ -95,12 +103,23 @@ const CASES: readonly Case[] = [
     edits: { ...ALL, size: '1024x1024', images: 1, mask: 255 },
     rejects: [{ steps: 0 }, '502 upstream_error undefined'],
   },
+  ...(['comfyui', 'comfyui-v2'] as const).map((type) => ({
+    name: type,
+    type,
+    start: type === 'comfyui' ? startComfyUi : startComfyApi,
+    options: JSON.stringify(COMFY_OPTIONS),
+    n: 1,
+    capabilities: '{ images: 1, masks: false }',
+    draws: ALL,
+    edits: { ...ALL, size: '1024x1024', images: 1 },
+    rejects: [{ checkpoint: 'missing.safetensors' }, '400 invalid_value checkpoint'] as const,
+  })),
 ];
 
-const modelsOf = ({ name, capabilities }: Case): string => `
+const modelsOf = ({ name, capabilities, n = 2 }: Case): string => `
   ${name}:
     kind: image
-    accepts: { qualities: [auto], max_n: 4 }
+    accepts: { qualities: [auto], max_n: ${n} }
     extra: ${DECLARED}
     routes: [{ provider: ${name}, model: ${LOADED}, capabilities: ${capabilities} }]
   ${name}-other:
@@ -122,8 +141,8 @@ describe('image servers on GPUs of one’s own', () => {
     mask = uri(await plainImage(512, 512, '#00000000'));
     folder = await mkdtemp(join(tmpdir(), 'darkroom-gpus-'));
     const providers = CASES.map(
-      ({ name, options }) =>
-        `  ${name}: { type: openai, base_url: "${server(name).upstream.url}", free: true, options: ${options} }`,
+      ({ name, type = 'openai', options }) =>
+        `  ${name}: { type: ${type}, base_url: "${server(name).url}", free: true, options: ${options} }`,
     );
     const both = `
   anywhere:
@@ -136,12 +155,12 @@ describe('image servers on GPUs of one’s own', () => {
       MODELS_FILE: join(folder, 'models.yaml'),
       // LocalAI answers inpainting with links to itself.
       EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-      EGRESS_PORTS: new URL(server('localai').upstream.url).port,
+      EGRESS_PORTS: new URL(server('localai').url).port,
     });
   });
   afterAll(async () => {
     await platform.close();
-    for (const { upstream } of servers.values()) await upstream.close();
+    for (const { close } of servers.values()) await close();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -158,16 +177,19 @@ describe('image servers on GPUs of one’s own', () => {
   const callsIn = (task: Record<string, unknown>): Record<string, unknown>[] =>
     (task['timeline'] as Record<string, unknown>[]).filter(({ event }) => event === 'provider_call');
 
-  describe.each(CASES)('$name', ({ name, draws, edits, rejects, lists }) => {
+  describe.each(CASES)('$name', ({ name, n = 2, draws, edits, rejects }) => {
     const last = (): Drawn | undefined => server(name).drawn.at(-1);
 
     it('draws what was ordered, with the extra fields that it knows, which the task shows', async () => {
-      const response = await generate(name, { ...ASKED, n: 2, tiling: true });
+      const response = await generate(name, { ...ASKED, n, tiling: true });
       expect([response.status, await response.json()]).toEqual([
         200,
-        expect.objectContaining({ data: [expect.anything(), expect.anything()], size: '1024x1024' }),
+        expect.objectContaining({
+          data: Array.from({ length: n }, () => expect.anything() as unknown),
+          size: '1024x1024',
+        }),
       ]);
-      expect(last()).toMatchObject({ prompt: `a pear, number ${count}`, n: 2, size: '1024x1024', images: 0, ...draws });
+      expect(last()).toMatchObject({ prompt: `a pear, number ${count}`, n, size: '1024x1024', images: 0, ...draws });
       const names = Object.keys(ASKED).filter((field) => draws[DRAWN_AS[field] as keyof Drawn] !== undefined);
       const ignored = ['tiling', ...Object.keys(ASKED).filter((field) => !names.includes(field))];
       expect(response.headers.get('x-ignored-params')?.split(', ').sort()).toEqual(ignored.sort());
@@ -192,7 +214,7 @@ describe('image servers on GPUs of one’s own', () => {
     });
 
     it.each(['full', 'out of memory', 'killed'] as const)('is asked again when it was %s', async (trouble) => {
-      server(name).troubles.push(trouble);
+      server(name).meet(trouble);
       const before = server(name).drawn.length;
       const response = await generate(name, { seed: 9 });
       expect(response.status).toBe(200);
@@ -205,19 +227,22 @@ describe('image servers on GPUs of one’s own', () => {
 
     it('is not asked again for what it rejects, and the caller learns what that is', async () => {
       const [order, learns] = rejects;
-      const calls = server(name).upstream.calls.length;
+      const { asked } = server(name);
       const response = await generate(name, order);
       const { error } = (await response.json()) as { error: { code: string; param?: string | null } };
       expect(`${response.status} ${error.code} ${error.param ?? undefined}`).toBe(learns);
-      expect(server(name).upstream.calls).toHaveLength(calls + 1);
-    });
-
-    it('lists its models', async () => {
-      const change = { entry: { type: 'openai', base_url: server(name).upstream.url } };
-      const ada = await admin();
-      expect(await ada.ask('/catalog/connection', { body: change })).toEqual({ models: [lists], problem: null });
+      expect(server(name).asked).toBe(asked + 1);
     });
   });
+
+  it.each(CASES.flatMap(({ name, lists }) => (lists === undefined ? [] : [[name, lists]])))(
+    'list their models: %s',
+    async (name, lists) => {
+      const change = { entry: { type: 'openai', base_url: server(name).url } };
+      const ada = await admin();
+      expect(await ada.ask('/catalog/connection', { body: change })).toEqual({ models: [lists], problem: null });
+    },
+  );
 
   it('take another seed for another request, in every image of a call and whoever draws it', async () => {
     const keyed = { 'idempotency-key': 'seeded' };
@@ -243,7 +268,7 @@ describe('image servers on GPUs of one’s own', () => {
   });
 
   it('pass on what they are too busy for, with its seed', async () => {
-    server('localai').troubles.push('full');
+    server('localai').meet('full');
     const before = server('sd-server').drawn.length;
     const response = await generate('anywhere', { seed: 11, guidance: 2 });
     expect([response.status, response.headers.get('x-ignored-params')]).toEqual([200, null]);

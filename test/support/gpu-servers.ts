@@ -1,12 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
-import {
-  json,
-  startUpstream,
-  text,
-  type Script,
-  type ScriptedUpstream,
-  type UpstreamCall,
-} from './scripted-upstream.js';
+import { ComfyApiProxy } from './comfy-api-proxy.js';
+import { FakeComfyUi } from './comfyui-server.js';
+import { json, startUpstream, text, type Script, type UpstreamCall } from './scripted-upstream.js';
 
 /** What a server was told to draw, in our words; undefined: its own default. */
 export interface Drawn {
@@ -28,11 +24,15 @@ export type Trouble = 'full' | 'out of memory' | 'killed';
 
 /** A server that somebody runs on a GPU: what it accepts, what it answers, and how it fails. */
 export interface GpuServer {
-  readonly upstream: ScriptedUpstream;
-  /** All images that it has drawn, in order. */
+  /** As in the entry of a provider. */
+  readonly url: string;
+  /** What it has drawn, in order. */
   readonly drawn: readonly Drawn[];
-  /** Happens to the next calls that it would draw, one each. */
-  readonly troubles: Trouble[];
+  /** Number of requests for images so far, whatever came of them. */
+  readonly asked: number;
+  /** Happens to the next request that it would draw. */
+  meet(trouble: Trouble): void;
+  close(): Promise<void>;
 }
 
 /** The model that each of them has loaded. */
@@ -84,7 +84,15 @@ async function start({ reads, answer, otherwise, models, troubles: scripts }: Di
     );
     await script(call, response);
   });
-  return { upstream, drawn, troubles };
+  return {
+    url: upstream.url,
+    drawn,
+    get asked() {
+      return upstream.calls.filter(({ method }) => method === 'POST').length;
+    },
+    meet: (trouble) => void troubles.push(trouble),
+    close: () => upstream.close(),
+  };
 }
 
 async function draw(size: string): Promise<string> {
@@ -395,3 +403,120 @@ function argsIn(text: string): SdArgs | undefined {
     return undefined;
   }
 }
+
+/** Draws once as `drawing` says, and as usual afterwards. */
+class MoodyComfyUi extends FakeComfyUi {
+  usual: FakeComfyUi['drawing'] = {};
+
+  override finish(): void {
+    super.finish();
+    this.drawing = this.usual;
+  }
+
+  override forget(): void {
+    super.forget();
+    this.drawing = this.usual;
+  }
+}
+
+/** ComfyUI 0.3 and later (`python main.py --listen`), whose queue is never full; a proxy in front of it may be. */
+export async function startComfyUi(): Promise<GpuServer> {
+  const comfy = await comfyUi();
+  const isFull = (): void => void comfy.faults.set(ORDER, [(response) => void response.writeHead(503).end()]);
+  return comfyServer(comfy, comfy.url, { isFull, close: () => comfy.close() });
+}
+
+/** comfy-api-proxy 0.1.6 in front of it. */
+export async function startComfyApi(): Promise<GpuServer> {
+  const comfy = await comfyUi();
+  const proxy = await new ComfyApiProxy(comfy).start();
+  return comfyServer(comfy, proxy.url, {
+    isFull: () => {
+      proxy.refusals = 1;
+    },
+    close: async () => {
+      await proxy.close();
+      await comfy.close();
+    },
+  });
+}
+
+async function comfyUi(): Promise<MoodyComfyUi> {
+  const comfy = await new MoodyComfyUi().start();
+  comfy.usual = { files: [Buffer.from(await draw(DEFAULT_SIZE), 'base64')] };
+  comfy.drawing = comfy.usual;
+  return comfy;
+}
+
+const ORDER = 'POST /prompt';
+
+/** With the workflows of `COMFY_OPTIONS`. */
+function comfyServer(
+  comfy: MoodyComfyUi,
+  url: string,
+  { isFull, close }: { readonly isFull: () => void; readonly close: () => Promise<void> },
+): GpuServer {
+  return {
+    url,
+    close,
+    get drawn() {
+      return comfy.drawn.map(drawnBy);
+    },
+    get asked() {
+      return comfy.calls.filter(({ method, path }) => `${method} ${path}` === ORDER).length;
+    },
+    meet: (trouble) => {
+      if (trouble === 'full') isFull();
+      if (trouble === 'out of memory') comfy.drawing = { exception: 'torch.OutOfMemoryError' };
+      if (trouble !== 'killed') return;
+      // While it draws: it forgets the job, and the check of it breaks off.
+      comfy.drawing = { endless: true };
+      const killed = (response: ServerResponse): void => {
+        comfy.forget();
+        response.destroy();
+      };
+      comfy.faults.set('GET /queue', [killed]);
+    },
+  };
+}
+
+type Nodes = FakeComfyUi['drawn'][number];
+
+function drawnBy(nodes: Nodes): Drawn {
+  const input = (node: string, name: string): unknown => nodes[node]?.inputs[name];
+  return {
+    prompt: String(textOf(input('6', 'text'))),
+    n: 1,
+    size: `${String(numberOf(input('5', 'width')))}x${String(numberOf(input('5', 'height')))}`,
+    seed: numberOf(input('3', 'seed')),
+    steps: numberOf(input('3', 'steps')),
+    guidance: numberOf(input('3', 'cfg')),
+    negative: textOf(input('7', 'text')),
+    images: Object.values(nodes).filter(({ class_type: type }) => type === 'LoadImage').length,
+  };
+}
+
+const node = (type: string, inputs: object) => ({ class_type: type, inputs });
+const WORKFLOW = {
+  3: node('KSampler', {
+    ...{ seed: 1, steps: 20, cfg: 8, latent_image: ['5', 0], positive: ['6', 0], negative: ['7', 0], model: ['4', 0] },
+  }),
+  4: node('CheckpointLoaderSimple', { ckpt_name: 'flux.safetensors' }),
+  5: node('EmptyLatentImage', { width: 512, height: 512, batch_size: 1 }),
+  6: node('CLIPTextEncode', { text: 'a cat', clip: ['4', 1] }),
+  7: node('CLIPTextEncode', { text: '', clip: ['4', 1] }),
+  8: node('VAEDecode', { samples: ['3', 0], vae: ['4', 2] }),
+  9: node('SaveImage', { filename_prefix: 'Darkroom', images: ['8', 0] }),
+};
+const SLOTS = {
+  ...{ prompt: '6.text', width: '5.width', height: '5.height', seed: '3.seed' },
+  extra: { steps: '3.steps', guidance: '3.cfg', negative_prompt: '7.text', checkpoint: '4.ckpt_name' },
+};
+
+/** Options of a provider with a workflow for images and one for edits of one image. */
+export const COMFY_OPTIONS = {
+  workflow: WORKFLOW,
+  slots: SLOTS,
+  edit_workflow: { ...WORKFLOW, 10: node('LoadImage', { image: 'example.png' }) },
+  edit_slots: { ...SLOTS, images: ['10.image'] },
+};

@@ -3,6 +3,8 @@ import type { TakesExtra } from '../provider-descriptor.js';
 
 /** Where a server accepts workflows, relative to its base URL. */
 export const PROMPT_PATH = '/prompt';
+/** The same in API v2. */
+export const JOBS_PATH = '/api/v2/jobs';
 
 /** Where values are inserted: `<node id>.<input>`, or several if a value is needed more than once. */
 export interface Slots {
@@ -17,7 +19,7 @@ export interface Slots {
   mask?: string;
 }
 
-/** The `options` of entries of type comfyui. */
+/** The `options` of entries of the types comfyui and comfyui-v2. */
 export interface ComfyUiOptions {
   readonly workflow: string | Record<string, unknown>;
   readonly slots: Slots;
@@ -40,7 +42,7 @@ const common = { prompt: targets, width: targets, height: targets, seed: targets
 const bothEdges = { width: ['height'], height: ['width'] };
 const workflow = { type: ['string', 'object'] };
 
-/** Schema of the options of type comfyui. */
+/** Schema of the options of both types. */
 export const COMFYUI_OPTIONS = {
   type: 'object',
   required: ['workflow', 'slots'],

@@ -11,6 +11,9 @@ interface WorkflowNode {
 
 export type WorkflowNodes = Readonly<Record<string, WorkflowNode>>;
 
+/** An uploaded image, as the input of a node. */
+export type UploadedImage = string | Readonly<Record<string, unknown>>;
+
 /** A workflow as configured in an entry's options. */
 export interface WorkflowSource {
   /** Path of a JSON file, or the JSON itself. */
@@ -20,15 +23,15 @@ export interface WorkflowSource {
   readonly output?: string | undefined;
 }
 
-/** The values for the slots; images are identified by their names on the server. */
+/** The values for the slots. */
 export interface SlotValues {
   readonly prompt: string;
   readonly width: number | undefined;
   readonly height: number | undefined;
   readonly seed: number;
   readonly extra: ExtraValues;
-  readonly images: readonly string[];
-  readonly mask: string | undefined;
+  readonly images: readonly UploadedImage[];
+  readonly mask: UploadedImage | undefined;
 }
 
 const SAVES = /save.*image|image.*save|preview.*image/i;
@@ -75,13 +78,22 @@ export class Workflow {
     return hasSlot(this.slots, name);
   }
 
+  /** The extra field with a slot at this input. */
+  extraAt(node: string, input: string): string | undefined {
+    const slots = Object.entries(this.slots.extra ?? {});
+    return slots.find(([, targets]) => listOf(targets).includes(`${node}.${input}`))?.[0];
+  }
+
   /** The workflow with these values inserted. */
   filled(values: SlotValues): WorkflowNodes {
     const nodes = structuredClone(this.nodes) as Record<
       string,
       { class_type: string; inputs: Record<string, unknown> }
     >;
-    const put = (targets: string | string[] | undefined, value: ExtraValues[string] | undefined): void => {
+    const put = (
+      targets: string | string[] | undefined,
+      value: ExtraValues[string] | UploadedImage | undefined,
+    ): void => {
       if (targets === undefined || value === undefined) return;
       for (const target of listOf(targets)) {
         const { node, input } = partsOf(target);
