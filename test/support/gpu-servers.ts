@@ -20,7 +20,7 @@ export interface Drawn {
 }
 
 /** Something that keeps a server from drawing one image. */
-export type Trouble = 'full' | 'out of memory' | 'killed';
+type Trouble = 'full' | 'out of memory' | 'killed';
 
 /** A server that somebody runs on a GPU: what it accepts, what it answers, and how it fails. */
 export interface GpuServer {
