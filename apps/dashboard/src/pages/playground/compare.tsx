@@ -159,7 +159,7 @@ function preparedOf(
     choices,
     settings,
     like,
-    order: orderOf(prompt, settings, like) satisfies ImageOrder,
+    order: orderOf(prompt, settings, like, choices.extra) satisfies ImageOrder,
     mask: choices.masks && files.length > 0 ? mask : null,
   };
 }

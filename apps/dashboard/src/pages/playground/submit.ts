@@ -12,12 +12,14 @@ export async function submit(
   mask: Blob | null,
   idempotencyKey: string,
 ): Promise<AcceptedTask> {
+  const { extra, ...named } = order;
+  const fields = { ...extra, ...named };
   if (files.length === 0) {
-    const body = { ...order, partial_images: PARTIAL_IMAGES };
+    const body = { ...fields, partial_images: PARTIAL_IMAGES };
     return await send<AcceptedTask>('POST', '/images', body, idempotencyKey);
   }
   const form = new FormData();
-  for (const [name, value] of Object.entries(order)) form.append(name, String(value));
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value));
   form.append('stream', 'true');
   form.append('partial_images', String(PARTIAL_IMAGES));
   for (const file of files) form.append('image[]', file, file.name);
